@@ -1,0 +1,20 @@
+// The configuration as the rest of the program sees it: resolved, validated and frozen.
+import type { AdminOptions } from '../admin/options.ts';
+import type { ProcessOptions, ServerOptions } from '../backend/options.ts';
+import type { ListenOptions, SessionOptions } from '../listener/options.ts';
+import type { LogOptions } from '../observe/options.ts';
+
+/** The whole configuration. */
+export interface Config {
+  /** Absolute path of the file it came from; undefined for `sluice run`. */
+  readonly file: string | undefined;
+  readonly listen: ListenOptions;
+  readonly admin: AdminOptions;
+  readonly log: LogOptions;
+  readonly sessions: SessionOptions;
+  readonly processes: ProcessOptions;
+  /** How long a stop waits for calls in flight, in milliseconds. */
+  readonly drainMs: number;
+  /** In the order of the file. */
+  readonly servers: readonly ServerOptions[];
+}

@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+// Two projects: `fast` runs in threads on every save, `slow` starts real processes and sockets.
+export default defineConfig({
+  test: {
+    reporters: ['default'],
+    projects: [
+      {
+        test: {
+          name: 'fast',
+          include: ['test/{unit,property,arch,pins}/**/*.test.ts'],
+          restoreMocks: true,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'slow',
+          include: ['test/{integration,e2e,regress}/**/*.test.ts'],
+          pool: 'forks',
+          maxWorkers: 2,
+          restoreMocks: true,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
