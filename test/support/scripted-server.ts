@@ -1,0 +1,102 @@
+/**
+ * How a test gets a scripted server: the raw `servers:` entry to put in the configuration, and the
+ * journal in which that server records every line it received, with its pid.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
+import { parseMessage, type WireMessage } from './wire-message.ts';
+
+/** The folder with the fixture servers. */
+export const FIXTURES = fileURLToPath(new URL('../fixtures/servers/', import.meta.url));
+
+/** One raw entry under `servers:`. */
+export type ServerConfig = Record<string, unknown>;
+
+/** A line that a server received (`in`), or something that happened to it (`event`). */
+export interface JournalEntry {
+  /** Milliseconds since the epoch. */
+  readonly t: number;
+  readonly pid: number;
+  readonly kind: 'in' | 'event';
+  /** For `in`: the line as received, with no newline. For `event`: its name (`start`, `eof`, ...). */
+  readonly raw: string;
+}
+
+/** A message that a server received. */
+export interface JournalMessage extends WireMessage {
+  readonly pid: number;
+}
+
+/** Reads what a scripted server recorded. */
+export class Journal {
+  readonly file: string;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  /** Everything recorded so far, by all processes of this server. */
+  lines(): JournalEntry[] {
+    if (!existsSync(this.file)) return [];
+    const complete = readFileSync(this.file, 'utf8').split('\n').slice(0, -1);
+    return complete.map((line) => JSON.parse(line) as JournalEntry);
+  }
+
+  /** The messages received so far, optionally only those with this method. */
+  messages(method?: string): JournalMessage[] {
+    return this.lines()
+      .filter((entry) => entry.kind === 'in')
+      .map((entry) => ({ ...parseMessage(entry.raw), pid: entry.pid }))
+      .filter((message) => method === undefined || message.method === method);
+  }
+
+  /** The pids of the processes that recorded this event. */
+  pidsOf(event: string): number[] {
+    const events = this.lines().filter((entry) => entry.kind === 'event' && entry.raw === event);
+    return events.map((entry) => entry.pid);
+  }
+
+  /** The pids of the processes started so far. */
+  get starts(): number[] {
+    return this.pidsOf('start');
+  }
+
+  /** The first message that fits, waiting for it. */
+  waitFor(fits: (message: JournalMessage) => boolean, timeoutMs = 10_000): Promise<JournalMessage> {
+    const what = `a fitting message in the journal ${this.file}`;
+    return until(() => this.messages().find(fits), { what, timeoutMs });
+  }
+
+  /** Waits for an event. @returns the pid of the first process that recorded it. */
+  async waitForEvent(event: string, timeoutMs = 10_000): Promise<number> {
+    const what = `event ${event} in the journal ${this.file}`;
+    return await until(() => this.pidsOf(event)[0], { what, timeoutMs });
+  }
+}
+
+export interface ScriptedOptions {
+  /** Switches of the scripted server, as its file lists them. */
+  readonly args?: readonly string[];
+  /** Further keys of the `servers:` entry: `sharing`, `timeouts`, ... */
+  readonly config?: ServerConfig;
+}
+
+export interface ScriptedServer {
+  readonly config: ServerConfig;
+  readonly journal: Journal;
+}
+
+/** A fresh scripted MCP server with its own journal. */
+export function scriptedServer(options: ScriptedOptions = {}): ScriptedServer {
+  return fixtureServer('scripted.ts', options);
+}
+
+/** A fresh fixture server of another kind; all take `--journal`. */
+export function fixtureServer(file: string, options: ScriptedOptions = {}): ScriptedServer {
+  const journal = new Journal(join(tempDir(), 'journal.jsonl'));
+  const args = [join(FIXTURES, file), '--journal', journal.file, ...(options.args ?? [])];
+  return { config: { command: process.execPath, args, ...options.config }, journal };
+}
