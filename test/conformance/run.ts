@@ -1,0 +1,167 @@
+/**
+ * Owns `npm run test:conformance`: starts the gateway on the fixture, runs both versions of the
+ * official suite against it, reports what is not a plain pass and exits 0 only when as many
+ * scenarios passed as suites.ts demands.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { counts, type Outcome, runScenario } from './scenario.ts';
+import { ASKING_SCENARIOS, listScenarios, SUITES, type Suite } from './suites.ts';
+import { type Sharing, startDirect, startGateway } from './target.ts';
+
+const USAGE = `usage: node test/conformance/run.ts [options]
+  --direct            test the fixture itself over HTTP, without the gateway
+  --sharing MODE      shared (default), principal or session
+  --scenario A,B      only these scenarios
+  --keep              keep the results and the log even when all passed
+`;
+
+/** The suite's processes at once. Each is a Node of its own, so as many as there are cores. */
+const CONCURRENCY = 2;
+/** The longest a scenario may take, in ms: over the suite's own 30 s, so that it may report. */
+const SCENARIO_MS = 40_000;
+/** The longest that everything may take, in ms. What is left then counts as not run. */
+const TOTAL_MS = 300_000;
+
+interface Options {
+  readonly direct: boolean;
+  readonly sharing: Sharing;
+  readonly only: readonly string[] | undefined;
+  readonly keep: boolean;
+}
+
+/** A suite with the scenarios of it that this run is about. */
+interface Plan {
+  readonly suite: Suite;
+  readonly scenarios: readonly string[];
+  /** How many have to pass. */
+  readonly expected: number;
+}
+
+class UsageError extends Error {}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      direct: { type: 'boolean', default: false },
+      sharing: { type: 'string', default: 'shared' },
+      scenario: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  const { direct, sharing, scenario, keep } = values;
+  if (sharing !== 'shared' && sharing !== 'principal' && sharing !== 'session') {
+    throw new UsageError(`unknown sharing mode: ${sharing}`);
+  }
+  return { direct, sharing, only: scenario?.split(','), keep };
+}
+
+async function makePlans(only: readonly string[] | undefined): Promise<Plan[]> {
+  const plans: Plan[] = [];
+  for (const suite of SUITES) {
+    const all = await listScenarios(suite);
+    if (only === undefined) {
+      plans.push({ suite, scenarios: all, expected: suite.expected });
+      continue;
+    }
+    const scenarios = all.filter((name) => only.includes(name));
+    if (scenarios.length > 0) plans.push({ suite, scenarios, expected: scenarios.length });
+  }
+  const known = new Set(plans.flatMap(({ scenarios }) => scenarios));
+  const unknown = only?.filter((name) => !known.has(name)) ?? [];
+  if (unknown.length > 0) throw new UsageError(`unknown scenario: ${unknown.join(', ')}`);
+  return plans;
+}
+
+/** Runs the plan's scenarios, in the suite's order of results; those that ask run last and alone. */
+async function runPlan(plan: Plan, url: string, dir: string, deadline: number): Promise<Outcome[]> {
+  const outcomes = new Map<string, Outcome>();
+  const runOne = async (scenario: string) => {
+    const limitMs = Math.min(SCENARIO_MS, deadline - performance.now());
+    outcomes.set(
+      scenario,
+      limitMs > 0
+        ? await runScenario(plan.suite, scenario, url, dir, limitMs)
+        : { scenario, verdict: 'not run', reasons: [`${TOTAL_MS / 1000} s are over`] },
+    );
+  };
+  const together = plan.scenarios.filter((name) => !ASKING_SCENARIOS.has(name)).values();
+  const work = async () => {
+    for (const scenario of together) await runOne(scenario);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  for (const scenario of plan.scenarios) {
+    if (ASKING_SCENARIOS.has(scenario)) await runOne(scenario);
+  }
+  return plan.scenarios.flatMap((scenario) => outcomes.get(scenario) ?? []);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function report(plan: Plan, outcomes: readonly Outcome[]): number {
+  const passed = outcomes.filter(({ verdict }) => counts(verdict)).length;
+  const wanted = passed === plan.expected ? '' : ` (expected ${plan.expected})`;
+  print(`${plan.suite.label}: passed ${passed} of ${outcomes.length}${wanted}`);
+  for (const { scenario, verdict, reasons } of outcomes) {
+    if (verdict === 'passed') continue;
+    const label = counts(verdict)
+      ? `passed ${verdict === 'empty' ? 'empty' : 'with warnings'}`
+      : verdict;
+    print(`  ${label}: ${[scenario, ...reasons].join(' | ').replaceAll(/\s+/g, ' ')}`);
+  }
+  return passed;
+}
+
+/** @returns true when everything came out as demanded. */
+async function runAll(options: Options, dir: string): Promise<boolean> {
+  const plans = await makePlans(options.only);
+  const target = options.direct ? await startDirect(dir) : await startGateway(dir, options.sharing);
+  const deadline = performance.now() + TOTAL_MS;
+  let passed = 0;
+  let total = 0;
+  let asDemanded = true;
+  try {
+    for (const plan of plans) {
+      const outcomes = await runPlan(plan, target.url, dir, deadline);
+      const count = report(plan, outcomes);
+      passed += count;
+      total += outcomes.length;
+      asDemanded &&= count === plan.expected && count === outcomes.length;
+    }
+  } finally {
+    if (!(await target.stop())) {
+      print(`the ${options.direct ? 'fixture' : 'gateway'} did not stop cleanly`);
+      asDemanded = false;
+    }
+  }
+  print(`${passed} passed, ${total - passed} failed`);
+  return asDemanded;
+}
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  const dir = await mkdtemp(join(tmpdir(), 'sluice-conformance-'));
+  let ok = false;
+  try {
+    ok = await runAll(options, dir);
+  } finally {
+    if (ok && !options.keep) await rm(dir, { recursive: true, force: true });
+    else print(`results and log: ${dir}`);
+  }
+  return ok ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const code = error instanceof TypeError && 'code' in error ? String(error.code) : '';
+  const usage = error instanceof UsageError || code.startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (usage) process.stderr.write(USAGE);
+  process.exitCode = usage ? 2 : 1;
+}

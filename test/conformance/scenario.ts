@@ -1,0 +1,112 @@
+/**
+ * Owns one run of one scenario: a process of the suite's own, and what its checks amount to.
+ * The suite's exit status is not enough, since a scenario passes when nothing was verified.
+ */
+
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startNode } from './child-processes.ts';
+import type { Suite } from './suites.ts';
+
+/** What became of a scenario. Only `failed`, `hung` and `not run` count as failed. */
+export type Verdict = 'passed' | 'warnings' | 'empty' | 'failed' | 'hung' | 'not run';
+
+/** A scenario's verdict, and the checks or the trouble behind it. */
+export interface Outcome {
+  readonly scenario: string;
+  readonly verdict: Verdict;
+  /** One line each; empty for a plain pass. */
+  readonly reasons: readonly string[];
+}
+
+/** The fields that are read of a check in `checks.json`. */
+interface Check {
+  readonly id: string;
+  readonly status: string;
+  readonly errorMessage?: string;
+}
+
+/** 0.2 adds this one to every scenario: it is about the wire and verifies nothing else. */
+const WIRE_CHECK = 'wire-schema-valid';
+
+/** Whether a scenario with this verdict counts as passed. */
+export function counts(verdict: Verdict): boolean {
+  return verdict === 'passed' || verdict === 'warnings' || verdict === 'empty';
+}
+
+function judge(scenario: string, checks: readonly Check[]): Outcome {
+  const describe = (status: string) =>
+    checks
+      .filter((check) => check.status === status)
+      .map(({ id, errorMessage }) => (errorMessage === undefined ? id : `${id}: ${errorMessage}`));
+  const failures = describe('FAILURE');
+  if (failures.length > 0) return { scenario, verdict: 'failed', reasons: failures };
+  const warnings = describe('WARNING');
+  if (warnings.length > 0) return { scenario, verdict: 'warnings', reasons: warnings };
+  const verified = checks.some(({ id, status }) => status === 'SUCCESS' && id !== WIRE_CHECK);
+  return { scenario, verdict: verified ? 'passed' : 'empty', reasons: [] };
+}
+
+/** Runs the suite's process to its end; undefined when it took too long and was killed. */
+async function runProcess(
+  args: readonly string[],
+  cwd: string,
+  limitMs: number,
+): Promise<{ status: number | null; output: string } | undefined> {
+  const child = startNode(args, cwd);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-4096);
+    });
+  }
+  let killed = false;
+  const timer = setTimeout(() => {
+    killed = true;
+    child.kill('SIGKILL');
+  }, limitMs);
+  try {
+    const status = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    return killed ? undefined : { status, output };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The checks that the suite left under `dir`; undefined when it wrote none. */
+async function readChecks(dir: string): Promise<readonly Check[] | undefined> {
+  const names = await readdir(dir, { recursive: true });
+  const file = names.find((name) => name.endsWith('checks.json'));
+  if (file === undefined) return undefined;
+  return JSON.parse(await readFile(join(dir, file), 'utf8')) as readonly Check[];
+}
+
+/**
+ * Runs one scenario.
+ * @param url the endpoint
+ * @param dir an existing directory; the suite's results go into a new one below it
+ * @param limitMs after this time, in ms, it is killed and counts as hung
+ */
+export async function runScenario(
+  suite: Suite,
+  scenario: string,
+  url: string,
+  dir: string,
+  limitMs: number,
+): Promise<Outcome> {
+  const results = await mkdtemp(join(dir, `${scenario}-`));
+  const own = ['server', '--url', url, '--scenario', scenario, '-o', results];
+  const args = [suite.cli, ...own, ...suite.options, ...suite.serverOptions];
+  const ended = await runProcess(args, results, limitMs);
+  if (ended === undefined) {
+    return { scenario, verdict: 'hung', reasons: [`killed after ${Math.round(limitMs / 1000)} s`] };
+  }
+  const checks = await readChecks(results);
+  const outcome = judge(scenario, checks ?? []);
+  if (outcome.verdict === 'failed' || (ended.status === 0 && checks !== undefined)) return outcome;
+  const lastLine = ended.output.trim().split('\n').at(-1) ?? '';
+  return { scenario, verdict: 'failed', reasons: [`exit status ${ended.status}: ${lastLine}`] };
+}

@@ -1,0 +1,117 @@
+/**
+ * Owns what the suite is pointed at: the gateway in front of the fixture, or the fixture itself
+ * over HTTP. Both announce themselves in the same way, as JSON lines on stderr.
+ */
+
+import { createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { startNode, stopChild } from './child-processes.ts';
+
+/** How the gateway shares the fixture's process; `sharing` of the configuration. */
+export type Sharing = 'shared' | 'principal' | 'session';
+
+/** A running endpoint. */
+export interface Target {
+  /** The endpoint's URL, with its path. */
+  readonly url: string;
+  /** Where its stderr is written. */
+  readonly log: string;
+  /** Stops it; false when it did not end cleanly. */
+  readonly stop: () => Promise<boolean>;
+}
+
+/** The time to start and to stop, in ms. Node on two busy cores needs seconds. */
+const START_MS = 30_000;
+const STOP_MS = 15_000;
+
+function sibling(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+/**
+ * Writes the gateway's configuration.
+ * @param dir an existing directory
+ * @returns the file's path
+ */
+async function writeConfig(dir: string, sharing: Sharing): Promise<string> {
+  const file = join(dir, 'sluice.yaml');
+  const config = {
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    servers: {
+      conformance: {
+        command: process.execPath,
+        args: [sibling('legacy-server.ts')],
+        sharing,
+      },
+    },
+  };
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(config, null, 2));
+  return file;
+}
+
+/** The fields that matter of a line on stderr; undefined when it is no JSON object. */
+function parseLine(line: string): Partial<Record<'msg' | 'listener' | 'url', unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Starts a script and waits until it says that it is ready.
+ * @param args script and arguments
+ * @param dir an existing directory, for the log
+ * @throws when it ends first, or is not ready in 30 s
+ */
+async function start(args: readonly string[], dir: string): Promise<Target> {
+  const log = join(dir, 'target.log');
+  const child = startNode(args);
+  const sink = createWriteStream(log);
+  child.stderr.pipe(sink);
+  child.stdout.resume();
+  const origin = await new Promise<string>((resolve, reject) => {
+    let url: string | undefined;
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      reject(new Error(`${why}; its log is ${log}`));
+    };
+    const timer = setTimeout(() => fail(`not ready after ${START_MS} ms`), START_MS);
+    child.once('error', (error) => fail(`cannot start: ${error.message}`));
+    child.once('exit', (code, signal) => fail(`ended with ${signal ?? code} before it was ready`));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      const entry = parseLine(line);
+      if (entry?.msg === 'listening' && entry.listener === 'public') url = String(entry.url);
+      if (entry?.msg !== 'ready' || url === undefined) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+  }).catch(async (error: unknown) => {
+    await stopChild(child, STOP_MS);
+    throw error;
+  });
+  return { url: new URL('/mcp', origin).href, log, stop: () => stopChild(child, STOP_MS) };
+}
+
+/**
+ * Starts the gateway with the fixture as its only server.
+ * @param dir an existing directory, for configuration and log
+ */
+export async function startGateway(dir: string, sharing: Sharing): Promise<Target> {
+  const config = await writeConfig(dir, sharing);
+  return await start([sibling('../../src/main.ts'), 'serve', '--config', config], dir);
+}
+
+/**
+ * Starts the fixture over HTTP, without the gateway.
+ * @param dir an existing directory, for the log
+ */
+export async function startDirect(dir: string): Promise<Target> {
+  return await start([sibling('direct-http.ts')], dir);
+}
