@@ -1,8 +1,43 @@
-// What a user may say about the admin listener (design.md 3.2 `admin:`).
+// What a user may say about the admin listener (design.md 3.2 `admin:`): the type after load, and
+// the schema that makes it from the file.
+import { isLoopbackHost } from '../base/loopback.ts';
+import { flag, integer, isMap, section, text } from '../base/options.ts';
 
 /** The listener of /metrics, /healthz and /readyz. */
 export interface AdminOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Serve a host that is not loopback. */
+  readonly allowRemote: boolean;
+}
+
+const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
+  error: 'must be an address such as 127.0.0.1 or ::1, without a port or brackets',
+});
+
+/** `admin:` */
+export const adminSchema = section({
+  host: host.prefault('127.0.0.1').meta({
+    description: 'Address to listen on. Anything but loopback needs `allowRemote`.',
+  }),
+  port: integer(0, 65_535).prefault(9464).meta({
+    description: 'TCP port; 0 lets the system choose.',
+  }),
+  allowRemote: flag().prefault(false).meta({
+    description:
+      'Serve an address that is not loopback. Metrics name your servers and tools; make sure that only the monitoring reaches the port.',
+  }),
+})
+  .refine((value) => isSafeHost(value.host, value.allowRemote), {
+    path: ['host'],
+    when: isMap,
+    error:
+      'is reachable from other machines: must be a loopback address such as 127.0.0.1, or set admin.allowRemote: true if only the monitoring reaches the port',
+  })
+  .transform((value): AdminOptions => value);
+
+// A host of a wrong type has its own issue already.
+function isSafeHost(value: unknown, isAllowed: unknown): boolean {
+  return typeof value !== 'string' || isAllowed === true || isLoopbackHost(value);
 }

@@ -1,4 +1,6 @@
-// What a user may say about logging (design.md 3.2 `log:`).
+// What a user may say about logging (design.md 3.2 `log:`): the types after load, and the schema
+// that makes them from the file.
+import { flag, oneOf, section } from '../base/options.ts';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
@@ -8,3 +10,13 @@ export interface LogOptions {
   /** Log each message's envelope; bodies only at trace. */
   readonly messages: boolean;
 }
+
+/** `log:` */
+export const logSchema = section({
+  level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
+    .prefault('info')
+    .meta({ description: 'The least severe level that is written. Logs are JSON lines on stderr.' }),
+  messages: flag().prefault(false).meta({
+    description: "Log each message's envelope. Bodies are logged only at level trace.",
+  }),
+}).transform((value): LogOptions => value);

@@ -1,0 +1,226 @@
+// A parsed YAML file that still knows where every key and value stands. Owns parsing,
+// interpolation of its scalars, and the way from a path to line and column.
+import {
+  type Document,
+  LineCounter,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  type Pair,
+  type Scalar,
+  visit,
+} from 'yaml';
+import { type InterpolationSource, interpolate } from './interpolate.ts';
+import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
+import { formatPath } from './issues.ts';
+
+/** Syntax faults follow from each other; more than these don't help. */
+const MAX_SYNTAX_ISSUES = 10;
+
+/** Aliases may multiply a document at most this much. */
+const MAX_ALIASES = 100;
+
+/** One YAML file. */
+export class ConfigDocument {
+  readonly file: string;
+  /** Syntax and interpolation faults; positions are known already. */
+  readonly issues: ConfigIssue[] = [];
+  readonly warnings: ConfigIssue[] = [];
+  /** Texts that came from outside the file. */
+  readonly secrets = new Set<string>();
+  /** False when there is no tree to look at. */
+  readonly isReadable: boolean;
+  readonly #text: string;
+  readonly #lines = new LineCounter();
+  readonly #document: Document.Parsed;
+  readonly #interpolated = new Set<unknown>();
+
+  /**
+   * @param file name for messages
+   * @param text its content
+   * @throws RangeError when the nesting is deeper than the stack
+   */
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.#text = text;
+    this.#document = parseDocument(text, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+      schema: 'core',
+      version: '1.2',
+    });
+    // A duplicate key leaves a whole tree, so the rest can be checked in the same run.
+    this.isReadable = this.#document.errors.every((error) => error.code === 'DUPLICATE_KEY');
+    for (const error of this.#document.errors.slice(0, MAX_SYNTAX_ISSUES)) {
+      this.issues.push(this.#at(error.pos[0], '', this.#explainSyntax(error)));
+    }
+    for (const warning of this.#document.warnings.slice(0, MAX_SYNTAX_ISSUES)) {
+      this.warnings.push(this.#at(warning.pos[0], '', lowerFirst(warning.message)));
+    }
+    if (this.isReadable) {
+      this.#checkKeys();
+    }
+  }
+
+  /**
+   * Replaces `${...}` in every string value, each once however many aliases it has.
+   *
+   * @param source where names and files are looked up
+   */
+  interpolate(source: InterpolationSource): void {
+    visit(this.#document, {
+      Scalar: (key, node, ancestors) => {
+        if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) {
+          return;
+        }
+        const result = interpolate(node.value, source);
+        for (const problem of result.problems) {
+          const path = formatPath(pathOf(node, ancestors));
+          this.issues.push(this.#at(node.range?.[0] ?? 0, path, problem));
+        }
+        for (const secret of result.secrets) {
+          this.secrets.add(secret);
+        }
+        if (result.secrets.length > 0) {
+          this.secrets.add(result.value);
+        }
+        if (result.references.length > 0) {
+          this.#interpolated.add(node);
+        }
+        node.value = result.value;
+      },
+    });
+  }
+
+  /**
+   * Gives an interpolated value the type that its option has: `port: ${PORT}` is a number there.
+   *
+   * @param fault where a number or boolean was expected
+   * @returns whether the value was changed
+   */
+  retype(fault: Fault): boolean {
+    const node = this.#find(fault.path).node;
+    if (!isScalar(node) || !this.#interpolated.has(node) || typeof node.value !== 'string') {
+      return false;
+    }
+    if (fault.expected === 'number' && /^-?\d{1,15}$/.test(node.value)) {
+      node.value = Number(node.value);
+      return true;
+    }
+    if (fault.expected === 'boolean' && /^(true|false)$/.test(node.value)) {
+      node.value = node.value === 'true';
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * The document as plain values.
+   *
+   * @returns maps as objects; `__proto__` is an own key if it is there
+   * @throws ReferenceError when aliases would multiply the document
+   */
+  toValue(): unknown {
+    return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
+  }
+
+  /**
+   * Says whether the value at a path came from outside the file and must not be shown.
+   *
+   * @param path the path
+   * @returns true for interpolated scalars
+   */
+  isInterpolated(path: ConfigPath): boolean {
+    return this.#interpolated.has(this.#find(path).node);
+  }
+
+  /**
+   * Gives a fault its place. What isn't there is placed at the nearest thing above it.
+   *
+   * @param fault the fault
+   * @returns the issue
+   */
+  locate(fault: Fault): ConfigIssue {
+    const { node, key, isWhole } = this.#find(fault.path);
+    const target = isWhole && fault.at === 'value' ? node : (key ?? node);
+    return this.#at(target?.range?.[0] ?? 0, formatPath(fault.path), fault.message);
+  }
+
+  #at(offset: number, path: string, message: string): ConfigIssue {
+    const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.length));
+    return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), path, message };
+  }
+
+  // Walks as far as the path goes; `key` is the key node of the last step that was found.
+  #find(path: ConfigPath): { node: Node | undefined; key: Node | undefined; isWhole: boolean } {
+    let node: Node | undefined = this.#document.contents ?? undefined;
+    let key: Node | undefined;
+    for (const step of path) {
+      const container: unknown = isAlias(node) ? node.resolve(this.#document) : node;
+      let next: unknown;
+      if (isMap(container)) {
+        const pair = container.items.find((item) => keyText(item) === String(step));
+        key = pair === undefined ? key : (pair.key as Node);
+        next = pair === undefined ? undefined : (pair.value ?? pair.key);
+      } else if (isSeq(container)) {
+        next = container.items[Number(step)];
+        key = next === undefined ? key : (next as Node);
+      }
+      if (next === undefined) {
+        return { node, key, isWhole: false };
+      }
+      node = next as Node;
+    }
+    return { node: isAlias(node) ? (node.resolve(this.#document) ?? node) : node, key, isWhole: true };
+  }
+
+  #checkKeys(): void {
+    visit(this.#document, {
+      Pair: (_, pair, ancestors) => {
+        const node = pair.key as Node | null;
+        const offset = node?.range?.[0] ?? 0;
+        const path = formatPath(pathOf(undefined, ancestors));
+        if (!isScalar(node) || node.value === null || typeof node.value === 'object') {
+          this.issues.push(this.#at(offset, path, 'has a key that is not a word: must be text'));
+        } else if (node.value === '__proto__') {
+          this.issues.push(this.#at(offset, path, 'unknown key "__proto__": remove it'));
+        }
+      },
+    });
+  }
+
+  #explainSyntax(error: { code: string; message: string; pos: [number, number] }): string {
+    if (error.code === 'DUPLICATE_KEY') {
+      const key = /^[\w$.-]*/.exec(this.#text.slice(error.pos[0], error.pos[0] + 60))?.[0] ?? '';
+      return `the key ${key === '' ? '' : `"${key}" `}is in this map twice: remove one`;
+    }
+    const line = this.#text.slice(this.#text.lastIndexOf('\n', error.pos[0] - 1) + 1).split('\n', 1)[0];
+    const hint = /[{,[][^"']*\$\{/.test(line ?? '') ? ' (inside { } and [ ] put "${...}" in quotes)' : '';
+    return `is not valid YAML: ${lowerFirst(error.message)}${hint}`;
+  }
+}
+
+function keyText(pair: Pair): string | undefined {
+  return isScalar(pair.key) ? String((pair.key as Scalar).value) : undefined;
+}
+
+// The path of a node from what the visitor walked through.
+function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
+  const path: (string | number)[] = [];
+  const chain = [...ancestors, node];
+  chain.forEach((item, index) => {
+    if (isSeq(item)) {
+      path.push(item.items.indexOf(chain[index + 1]));
+    } else if (typeof item === 'object' && item !== null && 'key' in item && isScalar(item.key)) {
+      path.push(String(item.key.value));
+    }
+  });
+  return path;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

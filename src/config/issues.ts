@@ -1,0 +1,175 @@
+// Faults of a configuration: what a person reads, `file:line:col: path: what is wrong and what
+// would be right`, and how a schema's issues become such sentences.
+import type { z } from 'zod';
+import { KNOWN_KEYS } from '../base/options.ts';
+import { nearest } from './nearest.ts';
+
+/** Keys and list indexes from the top of the document. */
+export type ConfigPath = readonly (string | number)[];
+
+/** One fault (or warning) with its place in the file. */
+export interface ConfigIssue {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in characters. */
+  readonly column: number;
+  /** `servers.files.timeouts.start`; empty for the whole document. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A fault that doesn't know its line yet. */
+export interface Fault {
+  readonly path: ConfigPath;
+  /** Whether the key at `path` is wrong, or its value. */
+  readonly at: 'key' | 'value';
+  readonly message: string;
+  /** Set when a number or boolean was expected and something else is there. */
+  readonly expected?: 'number' | 'boolean';
+}
+
+/** A configuration that can't be used, with everything that is wrong with it. */
+export class ConfigError extends Error {
+  readonly issues: readonly ConfigIssue[];
+
+  /** @param issues at least one, in the order of the file */
+  constructor(issues: readonly ConfigIssue[]) {
+    super(issues.map(formatIssue).join('\n'));
+    this.name = 'ConfigError';
+    this.issues = issues;
+  }
+}
+
+/**
+ * The one-line form of an issue.
+ *
+ * @param issue the issue
+ * @returns `file:line:col: path: message`, without control characters
+ */
+export function formatIssue(issue: ConfigIssue): string {
+  const path = issue.path === '' ? '' : `${issue.path}: `;
+  return printable(`${issue.file}:${issue.line}:${issue.column}: ${path}${issue.message}`);
+}
+
+/**
+ * The dotted form of a path. A key that isn't a plain word is put in quotes.
+ *
+ * @param path the path
+ * @returns `servers.files.args.0`
+ */
+export function formatPath(path: ConfigPath): string {
+  return path
+    .map((key) => (/^[\w-]+$/.test(String(key)) ? String(key) : JSON.stringify(shorten(String(key)))))
+    .join('.');
+}
+
+/**
+ * Turns what a schema found into faults.
+ *
+ * @param issues the issues of a failed parse
+ * @param prefix path of what was parsed
+ * @param raw what was parsed
+ * @param isHidden says that a value at a path must not be shown, since it came from outside the file
+ * @returns one fault for each key or value that is wrong
+ */
+export function faultsOf(
+  issues: readonly z.core.$ZodIssue[],
+  prefix: ConfigPath,
+  raw: unknown,
+  isHidden: (path: ConfigPath) => boolean,
+): Fault[] {
+  return issues.flatMap((issue): Fault[] => {
+    const own = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
+    const path = [...prefix, ...own];
+    if (issue.code === 'unrecognized_keys') {
+      const known = knownKeys(issue.message);
+      return issue.keys.map((key) => unknownKey([...path, key], known));
+    }
+    const value = valueAt(raw, own);
+    const message = explain(issue.message, value, isHidden(path));
+    const expected = issue.code === 'invalid_type' ? scalarOf(issue.expected) : undefined;
+    return [{ path, at: 'value', message, ...(expected === undefined ? {} : { expected }) }];
+  });
+}
+
+/**
+ * The fault of a key that doesn't exist.
+ *
+ * @param path path of the key
+ * @param known the keys that exist beside it
+ * @returns the fault, naming the nearest known key, or all when none is near
+ */
+export function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
+  const key = String(path.at(-1));
+  const near = nearest(key, known);
+  const advice =
+    near === undefined ? `must be one of ${known.join(', ')}` : `did you mean ${near}?`;
+  return { path, at: 'key', message: `unknown key ${JSON.stringify(shorten(key))}: ${advice}` };
+}
+
+/**
+ * Shows a value in a sentence.
+ *
+ * @param value anything from YAML
+ * @returns `"text"`, `the number 3`, `a list` and the like
+ */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case 'undefined':
+      return 'missing';
+    case 'string':
+      return value === '' ? 'empty' : JSON.stringify(shorten(value));
+    case 'number':
+    case 'bigint':
+      return `the number ${value}`;
+    case 'boolean':
+      return String(value);
+    default:
+      break;
+  }
+  if (value === null) {
+    return 'empty';
+  }
+  return Array.isArray(value) ? 'a list' : 'a map';
+}
+
+// Messages of kinds say only what would be right; messages of rules are whole sentences.
+function explain(message: string, value: unknown, isHidden: boolean): string {
+  if (!message.startsWith('must ')) {
+    return message;
+  }
+  const isScalar = typeof value !== 'object' && value !== undefined && value !== '';
+  return `is ${isHidden && isScalar ? 'a value from outside the file' : describe(value)}, ${message}`;
+}
+
+function knownKeys(message: string): string[] {
+  return message.startsWith(KNOWN_KEYS) ? message.slice(KNOWN_KEYS.length).trim().split(' ') : [];
+}
+
+function scalarOf(expected: string): 'number' | 'boolean' | undefined {
+  if (expected === 'number' || expected === 'int') {
+    return 'number';
+  }
+  return expected === 'boolean' ? 'boolean' : undefined;
+}
+
+function valueAt(raw: unknown, path: ConfigPath): unknown {
+  let value = raw;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) {
+      return undefined;
+    }
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return value;
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function printable(text: string): string {
+  // Control characters in a file must not reach a terminal.
+  return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
+}

@@ -1,0 +1,125 @@
+// File to frozen Config, or to every fault with its line and column.
+import { dirname, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import { ConfigDocument } from './document.ts';
+import { describeReadError, processEnvironment, readBounded } from './interpolate.ts';
+import { ConfigError, type ConfigIssue } from './issues.ts';
+import { type Resolution, resolveConfig } from './resolve.ts';
+
+/** The largest configuration file, in bytes. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** The most issues that one run reports. */
+const MAX_ISSUES = 100;
+
+/** A configuration that can be used. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Texts that came from `${...}` and must not be shown. */
+  readonly secrets: ReadonlySet<string>;
+  readonly warnings: readonly ConfigIssue[];
+}
+
+/**
+ * Reads a configuration file.
+ *
+ * @param file its path; messages name it as it is given
+ * @param environment what `${NAME}` means; the process's own environment by default
+ * @returns the configuration
+ * @throws ConfigError with everything that is wrong
+ */
+export function load(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
+): LoadedConfig {
+  const text = readText(file);
+  try {
+    return loadText(file, text, environment);
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw fileError(file, 'is nested too deeply: must be at most some dozens of levels deep');
+    }
+    throw error;
+  }
+}
+
+/**
+ * Reads a configuration from text.
+ *
+ * @param file path that the text is taken to come from
+ * @param text the content
+ * @param environment what `${NAME}` means
+ * @returns the configuration
+ * @throws ConfigError with everything that is wrong; RangeError when it is nested too deeply
+ */
+export function loadText(
+  file: string,
+  text: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): LoadedConfig {
+  const document = new ConfigDocument(file, text);
+  if (!document.isReadable) {
+    throw new ConfigError(document.issues);
+  }
+  const path = resolve(file);
+  document.interpolate({ environment, folder: dirname(path) });
+  const resolution = resolveDocument(document, path);
+  const issues = [...document.issues, ...resolution.faults.map((fault) => document.locate(fault))];
+  if (issues.length > 0 || resolution.config === undefined) {
+    throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
+  }
+  const warnings = resolution.warnings.map((warning) => document.locate(warning));
+  return {
+    config: resolution.config,
+    secrets: document.secrets,
+    warnings: inOrder([...document.warnings, ...warnings]),
+  };
+}
+
+function resolveDocument(document: ConfigDocument, path: string): Resolution {
+  const context = {
+    file: path,
+    folder: dirname(path),
+    isHidden: (place: readonly (string | number)[]) => document.isInterpolated(place),
+  };
+  const first = resolveConfig(toValue(document), context);
+  const typed = first.faults.filter((fault) => document.retype(fault));
+  return typed.length === 0 ? first : resolveConfig(toValue(document), context);
+}
+
+function toValue(document: ConfigDocument): unknown {
+  try {
+    return document.toValue();
+  } catch (error) {
+    if (error instanceof ReferenceError) {
+      const why = 'has aliases that multiply it or point at themselves: must be written out';
+      throw fileError(document.file, why);
+    }
+    throw error;
+  }
+}
+
+function readText(file: string): string {
+  let bytes: Buffer | string;
+  try {
+    bytes = readBounded(resolve(file), MAX_FILE_BYTES);
+  } catch (error) {
+    throw fileError(file, `can't be used, ${describeReadError(error)}`);
+  }
+  if (typeof bytes === 'string') {
+    throw fileError(file, `can't be used, ${bytes}`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw fileError(file, 'is not UTF-8 text');
+  }
+}
+
+function fileError(file: string, message: string): ConfigError {
+  return new ConfigError([{ file, line: 1, column: 1, path: '', message: `the file ${message}` }]);
+}
+
+function inOrder(issues: readonly ConfigIssue[]): ConfigIssue[] {
+  return issues.toSorted((left, right) => left.line - right.line || left.column - right.column);
+}

@@ -1,0 +1,96 @@
+// The resolved configuration as YAML with human units, for `sluice check`. Loads back to the same
+// configuration, except for what is masked.
+import { stringify } from 'yaml';
+import type { ServerOptions } from '../backend/options.ts';
+import { formatByteSize } from '../base/byte-size.ts';
+import { formatDuration } from '../base/duration.ts';
+import type { LoadedConfig } from './load.ts';
+
+const MASK = '***';
+
+/** Names whose values are masked wherever they come from. */
+const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION/i;
+
+/** A shorter secret may be part of any word, so it is masked only where it is the whole value. */
+const MIN_PART_LENGTH = 4;
+
+/**
+ * Writes a configuration.
+ *
+ * @param loaded what `load` returned
+ * @returns YAML text that ends in a newline
+ */
+export function checkReport(loaded: LoadedConfig): string {
+  const { listen, admin, log, sessions, processes, drainMs, servers } = loaded.config;
+  const { maxBodyBytes, publicUrl, ...listenRest } = listen;
+  const mask = maskOf(loaded.secrets);
+  return stringify({
+    listen: {
+      ...listenRest,
+      maxBody: formatByteSize(maxBodyBytes),
+      ...(publicUrl === undefined ? {} : { publicUrl: mask(publicUrl) }),
+    },
+    admin,
+    log,
+    sessions: { idle: formatDuration(sessions.idleMs), max: sessions.max },
+    processes,
+    drain: formatDuration(drainMs),
+    servers: Object.fromEntries(servers.map((server) => [server.name, describe(server, mask)])),
+  });
+}
+
+type Mask = (text: string) => string;
+
+function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
+  const { name: _, timeouts, limits, ...rest } = server;
+  const variables = Object.entries(server.env).map(([name, value]) => [
+    name,
+    SECRET_NAME.test(name) ? MASK : mask(value),
+  ]);
+  return {
+    ...rest,
+    command: mask(server.command),
+    args: maskArguments(server.args, mask),
+    env: Object.fromEntries(variables),
+    cwd: mask(server.cwd),
+    roots: server.roots.map((root) => ({ ...root, uri: mask(root.uri) })),
+    timeouts: {
+      start: formatDuration(timeouts.startMs),
+      request: formatDuration(timeouts.requestMs),
+      requestMax: formatDuration(timeouts.requestMaxMs),
+      queue: formatDuration(timeouts.queueMs),
+      idle: formatDuration(timeouts.idleMs),
+      stop: formatDuration(timeouts.stopMs),
+    },
+    limits: {
+      inFlight: limits.inFlight,
+      queue: limits.queue,
+      message: formatByteSize(limits.messageBytes),
+    },
+  };
+}
+
+// `--api-key VALUE` and `--api-key=VALUE` are as secret as a variable of that name.
+function maskArguments(args: readonly string[], mask: Mask): string[] {
+  return args.map((argument, index) => {
+    const assigned = /^(-[^=]*=)/.exec(argument)?.[1];
+    if (assigned !== undefined && SECRET_NAME.test(assigned)) {
+      return `${assigned}${MASK}`;
+    }
+    const before = args[index - 1];
+    const isValue = before !== undefined && /^-[^=]*$/.test(before) && SECRET_NAME.test(before);
+    return isValue && !argument.startsWith('-') ? MASK : mask(argument);
+  });
+}
+
+function maskOf(secrets: ReadonlySet<string>): Mask {
+  const parts = [...secrets]
+    .filter((secret) => secret.length >= MIN_PART_LENGTH)
+    .sort((left, right) => right.length - left.length);
+  return (text) => {
+    if (secrets.has(text)) {
+      return MASK;
+    }
+    return parts.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
+  };
+}

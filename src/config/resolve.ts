@@ -1,0 +1,187 @@
+// Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
+// rules; knows no file and no positions, only paths.
+import {
+  type ServerOptions,
+  remoteServerSchema,
+  resolveServer,
+  serverSchema,
+} from '../backend/options.ts';
+import { isLoopbackHost } from '../base/loopback.ts';
+import type { Config } from './config.ts';
+import { type NamedEntry, readHostServers } from './host-file.ts';
+import { type ConfigPath, type Fault, describe, faultsOf } from './issues.ts';
+import { SERVER_NAME, settingsSchema } from './schema.ts';
+
+/** What the raw values are resolved against. */
+export interface ResolveContext {
+  /** Absolute path of the file, if there is one. */
+  readonly file: string | undefined;
+  /** Absolute; relative paths start here. */
+  readonly folder: string;
+  /** Says that the value at a path must not be shown in messages. */
+  readonly isHidden: (path: ConfigPath) => boolean;
+}
+
+/** Either a configuration, or at least one fault. */
+export interface Resolution {
+  readonly config: Config | undefined;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/**
+ * Validates raw values and fills in every default.
+ *
+ * @param raw what the file says
+ * @param context what to resolve against
+ * @returns the configuration or all faults
+ */
+export function resolveConfig(raw: unknown, context: ResolveContext): Resolution {
+  if (!isRecord(raw)) {
+    const there = raw === null ? 'is empty' : `is ${describe(raw)}`;
+    const message = `the file ${there}: must be a map with servers, see config/sluice.example.yaml`;
+    return { config: undefined, faults: [{ path: [], at: 'value', message }], warnings: [] };
+  }
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  const document = 'mcpServers' in raw ? withoutHostKeys(raw, warnings) : raw;
+  const settings = settingsSchema.safeParse(document);
+  if (!settings.success) {
+    faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
+  }
+  const servers = findEntries(document, faults, warnings).flatMap((found) =>
+    readEntry(found, faults, context),
+  );
+  if (settings.data === undefined || faults.length > 0) {
+    return { config: undefined, faults, warnings };
+  }
+  const { listen, admin, log, sessions, processes, drain } = settings.data;
+  const { file } = context;
+  const config = { file, listen, admin, log, sessions, processes, drainMs: drain, servers };
+  warnings.push(...openHosts(config));
+  return { config: deepFreeze(config), faults, warnings };
+}
+
+// A host's file has keys of its own at the top; they are nobody's mistake.
+function withoutHostKeys(raw: Record<string, unknown>, warnings: Fault[]): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(raw)) {
+    if (Object.hasOwn(settingsSchema.shape, key)) {
+      kept[key] = value;
+    } else {
+      warnings.push({ path: [key], at: 'key', message: 'is not an option here: ignored' });
+    }
+  }
+  return kept;
+}
+
+function findEntries(
+  raw: Readonly<Record<string, unknown>>,
+  faults: Fault[],
+  warnings: Fault[],
+): readonly NamedEntry[] {
+  if ('servers' in raw && 'mcpServers' in raw) {
+    const message = 'stands beside servers: must be one of the two';
+    faults.push({ path: ['mcpServers'], at: 'key', message });
+  }
+  const key = 'mcpServers' in raw ? 'mcpServers' : 'servers';
+  const map = raw[key];
+  if (!isRecord(map) || Object.keys(map).length === 0) {
+    const there = map === undefined || isRecord(map) ? 'has no server' : `is ${describe(map)}`;
+    const message = `${there}: must be a map of at least one name to its command, see config/sluice.example.yaml`;
+    faults.push({ path: [key], at: 'value', message });
+    return [];
+  }
+  if (key === 'servers') {
+    return Object.entries(map).map(([name, entry]) => ({ name, path: [key, name], entry }));
+  }
+  const host = readHostServers(map);
+  faults.push(...host.faults);
+  warnings.push(...host.warnings);
+  if (host.entries.length === 0 && host.faults.length === 0) {
+    const message = 'has only disabled servers: must have at least one that is enabled';
+    faults.push({ path: [key], at: 'value', message });
+  }
+  return host.entries;
+}
+
+function readEntry(
+  { name, path, entry }: NamedEntry,
+  faults: Fault[],
+  context: ResolveContext,
+): ServerOptions[] {
+  if (path[0] === 'servers' && !SERVER_NAME.test(name)) {
+    const message =
+      'is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -';
+    faults.push({ path, at: 'key', message });
+  }
+  if (!isRecord(entry)) {
+    const message = `is ${describe(entry)}, must be a map of options with a command`;
+    faults.push({ path, at: 'value', message });
+    return [];
+  }
+  // Which schema fits is decided before it is applied, so that its messages are about one kind.
+  if ('url' in entry) {
+    faults.push(...readRemote(entry, path, context));
+    return [];
+  }
+  const known = Object.keys(serverSchema.shape);
+  if (!('command' in entry) && !Object.keys(entry).some((key) => !known.includes(key))) {
+    const message = 'has no command: must have command, the program to start';
+    faults.push({ path, at: 'key', message });
+  }
+  const parsed = serverSchema.safeParse(entry);
+  if (!parsed.success) {
+    const found = faultsOf(parsed.error.issues, path, entry, context.isHidden);
+    // A missing command was reported above, or is what the unknown key was meant to be.
+    faults.push(...found.filter((fault) => 'command' in entry || fault.path.at(-1) !== 'command'));
+    return [];
+  }
+  return [resolveServer(name, parsed.data, context.folder)];
+}
+
+function readRemote(
+  entry: Readonly<Record<string, unknown>>,
+  path: ConfigPath,
+  context: ResolveContext,
+): Fault[] {
+  const url = [...path, 'url'];
+  if ('command' in entry) {
+    const message = 'stands beside command: must be one of the two';
+    return [{ path: url, at: 'key', message }];
+  }
+  const parsed = remoteServerSchema.safeParse(entry);
+  if (!parsed.success) {
+    const common = Object.keys(serverSchema.shape);
+    const found = faultsOf(parsed.error.issues, path, entry, context.isHidden);
+    return found.filter((fault) => !common.includes(String(fault.path[path.length])));
+  }
+  const message =
+    'remote servers are not supported by this version yet: must be a server with a command';
+  return [{ path: url, at: 'key', message }];
+}
+
+function openHosts(config: Config): Fault[] {
+  const warnings: Fault[] = [];
+  if (config.listen.allowUnauthenticated && !isLoopbackHost(config.listen.host)) {
+    const message = `${config.listen.host} is served without authentication, since listen.allowUnauthenticated is true`;
+    warnings.push({ path: ['listen', 'host'], at: 'value', message });
+  }
+  if (config.admin.allowRemote && !isLoopbackHost(config.admin.host)) {
+    const message = `${config.admin.host} is served to other machines, since admin.allowRemote is true`;
+    warnings.push({ path: ['admin', 'host'], at: 'value', message });
+  }
+  return warnings;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,82 @@
+// The whole YAML shape, composed from the options of each part. Two views: `settingsSchema` for
+// validation leaves the servers alone, since which schema fits is chosen for each entry first (a
+// union would answer every fault with one "invalid input"); `documentSchema` is for editors.
+import { z } from 'zod';
+import { adminSchema } from '../admin/options.ts';
+import { processesSchema, remoteServerSchema, serverSchema } from '../backend/options.ts';
+import { duration, isMap, list, section, text } from '../base/options.ts';
+import { listenSchema, sessionsSchema } from '../listener/options.ts';
+import { logSchema } from '../observe/options.ts';
+
+/** The grammar of server names. */
+export const SERVER_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+const endpoint = section({
+  servers: list(text('a server name'), 'a list of server names').meta({
+    description: 'Names of the servers that the endpoint merges.',
+  }),
+});
+
+const settings = {
+  listen: listenSchema.prefault({}).meta({ description: 'The public listener.' }),
+  admin: adminSchema.prefault({}).meta({
+    description: 'The listener of /metrics, /healthz and /readyz.',
+  }),
+  log: logSchema.prefault({}).meta({ description: 'Logging.' }),
+  sessions: sessionsSchema.prefault({}).meta({ description: 'Client sessions.' }),
+  processes: processesSchema.prefault({}).meta({
+    description: 'Caps over the processes of all servers.',
+  }),
+  drain: duration(0).prefault('25s').meta({
+    description: 'How long a stop waits for calls in flight.',
+  }),
+  endpoints: z
+    .record(z.string(), endpoint, { error: 'must be a map of paths' })
+    .refine((value) => Object.keys(value).length === 0, {
+      error: 'merged endpoints are not supported by this version yet: remove the key',
+    })
+    .prefault({})
+    .meta({ description: 'More endpoints, each a path that merges some servers. Not supported yet.' }),
+  auth: z
+    .literal('none', { error: 'must be none: authentication is not supported by this version yet' })
+    .prefault('none')
+    .meta({ description: 'Authentication. Only `none` is supported yet.' }),
+};
+
+/** Everything but the servers. */
+export const settingsSchema = section({
+  ...settings,
+  servers: z.unknown().optional(),
+  mcpServers: z.unknown().optional(),
+}).refine((value) => !isSamePort(value.listen, value.admin), {
+  path: ['admin', 'port'],
+  when: isMap,
+  error: 'is the port of the public listener too: must be a port of its own',
+});
+
+/** An entry of a desktop host's file: the same options and what hosts add, which is ignored. */
+const hostEntry = z.looseObject(serverSchema.shape);
+
+/** The whole document, for the JSON Schema that editors use. */
+export const documentSchema = section({
+  servers: z
+    .record(z.string().regex(SERVER_NAME), z.union([serverSchema, remoteServerSchema]))
+    .optional()
+    .meta({ description: 'The servers by name.' }),
+  mcpServers: z
+    .record(z.string(), hostEntry)
+    .optional()
+    .meta({ description: 'The servers as desktop hosts write them, instead of `servers`.' }),
+  ...settings,
+});
+
+type Address = { readonly host: string; readonly port: number } | undefined;
+
+function isSamePort(listen: Address, admin: Address): boolean {
+  return (
+    typeof listen?.port === 'number' &&
+    listen.port !== 0 &&
+    listen.port === admin?.port &&
+    listen.host === admin.host
+  );
+}
