@@ -1,14 +1,18 @@
 /**
- * Temporary folders of one test process, removed when the process exits. Every path below carries the
- * same recognisable prefix, so a leftover process can be found by its command line.
+ * Temporary folders of one test process, removed when the process exits. All lie under one folder with a
+ * recognisable name, so a leftover process can be found by its command line.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+const root = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
 /** Makes a fresh folder; it lives until this process exits. */
 export function tempDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = join(root, String(++count));
+  mkdirSync(folder);
   return folder;
 }
