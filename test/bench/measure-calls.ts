@@ -1,0 +1,85 @@
+// Measures one call scenario on all subjects: round after round, in each round every subject in turn, so
+// that a slow minute of the machine meets them all.
+import type { RunResult } from './load.ts';
+import type { LoadProcess } from './load-process.ts';
+import type { RunningSubject } from './running-subject.ts';
+import type { CallScenario, Pace } from './scenarios.ts';
+
+/** What one subject did in one scenario. */
+export interface CallSeries {
+  readonly subject: string;
+  readonly title: string;
+  /** One a round; shorter when a call failed or the time was over. */
+  readonly rounds: readonly RunResult[];
+  readonly processes: number;
+  /** Why it was not measured to the end. */
+  readonly failure: string | undefined;
+}
+
+interface Lane {
+  readonly subject: RunningSubject;
+  readonly rounds: RunResult[];
+  processes: number;
+  failure: string | undefined;
+}
+
+/**
+ * @param isOver asked before each measurement
+ * @returns one series a subject, in the same order
+ */
+export async function measureCalls(
+  scenario: CallScenario,
+  subjects: readonly RunningSubject[],
+  load: LoadProcess,
+  pace: Pace & { isOver(): boolean },
+): Promise<CallSeries[]> {
+  const lanes = subjects.map((subject): Lane => {
+    return { subject, rounds: [], processes: 0, failure: undefined };
+  });
+  for (const lane of lanes) {
+    await attempt(lane, async () => {
+      await load.open(lane.subject.target, scenario.inFlight);
+      await run(lane, scenario, load, { durationMs: pace.warmUpMs, minCalls: 3 });
+      lane.processes = lane.subject.countProcesses();
+    });
+  }
+  for (let round = 0; round < pace.rounds; round += 1) {
+    for (const lane of rotate(lanes, round)) {
+      if (lane.failure !== undefined) continue;
+      if (pace.isOver()) lane.failure = 'out of time';
+      else await attempt(lane, async () => void lane.rounds.push(await run(lane, scenario, load, pace)));
+    }
+  }
+  for (const lane of lanes) await load.close(lane.subject.target);
+  return lanes.map((lane) => ({
+    subject: lane.subject.subject.name,
+    title: lane.subject.subject.title,
+    rounds: lane.rounds,
+    processes: lane.processes,
+    failure: lane.failure,
+  }));
+}
+
+async function run(
+  lane: Lane,
+  { shape, inFlight }: CallScenario,
+  load: LoadProcess,
+  { durationMs, minCalls }: Pick<Pace, 'durationMs' | 'minCalls'>,
+): Promise<RunResult> {
+  return await load.run({ target: lane.subject.target, shape, inFlight, durationMs, minCalls });
+}
+
+/** A subject that fails is out of this scenario; the others go on. */
+async function attempt(lane: Lane, action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    lane.failure = error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Nobody is always first. */
+function rotate<T>(items: readonly T[], by: number): T[] {
+  const start = by % Math.max(1, items.length);
+  return [...items.slice(start), ...items.slice(0, start)];
+}

@@ -1,0 +1,79 @@
+// What is measured: the loads and how long each goes on, in full and with --quick.
+import type { CallShape } from './mcp-client.ts';
+
+/** Calls of one shape in a closed loop. */
+export interface CallScenario {
+  readonly kind: 'calls';
+  readonly name: string;
+  readonly shape: CallShape;
+  readonly inFlight: number;
+  /** Left out with --quick. */
+  readonly fullOnly?: boolean;
+}
+
+/** Sessions that rest. */
+export interface SessionScenario {
+  readonly kind: 'sessions';
+  readonly name: string;
+  readonly sessions: number;
+  /** With a GET stream each, as the official SDKs open it. */
+  readonly streams: boolean;
+  readonly fullOnly?: boolean;
+}
+
+export type Scenario = CallScenario | SessionScenario;
+
+const SMALL: CallShape = { payload: 'small', bytes: 0 };
+const JSON_100K: CallShape = { payload: 'json', bytes: 100_000 };
+const BASE64_1M: CallShape = { payload: 'base64', bytes: 1_000_000 };
+const BASE64_10M: CallShape = { payload: 'base64', bytes: 10_000_000 };
+
+export const SCENARIOS: readonly Scenario[] = [
+  { kind: 'calls', name: 'small-1', shape: SMALL, inFlight: 1 },
+  { kind: 'calls', name: 'small-16', shape: SMALL, inFlight: 16 },
+  { kind: 'calls', name: 'small-64', shape: SMALL, inFlight: 64, fullOnly: true },
+  { kind: 'calls', name: 'json-100k-1', shape: JSON_100K, inFlight: 1, fullOnly: true },
+  { kind: 'calls', name: 'json-100k-16', shape: JSON_100K, inFlight: 16 },
+  { kind: 'calls', name: 'json-100k-64', shape: JSON_100K, inFlight: 64, fullOnly: true },
+  { kind: 'calls', name: 'base64-1m-1', shape: BASE64_1M, inFlight: 1 },
+  { kind: 'calls', name: 'base64-1m-16', shape: BASE64_1M, inFlight: 16, fullOnly: true },
+  { kind: 'calls', name: 'base64-10m-1', shape: BASE64_10M, inFlight: 1 },
+  { kind: 'sessions', name: 'sessions-1000', sessions: 1000, streams: false },
+  { kind: 'sessions', name: 'streams-1000', sessions: 1000, streams: true, fullOnly: true },
+];
+
+/** How long everything takes. */
+export interface Pace {
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly durationMs: number;
+  readonly minCalls: number;
+  /** Once a subject, with small calls, until its code is compiled. */
+  readonly firstWarmUpMs: number;
+  /** Once a subject and scenario. */
+  readonly warmUpMs: number;
+  /** After this no measurement starts. */
+  readonly enoughMs: number;
+  /** After this everything is killed. */
+  readonly limitMs: number;
+}
+
+export const FULL_PACE: Pace = {
+  rounds: 5,
+  durationMs: 1500,
+  minCalls: 10,
+  firstWarmUpMs: 3000,
+  warmUpMs: 800,
+  enoughMs: 480_000,
+  limitMs: 600_000,
+};
+
+export const QUICK_PACE: Pace = {
+  rounds: 3,
+  durationMs: 500,
+  minCalls: 5,
+  firstWarmUpMs: 1200,
+  warmUpMs: 200,
+  enoughMs: 60_000,
+  limitMs: 90_000,
+};
