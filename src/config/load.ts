@@ -25,16 +25,19 @@ export interface LoadedConfig {
  *
  * @param file its path; messages name it as it is given
  * @param environment what `${NAME}` means; the process's own environment by default
+ * @param cwd absolute; start of a relative `file`
  * @returns the configuration
  * @throws ConfigError with everything that is wrong
  */
 export function load(
   file: string,
   environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
+  cwd: string = process.cwd(),
 ): LoadedConfig {
-  const text = readText(file);
+  const path = resolve(cwd, file);
+  const text = readText(file, path);
   try {
-    return loadText(file, text, environment);
+    return loadText(file, text, environment, path);
   } catch (error) {
     if (error instanceof RangeError) {
       throw fileError(file, 'is nested too deeply: must be at most some dozens of levels deep');
@@ -46,9 +49,10 @@ export function load(
 /**
  * Reads a configuration from text.
  *
- * @param file path that the text is taken to come from
+ * @param file name for messages
  * @param text the content
  * @param environment what `${NAME}` means
+ * @param path absolute path that the text is taken to come from
  * @returns the configuration
  * @throws ConfigError with everything that is wrong; RangeError when it is nested too deeply
  */
@@ -56,12 +60,12 @@ export function loadText(
   file: string,
   text: string,
   environment: Readonly<Record<string, string | undefined>>,
+  path: string = resolve(file),
 ): LoadedConfig {
   const document = new ConfigDocument(file, text);
   if (!document.isReadable) {
     throw new ConfigError(document.issues);
   }
-  const path = resolve(file);
   document.interpolate({ environment, folder: dirname(path) });
   const resolution = resolveDocument(document, path);
   const issues = [...document.issues, ...resolution.faults.map((fault) => document.locate(fault))];
@@ -99,10 +103,10 @@ function toValue(document: ConfigDocument): unknown {
   }
 }
 
-function readText(file: string): string {
+function readText(file: string, path: string): string {
   let bytes: Buffer | string;
   try {
-    bytes = readBounded(resolve(file), MAX_FILE_BYTES);
+    bytes = readBounded(path, MAX_FILE_BYTES);
   } catch (error) {
     throw fileError(file, `can't be used, ${describeReadError(error)}`);
   }

@@ -42,18 +42,24 @@ export function checkReport(loaded: LoadedConfig): string {
 type Mask = (text: string) => string;
 
 function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
-  const { name: _, timeouts, limits, ...rest } = server;
+  const { timeouts, limits } = server;
   const variables = Object.entries(server.env).map(([name, value]) => [
     name,
     SECRET_NAME.test(name) ? MASK : mask(value),
   ]);
   return {
-    ...rest,
     command: mask(server.command),
     args: maskArguments(server.args, mask),
     env: Object.fromEntries(variables),
+    inheritEnv: server.inheritEnv,
     cwd: mask(server.cwd),
+    protocol: server.protocol,
+    framing: server.framing,
+    sharing: server.sharing,
+    replicas: server.replicas,
+    start: server.start,
     roots: server.roots.map((root) => ({ ...root, uri: mask(root.uri) })),
+    era: server.era,
     timeouts: {
       start: formatDuration(timeouts.startMs),
       request: formatDuration(timeouts.requestMs),

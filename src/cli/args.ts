@@ -1,0 +1,149 @@
+// The command line: words in, one invocation out. Decides nothing about files or servers.
+import { parseArgs } from 'node:util';
+import { COMMANDS, type CommandName } from './help.ts';
+
+/** What the user asked for. */
+export type Invocation =
+  | { readonly kind: 'help'; readonly command: CommandName | undefined }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'usage-error'; readonly message: string; readonly command?: CommandName }
+  | { readonly kind: 'serve'; readonly config?: string; readonly exitWithParent: boolean }
+  | { readonly kind: 'check'; readonly config?: string }
+  | RunInvocation;
+
+/** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
+export interface RunInvocation {
+  readonly kind: 'run';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly sharing: string | undefined;
+  readonly adminPort: number | undefined;
+  readonly allowUnauthenticated: boolean;
+  readonly exitWithParent: boolean;
+}
+
+const HELP = { help: { type: 'boolean', short: 'h' } } as const;
+const CONFIG = { config: { type: 'string', short: 'c' } } as const;
+const PARENT = { 'exit-with-parent': { type: 'boolean' } } as const;
+const RUN = {
+  ...HELP,
+  ...PARENT,
+  port: { type: 'string', short: 'p' },
+  host: { type: 'string' },
+  sharing: { type: 'string' },
+  'admin-port': { type: 'string' },
+  'allow-unauthenticated': { type: 'boolean' },
+} as const;
+
+/**
+ * Reads the command line.
+ *
+ * @param argv the words after the program's name
+ * @returns what to do; never throws
+ */
+export function parseCommandLine(argv: readonly string[]): Invocation {
+  const [first, ...rest] = argv;
+  switch (first) {
+    case undefined:
+      return { kind: 'usage-error', message: 'there is no command' };
+    case '-h':
+    case '--help':
+      return { kind: 'help', command: undefined };
+    case 'help':
+      return { kind: 'help', command: COMMANDS.find((command) => command === rest[0]) };
+    case '-v':
+    case '--version':
+      return { kind: 'version' };
+    default:
+      break;
+  }
+  const command = COMMANDS.find((name) => name === first);
+  if (command === undefined) {
+    const message = `there is no command "${first}": must be one of ${COMMANDS.join(', ')}`;
+    return { kind: 'usage-error', message };
+  }
+  if (beforeDashes(rest).includes('--version')) {
+    return { kind: 'version' };
+  }
+  try {
+    return parseCommand(command, rest);
+  } catch (error) {
+    // parseArgs throws a TypeError with a sentence for the user.
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'usage-error', message, command };
+  }
+}
+
+function parseCommand(command: CommandName, words: readonly string[]): Invocation {
+  switch (command) {
+    case 'serve': {
+      const options = { ...HELP, ...CONFIG, ...PARENT };
+      const { values } = parseArgs({ args: [...words], options });
+      if (values.help === true) {
+        return { kind: 'help', command };
+      }
+      const exitWithParent = values['exit-with-parent'] === true;
+      return { kind: 'serve', exitWithParent, ...given('config', values.config) };
+    }
+    case 'check': {
+      const { values } = parseArgs({ args: [...words], options: { ...HELP, ...CONFIG } });
+      return values.help === true
+        ? { kind: 'help', command }
+        : { kind: 'check', ...given('config', values.config) };
+    }
+    case 'run':
+      return parseRun(words);
+    case 'connect': {
+      const wantsHelp = beforeDashes(words).some((word) => word === '--help' || word === '-h');
+      const message = 'connect is not in this version yet';
+      return wantsHelp ? { kind: 'help', command } : { kind: 'usage-error', message, command };
+    }
+  }
+}
+
+function parseRun(words: readonly string[]): Invocation {
+  const own = beforeDashes(words);
+  const { values, positionals } = parseArgs({ args: own, options: RUN, allowPositionals: true });
+  if (values.help === true) {
+    return { kind: 'help', command: 'run' };
+  }
+  const [command, ...args] = words.slice(own.length + 1);
+  if (command === undefined || positionals.length > 0) {
+    const what = positionals.length > 0 ? `"${positionals[0]}" stands before --` : 'there is no server';
+    const message = `${what}: write the server's command after --, as in sluice run -- npx some-server`;
+    return { kind: 'usage-error', message, command: 'run' };
+  }
+  return {
+    kind: 'run',
+    command,
+    args,
+    port: numberOf('port', values.port),
+    host: values.host,
+    sharing: values.sharing,
+    adminPort: numberOf('admin-port', values['admin-port']),
+    allowUnauthenticated: values['allow-unauthenticated'] === true,
+    exitWithParent: values['exit-with-parent'] === true,
+  };
+}
+
+// What stands after `--` belongs to the server, whatever it looks like.
+function beforeDashes(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  return words.slice(0, end === -1 ? words.length : end);
+}
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new TypeError(`--${flag} is "${text}", must be a port number`);
+  }
+  return Number(text);
+}
+
+function given<Key extends string>(key: Key, value: string | undefined): { [K in Key]?: string } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: string });
+}

@@ -1,0 +1,161 @@
+// What each command does. `main` is the whole program for a command line: it prints, it runs, it
+// answers with the exit status; only main.ts ends the process.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { processEnvironment } from '../config/interpolate.ts';
+import { ConfigError, formatIssue } from '../config/issues.ts';
+import { type LoadedConfig, load } from '../config/load.ts';
+import { checkReport } from '../config/report.ts';
+import { singleServerConfig } from '../config/single.ts';
+import { type Invocation, type RunInvocation, parseCommandLine } from './args.ts';
+import { EXIT } from './exit-codes.ts';
+import { helpText } from './help.ts';
+
+/** What a command may touch of the world. */
+export interface Surroundings {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly startGateway: StartGateway;
+}
+
+/** Runs a gateway; resolves with the exit status when it has stopped. */
+export type StartGateway = (config: Config, options: GatewayLaunch) => Promise<number>;
+
+/** What the gateway is told besides its configuration. */
+export interface GatewayLaunch {
+  readonly version: string;
+  /** Stop when the process that started this one ends. */
+  readonly exitWithParent: boolean;
+  /** To be logged at the start, one sentence each. */
+  readonly warnings: readonly string[];
+  /** Texts that must not be logged. */
+  readonly secrets: ReadonlySet<string>;
+}
+
+/** Where a configuration is looked for, in this order. */
+const DEFAULT_FILES = ['sluice.yaml', join('config', 'sluice.yaml')];
+
+/**
+ * Runs a command line.
+ *
+ * @param argv the words after the program's name
+ * @param surroundings the real process by default
+ * @returns the exit status
+ */
+export async function main(
+  argv: readonly string[],
+  surroundings: Surroundings = realSurroundings(),
+): Promise<number> {
+  try {
+    return await execute(parseCommandLine(argv), surroundings);
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      for (const issue of error.issues) {
+        surroundings.err(`${formatIssue(issue)}\n`);
+      }
+      return EXIT.configuration;
+    }
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    surroundings.err(`sluice: internal error: ${text}\n`);
+    return EXIT.internal;
+  }
+}
+
+/**
+ * The version of this package.
+ *
+ * @returns `1.2.3`
+ */
+export function packageVersion(): string {
+  const content: unknown = createRequire(import.meta.url)('../../package.json');
+  const isRecord = typeof content === 'object' && content !== null && 'version' in content;
+  return isRecord ? String(content.version) : 'unknown';
+}
+
+async function execute(invocation: Invocation, world: Surroundings): Promise<number> {
+  switch (invocation.kind) {
+    case 'help':
+      world.out(helpText(invocation.command));
+      return EXIT.ok;
+    case 'version':
+      world.out(`${packageVersion()}\n`);
+      return EXIT.ok;
+    case 'usage-error': {
+      const help = `sluice ${invocation.command === undefined ? '' : `${invocation.command} `}--help`;
+      world.err(`sluice: ${invocation.message}\nSee ${help}\n`);
+      return EXIT.usage;
+    }
+    case 'check':
+      return check(invocation.config, world);
+    case 'serve': {
+      const loaded = loadFrom(invocation.config, world);
+      if (loaded === undefined) {
+        return EXIT.configuration;
+      }
+      return world.startGateway(loaded.config, {
+        version: packageVersion(),
+        exitWithParent: invocation.exitWithParent,
+        warnings: loaded.warnings.map(formatIssue),
+        secrets: loaded.secrets,
+      });
+    }
+    case 'run':
+      return run(invocation, world);
+  }
+}
+
+function check(file: string | undefined, world: Surroundings): number {
+  const loaded = loadFrom(file, world);
+  if (loaded === undefined) {
+    return EXIT.configuration;
+  }
+  for (const warning of loaded.warnings) {
+    world.err(`${formatIssue(warning)} (warning)\n`);
+  }
+  world.out(checkReport(loaded));
+  return EXIT.ok;
+}
+
+async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {
+  const single = singleServerConfig(invocation, world.cwd);
+  if ('problems' in single) {
+    world.err(`${single.problems.map((problem) => `sluice: ${problem}\n`).join('')}See sluice run --help\n`);
+    return EXIT.usage;
+  }
+  return world.startGateway(single.config, {
+    version: packageVersion(),
+    exitWithParent: invocation.exitWithParent,
+    warnings: single.warnings,
+    secrets: new Set(),
+  });
+}
+
+function loadFrom(file: string | undefined, world: Surroundings): LoadedConfig | undefined {
+  const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(world.cwd, name)));
+  if (found === undefined) {
+    world.err(
+      `sluice: there is no configuration: neither ${DEFAULT_FILES.join(' nor ')} is in ${world.cwd}. ` +
+        'Name one with --config FILE, or start one server with sluice run -- COMMAND\n',
+    );
+    return undefined;
+  }
+  return load(found, world.environment, world.cwd);
+}
+
+function realSurroundings(): Surroundings {
+  return {
+    cwd: process.cwd(),
+    environment: processEnvironment(),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    // Loaded on demand, so that check and --help don't pay for the gateway.
+    startGateway: async (config, options) => {
+      const { runGateway } = await import('../app/gateway.ts');
+      return runGateway(config, options);
+    },
+  };
+}

@@ -1,0 +1,12 @@
+// What the process's exit status means (design.md 3.1). A public contract.
+
+/** Exit statuses. */
+export const EXIT = {
+  ok: 0,
+  /** The configuration can't be used. */
+  configuration: 1,
+  /** The command line can't be understood. */
+  usage: 2,
+  /** A fault of Sluice itself. */
+  internal: 70,
+} as const;

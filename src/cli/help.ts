@@ -1,0 +1,78 @@
+// The texts of --help. Nothing else prints help.
+
+const GENERAL = `Sluice: a gateway for the Model Context Protocol. Many clients share few servers.
+
+Usage:
+  sluice serve [--config FILE]                 run the gateway
+  sluice run [options] -- COMMAND [ARGS...]    run one server, without a file
+  sluice check [--config FILE]                 validate a configuration and print it resolved
+  sluice connect URL                           not in this version yet
+
+  sluice COMMAND --help                        more about a command
+  sluice --version
+
+Exit status: 0 ok, 1 configuration, 2 usage, 70 internal.
+`;
+
+const SERVE = `Usage: sluice serve [--config FILE] [--exit-with-parent]
+
+Runs the gateway until SIGTERM or SIGINT. Logs go to stderr as JSON lines.
+
+  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
+  --exit-with-parent    stop when the process that started the gateway ends
+  -h, --help            show this
+
+Each server NAME is at /servers/NAME/mcp (Streamable HTTP), /servers/NAME/sse and
+/servers/NAME/ws; with one server, it is at /mcp, /sse and /ws too.
+`;
+
+const RUN = `Usage: sluice run [options] -- COMMAND [ARGS...]
+
+Runs one server without a configuration file. It is at /mcp, /sse and /ws.
+
+  -p, --port N               port of the gateway; default 8080, 0 lets the system choose
+  --host HOST                address to listen on; default 127.0.0.1
+  --allow-unauthenticated    listen on an address that is not loopback, without authentication
+  --sharing MODE             shared (default), principal or session: which clients share a process
+  --admin-port N             port of /metrics, /healthz and /readyz on 127.0.0.1;
+                             by default the system chooses, and the log says which
+  --exit-with-parent         stop when the process that started the gateway ends
+  -h, --help                 show this
+
+Example:
+  sluice run -- npx -y @modelcontextprotocol/server-filesystem /data
+`;
+
+const CHECK = `Usage: sluice check [--config FILE]
+
+Validates the configuration. Prints it resolved, with every default and with secrets masked, and
+exits with 0; or prints each fault as file:line:column: key: what is wrong and what would be
+right, and exits with 1.
+
+  -c, --config FILE    the configuration; default ./sluice.yaml, then config/sluice.yaml
+  -h, --help           show this
+`;
+
+const CONNECT = `Usage: sluice connect URL [--header 'K: V']
+
+A stdio server for hosts that only start processes: bridges to a remote endpoint.
+Not in this version yet.
+`;
+
+const TEXTS = { serve: SERVE, run: RUN, check: CHECK, connect: CONNECT } as const;
+
+/** A command of the program. */
+export type CommandName = keyof typeof TEXTS;
+
+/** Every command, in the order of the help. */
+export const COMMANDS = Object.keys(TEXTS) as CommandName[];
+
+/**
+ * The help text.
+ *
+ * @param command a command, or undefined for the overview
+ * @returns text that ends in a newline
+ */
+export function helpText(command: CommandName | undefined): string {
+  return command === undefined ? GENERAL : TEXTS[command];
+}

@@ -1,0 +1,70 @@
+// The configuration of `sluice run`: one server from flags, no file. The same schemas and rules as
+// for a file; faults name the flag instead of a line.
+import type { Config } from './config.ts';
+import { formatPath } from './issues.ts';
+import { resolveConfig } from './resolve.ts';
+
+/** The flags of `sluice run`. */
+export interface SingleServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly sharing: string | undefined;
+  readonly adminPort: number | undefined;
+  readonly allowUnauthenticated: boolean;
+}
+
+/** What became of the flags. */
+export type SingleConfig =
+  | { readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly problems: readonly string[] };
+
+const FLAGS: Readonly<Record<string, string>> = {
+  'listen.port': '--port',
+  'listen.host': '--host',
+  'admin.port': '--admin-port',
+  'servers.server.sharing': '--sharing',
+  'servers.server.command': 'COMMAND',
+};
+
+/**
+ * Makes the configuration of one server, named `server`.
+ *
+ * @param flags what the command line says
+ * @param folder absolute; the server's working folder and the start of relative commands
+ * @returns the configuration with warnings, or one sentence for each problem
+ */
+export function singleServerConfig(flags: SingleServer, folder: string): SingleConfig {
+  const raw = {
+    listen: defined({
+      port: flags.port,
+      host: flags.host,
+      allowUnauthenticated: flags.allowUnauthenticated,
+    }),
+    admin: { port: flags.adminPort ?? 0 },
+    servers: {
+      server: defined({ command: flags.command, args: flags.args, sharing: flags.sharing }),
+    },
+  };
+  const context = { file: undefined, folder, isHidden: () => false };
+  const { config, faults, warnings } = resolveConfig(raw, context);
+  if (config === undefined) {
+    return {
+      problems: faults.map(({ path, message }) => {
+        const place = formatPath(path);
+        const flag = FLAGS[place] ?? (place.startsWith('servers.server.args') ? 'ARGS' : place);
+        const words = message.replace('set listen.allowUnauthenticated: true', 'add --allow-unauthenticated');
+        return `${flag} ${words}`;
+      }),
+    };
+  }
+  const texts = warnings.map((warning) =>
+    warning.message.replace('listen.allowUnauthenticated is true', '--allow-unauthenticated is given'),
+  );
+  return { config, warnings: texts };
+}
+
+function defined(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
