@@ -41,7 +41,8 @@ export function startNode(args: readonly string[], cwd?: string) {
  * @returns true when it ended by itself with status 0
  */
 export async function stopChild(child: ChildProcess, graceMs: number): Promise<boolean> {
-  if (child.exitCode === null && child.signalCode === null) {
+  // Without a pid it never started, and no `exit` will come.
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);

@@ -54,6 +54,11 @@ function oneString(name: string, description: string): Tool['inputSchema'] {
   };
 }
 
+function readString(args: ToolCall['args'], name: string): string {
+  const value = args[name];
+  return typeof value === 'string' ? value : '';
+}
+
 function text(value: string): CallToolResult {
   return { content: [{ type: 'text', text: value }] };
 }
@@ -94,7 +99,7 @@ async function runReconnection({ extra }: ToolCall): Promise<CallToolResult> {
 
 async function runSampling({ args, extra, client }: ToolCall): Promise<CallToolResult> {
   if (client.sampling === undefined) return failure('The client does not support sampling');
-  const prompt = String(args['prompt'] ?? '');
+  const prompt = readString(args, 'prompt');
   const answer = await extra.sendRequest(
     {
       method: 'sampling/createMessage',
@@ -193,7 +198,7 @@ const TALKING_TOOLS: readonly FixtureTool[] = [
   define(
     'test_elicitation',
     'Asks the user for a name and an address',
-    (call) => elicit(call, String(call.args['message'] ?? ''), USER_FORM, 'User response: '),
+    (call) => elicit(call, readString(call.args, 'message'), USER_FORM, 'User response: '),
     oneString('message', 'The message for the user'),
   ),
   define('test_elicitation_sep1034_defaults', 'Asks with a default for each field', (call) =>

@@ -118,8 +118,7 @@ function report(plan: Plan, outcomes: readonly Outcome[]): number {
 }
 
 /** @returns true when everything came out as demanded. */
-async function runAll(options: Options, dir: string): Promise<boolean> {
-  const plans = await makePlans(options.only);
+async function runAll(options: Options, plans: readonly Plan[], dir: string): Promise<boolean> {
   const target = options.direct ? await startDirect(dir) : await startGateway(dir, options.sharing);
   const deadline = performance.now() + TOTAL_MS;
   let passed = 0;
@@ -145,10 +144,11 @@ async function runAll(options: Options, dir: string): Promise<boolean> {
 
 async function main(): Promise<number> {
   const options = readOptions();
+  const plans = await makePlans(options.only);
   const dir = await mkdtemp(join(tmpdir(), 'sluice-conformance-'));
   let ok = false;
   try {
-    ok = await runAll(options, dir);
+    ok = await runAll(options, plans, dir);
   } finally {
     if (ok && !options.keep) await rm(dir, { recursive: true, force: true });
     else print(`results and log: ${dir}`);

@@ -29,6 +29,9 @@ interface Check {
 /** 0.2 adds this one to every scenario: it is about the wire and verifies nothing else. */
 const WIRE_CHECK = 'wire-schema-valid';
 
+/** How 0.2 says that it gave up waiting. */
+const TIMEOUT_CHECK = 'scenario-timeout';
+
 /** Whether a scenario with this verdict counts as passed. */
 export function counts(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'warnings' || verdict === 'empty';
@@ -40,7 +43,10 @@ function judge(scenario: string, checks: readonly Check[]): Outcome {
       .filter((check) => check.status === status)
       .map(({ id, errorMessage }) => (errorMessage === undefined ? id : `${id}: ${errorMessage}`));
   const failures = describe('FAILURE');
-  if (failures.length > 0) return { scenario, verdict: 'failed', reasons: failures };
+  if (failures.length > 0) {
+    const hung = checks.some(({ id }) => id === TIMEOUT_CHECK);
+    return { scenario, verdict: hung ? 'hung' : 'failed', reasons: failures };
+  }
   const warnings = describe('WARNING');
   if (warnings.length > 0) return { scenario, verdict: 'warnings', reasons: warnings };
   const verified = checks.some(({ id, status }) => status === 'SUCCESS' && id !== WIRE_CHECK);
@@ -106,7 +112,7 @@ export async function runScenario(
   }
   const checks = await readChecks(results);
   const outcome = judge(scenario, checks ?? []);
-  if (outcome.verdict === 'failed' || (ended.status === 0 && checks !== undefined)) return outcome;
+  if (!counts(outcome.verdict) || (ended.status === 0 && checks !== undefined)) return outcome;
   const lastLine = ended.output.trim().split('\n').at(-1) ?? '';
   return { scenario, verdict: 'failed', reasons: [`exit status ${ended.status}: ${lastLine}`] };
 }

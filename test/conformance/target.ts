@@ -27,6 +27,9 @@ export interface Target {
 const START_MS = 30_000;
 const STOP_MS = 15_000;
 
+/** How much of the log goes into the error of a start that failed. */
+const LAST_LINES = 5;
+
 function sibling(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
@@ -78,14 +81,16 @@ async function start(args: readonly string[], dir: string): Promise<Target> {
   child.stdout.resume();
   const origin = await new Promise<string>((resolve, reject) => {
     let url: string | undefined;
+    const lastLines: string[] = [];
     const fail = (why: string) => {
       clearTimeout(timer);
-      reject(new Error(`${why}; its log is ${log}`));
+      reject(new Error([`${why}; its log is ${log}`, ...lastLines].join('\n')));
     };
     const timer = setTimeout(() => fail(`not ready after ${START_MS} ms`), START_MS);
     child.once('error', (error) => fail(`cannot start: ${error.message}`));
-    child.once('exit', (code, signal) => fail(`ended with ${signal ?? code} before it was ready`));
+    child.once('close', (code, signal) => fail(`ended with ${signal ?? code} before it was ready`));
     createInterface({ input: child.stderr }).on('line', (line) => {
+      if (lastLines.push(line) > LAST_LINES) lastLines.shift();
       const entry = parseLine(line);
       if (entry?.msg === 'listening' && entry.listener === 'public') url = String(entry.url);
       if (entry?.msg !== 'ready' || url === undefined) return;
