@@ -93,8 +93,7 @@ export const SCHEMA_2020_12: Tool['inputSchema'] = {
   allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
   if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
   // biome-ignore lint/suspicious/noThenProperty: the JSON Schema keyword
-  // oxlint-disable-next-line unicorn/no-thenable
-  then: { required: ['phone'] },
+  then: { required: ['phone'] }, // oxlint-disable-line unicorn/no-thenable
   else: { required: ['email'] },
   additionalProperties: false,
 };
