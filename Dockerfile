@@ -1,0 +1,30 @@
+# The gateway alone: Node, Sluice, and tini as PID 1, which reaps what stdio servers leave behind.
+# Servers come with images built FROM this one (deploy/Dockerfile.example) and one mounted file,
+# /etc/sluice/sluice.yaml (deploy/sluice.yaml). Nothing is written: run it with a read-only root.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/*
+ENV NODE_ENV=production \
+  SLUICE_HEALTH_URL=http://127.0.0.1:9464/healthz
+WORKDIR /app
+COPY LICENSE package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# The user `node` of the base image, as a number so that an orchestrator sees that it is not root.
+USER 1000:1000
+EXPOSE 8080 9464
+# The slim base has no curl.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(process.env.SLUICE_HEALTH_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--", "node", "/app/dist/main.js"]
+CMD ["serve", "--config", "/etc/sluice/sluice.yaml"]

@@ -1,0 +1,51 @@
+// The files of the container agree with each other and with the gateway's configuration.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { load } from '../../../src/config/load.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const { config } = load(join(root, 'deploy', 'sluice.yaml'));
+
+describe('the container', () => {
+  test('serves a port that is published on the host’s loopback only', () => {
+    const { services } = parse(read('deploy/compose.yaml'));
+    const published = [...services.sluice.ports, ...services.prometheus.ports];
+    expect(services.sluice.ports).toEqual([`127.0.0.1:8080:${config.listen.port}`]);
+    for (const port of published) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test('is scraped and checked for health where the admin listener is', () => {
+    const prometheus = parse(read('deploy/prometheus.yml'));
+    const [target] = prometheus.scrape_configs[0].static_configs[0].targets;
+    expect(target).toBe(`sluice:${config.admin.port}`);
+    expect(read('Dockerfile')).toContain(`http://127.0.0.1:${config.admin.port}/healthz`);
+  });
+
+  test('has more time to stop than the gateway takes to drain', () => {
+    const { services } = parse(read('deploy/compose.yaml'));
+    expect(Number.parseInt(services.sluice.stop_grace_period, 10) * 1000).toBeGreaterThan(
+      config.drainMs,
+    );
+  });
+
+  test('installs the example server in the version that the tests use', () => {
+    const version = JSON.parse(read('package.json')).devDependencies[
+      '@modelcontextprotocol/server-everything'
+    ];
+    expect(read('deploy/Dockerfile.example')).toContain(`server-everything@${version}`);
+    expect(config.servers.map(({ command }) => command)).toEqual(['mcp-server-everything']);
+  });
+
+  test('copies only what its ignore file lets in', () => {
+    const allowed = read('.dockerignore').match(/^!.+$/gm)?.map((line) => line.slice(1)) ?? [];
+    const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, sources]) => sources?.split(' ') ?? [],
+    );
+    expect(copied.length).toBeGreaterThan(3);
+    for (const source of copied) expect(allowed).toContain(source);
+    for (const path of allowed) if (path !== 'LICENSE') expect(existsSync(join(root, path))).toBe(true);
+  });
+});
