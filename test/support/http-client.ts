@@ -44,13 +44,14 @@ export class HttpExchange {
   constructor(url: string, options: SendOptions = {}) {
     const target = new URL(url);
     const body = options.body === undefined ? undefined : Buffer.from(options.body);
+    const isSized = body !== undefined && options.headers?.['transfer-encoding'] === undefined;
     const request = httpRequest({
       host: target.hostname,
       port: target.port,
       path: options.target ?? `${target.pathname}${target.search}`,
       method: options.method ?? 'GET',
       headers: {
-        ...(body === undefined ? {} : { 'content-length': String(body.length) }),
+        ...(isSized ? { 'content-length': String(body.length) } : {}),
         ...options.headers,
       },
       agent: false,

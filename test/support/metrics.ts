@@ -28,11 +28,16 @@ export function parseMetrics(text: string): Sample[] {
   });
 }
 
-/** Fetches and parses `<adminUrl>/metrics`. */
-export async function fetchMetrics(adminUrl: string): Promise<Sample[]> {
+/** Fetches `<adminUrl>/metrics` as it is. */
+export async function fetchMetricsText(adminUrl: string): Promise<string> {
   const response = await send(`${adminUrl}/metrics`);
   if (response.status !== 200) throw new Error(`GET /metrics answered ${response.status}`);
-  return parseMetrics(response.text);
+  return response.text;
+}
+
+/** Fetches and parses `<adminUrl>/metrics`. */
+export async function fetchMetrics(adminUrl: string): Promise<Sample[]> {
+  return parseMetrics(await fetchMetricsText(adminUrl));
 }
 
 /** The sum of the samples called `name` whose labels include `labels`; 0 when there is none. */
@@ -63,10 +68,10 @@ export async function assertTablesEmpty(
   try {
     await until(
       async () => {
-        const samples = await fetchMetrics(gateway.adminUrl);
-        const missing = TABLES.filter((name) => !samples.some((sample) => sample.name === name));
-        if (missing.length > 0) throw new Error(`no such metric: ${missing.join(', ')}`);
-        left = samples.filter((sample) => TABLES.includes(sample.name) && sample.value !== 0);
+        const text = await fetchMetricsText(gateway.adminUrl);
+        const missing = TABLES.filter((name) => !text.includes(`# TYPE ${name} gauge`));
+        if (missing.length > 0) throw new Error(`no such gauge: ${missing.join(', ')}`);
+        left = parseMetrics(text).filter((sample) => TABLES.includes(sample.name) && sample.value !== 0);
         return left.length === 0;
       },
       { timeoutMs, what: 'empty tables' },

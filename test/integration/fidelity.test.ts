@@ -1,0 +1,141 @@
+/**
+ * Payloads travel byte for byte: numbers, escapes, unknown members, invisible characters and size, from
+ * client to server and back, on every transport.
+ */
+import { describe, expect, it } from 'vitest';
+import { useScripted } from '../support/use-gateway.ts';
+import { textOf, type WireMessage } from '../support/wire-message.ts';
+
+const { rig } = useScripted();
+
+/** Sends one raw message and gives the raw answer. */
+type Raw = (id: string, text: string) => Promise<WireMessage>;
+
+async function transports(): Promise<[string, Raw][]> {
+  const session = await rig.session();
+  const { ws, sse } = await rig.channels();
+  const http: Raw = (_id, text) => session.post(text).messages.next();
+  const over =
+    (client: typeof ws): Raw =>
+    (id, text) => {
+      client.sendText(text);
+      return client.messages.next((message) => message.id === id);
+    };
+  return [
+    ['http', http],
+    ['ws', over(ws)],
+    ['sse', over(sse)],
+  ];
+}
+
+const toolCall = (id: string, name: string, args: string, more = ''): string =>
+  `{"jsonrpc":"2.0","id":"${id}","method":"tools/call","params":{"name":"${name}","arguments":${args}${more}}}`;
+
+const NUMBERS = '{"n":9007199254740993,"f":1.0,"z":-0,"e":1E2}';
+const ODD_ARGUMENTS = [
+  NUMBERS,
+  '{"deep":{"a":[1.10,{"b":1e-7}]},"n":123456789012345678901234567890}',
+  '{"b":1,"a":2,"10":3,"2":4}',
+  '{"s":"\\u00e9\\/\\ud83d\\ude00\\u0000 é 😀"}',
+  '{"s":"\u00a0\u200d\ufffd\ue000\u2028\u2029"}',
+  '{"__proto__":{"x":1},"constructor":1,"":2}',
+  '{"a" : [ 1 ,2 ] , "b":{ } }',
+  '{"id":99,"method":"x","params":{"name":"y"},"jsonrpc":"1.0"}',
+];
+
+describe('arguments', () => {
+  it.each(ODD_ARGUMENTS)('arrive as sent: %s (trials 55, 63)', async (args) => {
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, toolCall(name, 'echo', args));
+      expect(textOf(answer)).toBe(args);
+    }
+  });
+
+  it('arrive whatever the order of the envelope, with unknown members beside them', async () => {
+    for (const [name, raw] of await transports()) {
+      const text = `{"params":{"x-odd":1.0,"arguments":${NUMBERS},"name":"echo"},"method":"tools/call","id":"${name}","jsonrpc":"2.0"}`;
+      expect(textOf(await raw(name, text))).toBe(NUMBERS);
+    }
+  });
+
+  it('arrive on one line although they were sent over several', async () => {
+    for (const [name, raw] of await transports()) {
+      const pretty = toolCall(name, 'echo', '{\n  "a": [\r\n1,\n\t2]\n}');
+      expect(JSON.parse(textOf(await raw(name, pretty)))).toEqual({ a: [1, 2] });
+    }
+  });
+});
+
+describe('results', () => {
+  it('keep their digits, unknown members, escapes and spaces (trials 62, 63)', async () => {
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, toolCall(name, 'bigint', '{}'));
+      expect(answer.raw).toContain(`"structuredContent":${NUMBERS}`);
+      expect(answer.raw).toContain('"x-extra":{"k" : [1.0,"\\u00e9"]},"_meta":{"vendor.example/x":1.50}');
+    }
+  });
+
+  it.each(ODD_ARGUMENTS)('arrive as sent: %s', async (value) => {
+    for (const [name, raw] of await transports()) {
+      const result = `{"content":[],"structuredContent":${value}}`;
+      const answer = await raw(name, toolCall(name, 'result', `{"result":${result}}`));
+      expect(answer.raw).toContain(`"result":${result}`);
+    }
+  });
+
+  it('that are errors keep code, message and data', async () => {
+    const error = '{"code":-31999,"message":"m \\u00e9","data":{"n":1.0,"big":9007199254740993}}';
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, toolCall(name, 'error', error));
+      expect(answer.raw).toContain(`"error":${error}`);
+    }
+  });
+
+  it('of a list keep every member of an entry (trial 62)', async () => {
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, `{"jsonrpc":"2.0","id":"${name}","method":"tools/list"}`);
+      expect(answer.raw).toContain('"name":"bigint","title":"Big \\u00e9"');
+      for (const part of ['"outputSchema":{', '"icons":[{"src"', '"annotations":{"readOnlyHint":true}']) {
+        expect(answer.raw).toContain(part);
+      }
+      expect(answer.raw).toContain('"x-custom":{"a":1.0,"big":9007199254740993}');
+    }
+  });
+
+  it('written one byte at a time arrive exact (trials 53, 55)', async () => {
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, toolCall(name, 'bin', '{}'));
+      expect(textOf(answer)).toBe('é and 😀 and \u00a0\u200d\ufffd\ue000');
+    }
+  });
+
+  it('of 5 MB and of 12 MB arrive whole, and do not disturb the next call (trial 57)', async () => {
+    for (const [name, raw] of await transports()) {
+      for (const n of [5_000_000, 12_000_000]) {
+        const id = `${name}-${n}`;
+        expect(textOf(await raw(id, toolCall(id, 'big', `{"n":${n}}`)))).toHaveLength(n);
+        const next = `${id}-next`;
+        expect(textOf(await raw(next, toolCall(next, 'echo', '{"a":1.0}')))).toBe('{"a":1.0}');
+      }
+    }
+  });
+});
+
+describe('notifications', () => {
+  it('of progress and logs keep their bytes', async () => {
+    const ws = await rig.webSocket();
+    const data = `{"v":${NUMBERS},"level":"error"}`;
+    ws.sendText(toolCall('l', 'log', data));
+    const log = await ws.messages.next(({ method }) => method === 'notifications/message');
+    expect(log.raw).toContain(`"data":${NUMBERS}`);
+  });
+});
+
+describe('paging', () => {
+  it('forwards the cursor of the client, as it is', async () => {
+    const session = await rig.session();
+    expect((await session.request('tools/list', { cursor: '1' })).result?.['tools']).toBeDefined();
+    const refused = await session.request('tools/list', { cursor: 'garbage' });
+    expect(refused.error?.code).toBe(-32602);
+  });
+});

@@ -1,0 +1,178 @@
+/**
+ * What protects a gateway on loopback from web pages: the checks of Origin and Host on every verb and
+ * transport, and CORS for the origins that are allowed.
+ */
+import { describe, expect, it } from 'vitest';
+import { HttpExchange, POST_HEADERS, send } from '../support/http-client.ts';
+import { initializeRequest, type LegacySession } from '../support/legacy-session.ts';
+import { SseClient } from '../support/sse-client.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { useScripted } from '../support/use-gateway.ts';
+import { UpgradeRefused, WsClient } from '../support/ws-client.ts';
+
+const ALLOWED = 'https://app.example';
+const { rig, journal } = useScripted(scriptedServer(), {
+  listen: { allowedOrigins: [ALLOWED], allowedHosts: ['gateway.example'] },
+});
+
+type Headers = Readonly<Record<string, string>>;
+
+const BODY = JSON.stringify(initializeRequest());
+const port = (): string => new URL(rig.gateway.url).port;
+
+/** The status of each way in, given extra headers. Whatever it opens is closed again. */
+async function statuses(extra: Headers, session: LegacySession): Promise<Record<string, number>> {
+  const headers = { ...POST_HEADERS, ...session.headers, ...extra };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const posted = await send(rig.url(), { method: 'POST', headers, body });
+  const stream = new HttpExchange(rig.url(), {
+    headers: { ...headers, accept: 'text/event-stream' },
+  });
+  const sse = new HttpExchange(rig.gateway.endpoint('one', 'sse'), {
+    headers: { accept: 'text/event-stream', ...extra },
+  });
+  const found = {
+    post: posted.status,
+    get: (await stream.head).status,
+    sse: (await sse.head).status,
+    ws: await upgradeStatus(extra),
+    delete: (await send(rig.url(), { method: 'DELETE', headers })).status,
+  };
+  for (const exchange of [stream, sse]) exchange.destroy();
+  return found;
+}
+
+async function upgradeStatus(headers: Headers): Promise<number> {
+  try {
+    const client = await WsClient.connect(rig.gateway.endpoint('one', 'ws'), { headers });
+    await client.close();
+    return 101;
+  } catch (error) {
+    if (error instanceof UpgradeRefused) return error.status;
+    throw error;
+  }
+}
+
+const SERVED = { post: 200, get: 200, sse: 200, ws: 101, delete: 200 };
+
+describe('Origin', () => {
+  it.each([
+    'http://evil.example',
+    'https://evil.example',
+    'null',
+    'https://app.example.evil.example',
+    'http://app.example',
+    'https://app.example:444',
+    'not an origin',
+  ])('GW-066 %s gets 403 everywhere', async (origin) => {
+    const session = await rig.session();
+    expect(await statuses({ origin }, session)).toEqual({
+      post: 403,
+      get: 403,
+      sse: 403,
+      ws: 403,
+      delete: 403,
+    });
+    // The DELETE was refused, so the session lives.
+    expect((await session.request('ping')).result).toEqual({});
+  });
+
+  it('GW-066 a foreign one gets 403 on initialize, and no session', async () => {
+    const before = journal.messages().length;
+    const headers = { ...POST_HEADERS, origin: 'http://evil.example' };
+    const response = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    expect(response.status).toBe(403);
+    expect(response.headers['mcp-session-id']).toBeUndefined();
+    expect(response.headers['access-control-allow-origin']).toBeUndefined();
+    expect(journal.messages()).toHaveLength(before);
+  });
+
+  it('GW-066 a foreign one gets 403 on the messages path of HTTP+SSE', async () => {
+    const client = rig.track(await SseClient.open(rig.gateway.endpoint('one', 'sse')));
+    const headers = { 'content-type': 'application/json', origin: 'http://evil.example' };
+    const response = await send(client.postUrl, { method: 'POST', headers, body: BODY });
+    expect(response.status).toBe(403);
+  });
+
+  it('GW-066 none at all is served', async () => {
+    expect(await statuses({}, await rig.session())).toEqual(SERVED);
+  });
+
+  it('GW-066 a configured one is served', async () => {
+    expect(await statuses({ origin: ALLOWED }, await rig.session())).toEqual(SERVED);
+  });
+});
+
+describe('CORS', () => {
+  const preflight = (origin: string): ReturnType<typeof send> =>
+    send(rig.url(), {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type, mcp-session-id, mcp-param-x',
+      },
+    });
+
+  it('answers a preflight of an allowed origin', async () => {
+    const { status, headers } = await preflight(ALLOWED);
+    expect([200, 204]).toContain(status);
+    expect(headers['access-control-allow-origin']).toBe(ALLOWED);
+    const allowed = String(headers['access-control-allow-headers']).toLowerCase();
+    for (const name of ['content-type', 'mcp-session-id', 'mcp-param-x']) {
+      expect(allowed).toContain(name);
+    }
+    expect(headers['access-control-allow-methods']).toMatch(/POST/);
+    expect(headers['access-control-allow-methods']).toMatch(/DELETE/);
+  });
+
+  it('lets an allowed origin read the session id', async () => {
+    const session = await rig.session({ headers: { origin: ALLOWED } });
+    const { headers } = await session.begin('ping').exchange.response();
+    expect(headers['access-control-allow-origin']).toBe(ALLOWED);
+    expect(String(headers['access-control-expose-headers']).toLowerCase()).toContain('mcp-session-id');
+    expect(headers['vary']).toMatch(/origin/i);
+  });
+
+  it('refuses a preflight of a foreign origin', async () => {
+    const { status, headers } = await preflight('http://evil.example');
+    expect(status).toBe(403);
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+  });
+});
+
+describe('Host', () => {
+  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:80', ''])(
+    'GW-067 %j gets 4xx everywhere',
+    async (host) => {
+      const session = await rig.session();
+      for (const status of Object.values(await statuses({ host }, session))) {
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(status).toBeLessThan(500);
+      }
+      expect((await session.request('ping')).result).toEqual({});
+    },
+  );
+
+  it('GW-067 a foreign one with the same Origin gets 4xx (trial 80)', async () => {
+    const headers = { ...POST_HEADERS, host: 'evil.example', origin: 'http://evil.example' };
+    const response = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    expect(response.status).toBe(403);
+  });
+
+  it.each(['localhost', '127.0.0.1', '[::1]'])('GW-067 %s with the port is served', async (name) => {
+    const host = `${name}:${port()}`;
+    expect(await statuses({ host }, await rig.session())).toEqual(SERVED);
+  });
+
+  it('GW-067 a configured one is served', async () => {
+    expect(await statuses({ host: 'gateway.example' }, await rig.session())).toEqual(SERVED);
+  });
+
+  it('GW-067 is checked on the admin listener too', async () => {
+    const headers = { host: 'evil.example' };
+    const { status } = await send(`${rig.gateway.adminUrl}/metrics`, { headers });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+  });
+});
