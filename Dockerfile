@@ -13,7 +13,7 @@ RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 FROM node:24-bookworm-slim
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends tini \
-  && rm -rf /var/lib/apt/lists/*
+  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 ENV NODE_ENV=production \
   SLUICE_HEALTH_URL=http://127.0.0.1:9464/healthz
 WORKDIR /app
