@@ -75,7 +75,9 @@ describe.each(['2024-11-05', '2025-03-26'])('in a %s session', (version) => {
     const exchange = session.post([3, ping(4), { foo: 1 }]);
     await exchange.response();
     const messages = exchange.messages.all;
-    expect(messages.filter(({ id, error }) => id === null && error?.code === -32600)).toHaveLength(2);
+    expect(messages.filter(({ id, error }) => id === null && error?.code === -32600)).toHaveLength(
+      2,
+    );
     expect(messages.find(({ id }) => id === 4)?.result).toEqual({});
   });
 

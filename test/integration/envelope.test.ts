@@ -24,7 +24,9 @@ async function expectRefusal(
 }
 
 /** How many messages the server has got, after a full round trip through the same session. */
-async function receivedAfterFence(session: Awaited<ReturnType<typeof rig.session>>): Promise<number> {
+async function receivedAfterFence(
+  session: Awaited<ReturnType<typeof rig.session>>,
+): Promise<number> {
   await session.call('pid');
   return journal.messages().length;
 }
@@ -232,17 +234,23 @@ describe('a broken server', () => {
     expect(logs.map((message) => message.params?.['data'])).toEqual(['real']);
   });
 
-  it.each(['both', 'neither'])('GW-010 an answer with %s of result and error is -32603', async (tool) => {
-    const session = await rig.session();
-    const answer = await session.call(tool);
-    expect(answer.error?.code).toBe(-32603);
-    expect(answer.result).toBeUndefined();
-    expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
-  });
+  it.each(['both', 'neither'])(
+    'GW-010 an answer with %s of result and error is -32603',
+    async (tool) => {
+      const session = await rig.session();
+      const answer = await session.call(tool);
+      expect(answer.error?.code).toBe(-32603);
+      expect(answer.result).toBeUndefined();
+      expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
+    },
+  );
 
   it('GW-010 an error code that is no integer becomes -32603 with the message kept', async () => {
     const session = await rig.session();
-    expect((await session.call('string_code')).error).toMatchObject({ code: -32603, message: 'bad' });
+    expect((await session.call('string_code')).error).toMatchObject({
+      code: -32603,
+      message: 'bad',
+    });
   });
 });
 

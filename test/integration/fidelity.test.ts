@@ -71,7 +71,9 @@ describe('results', () => {
     for (const [name, raw] of await transports()) {
       const answer = await raw(name, toolCall(name, 'bigint', '{}'));
       expect(answer.raw).toContain(`"structuredContent":${NUMBERS}`);
-      expect(answer.raw).toContain('"x-extra":{"k" : [1.0,"\\u00e9"]},"_meta":{"vendor.example/x":1.50}');
+      expect(answer.raw).toContain(
+        '"x-extra":{"k" : [1.0,"\\u00e9"]},"_meta":{"vendor.example/x":1.50}',
+      );
     }
   });
 
@@ -95,7 +97,11 @@ describe('results', () => {
     for (const [name, raw] of await transports()) {
       const answer = await raw(name, `{"jsonrpc":"2.0","id":"${name}","method":"tools/list"}`);
       expect(answer.raw).toContain('"name":"bigint","title":"Big \\u00e9"');
-      for (const part of ['"outputSchema":{', '"icons":[{"src"', '"annotations":{"readOnlyHint":true}']) {
+      for (const part of [
+        '"outputSchema":{',
+        '"icons":[{"src"',
+        '"annotations":{"readOnlyHint":true}',
+      ]) {
         expect(answer.raw).toContain(part);
       }
       expect(answer.raw).toContain('"x-custom":{"a":1.0,"big":9007199254740993}');

@@ -5,7 +5,11 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { HttpExchange, POST_HEADERS, post, send } from '../support/http-client.ts';
-import { initializeRequest, LEGACY_VERSIONS, LegacySession } from '../support/legacy-session.ts';
+import {
+  initializeRequest,
+  LEGACY_VERSIONS,
+  type LegacySession,
+} from '../support/legacy-session.ts';
 import { waitGone } from '../support/processes.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { useGateway } from '../support/use-gateway.ts';
@@ -201,18 +205,24 @@ describe('the version header', () => {
     return (await session.post(PING, { 'mcp-protocol-version': header }).head).status;
   };
 
-  it.each(['2025-06-18', '2025-11-25'])('GW-056 that names no version gets 400 in %s', async (version) => {
-    for (const header of ['nonsense', '1999-01-01', '2025-11-25x']) {
-      expect(await status(version, header)).toBe(400);
-    }
-  });
+  it.each(['2025-06-18', '2025-11-25'])(
+    'GW-056 that names no version gets 400 in %s',
+    async (version) => {
+      for (const header of ['nonsense', '1999-01-01', '2025-11-25x']) {
+        expect(await status(version, header)).toBe(400);
+      }
+    },
+  );
 
-  it.each(LEGACY_VERSIONS)('GW-056 that is absent or names a legacy version is served in %s', async (version) => {
-    const session = await rig.session({ version });
-    const { 'mcp-protocol-version': _, ...headers } = session.headers;
-    expect((await post(rig.url(), PING, headers).head).status).toBe(200);
-    for (const header of HTTP_VERSIONS) expect(await status(version, header)).toBe(200);
-  });
+  it.each(LEGACY_VERSIONS)(
+    'GW-056 that is absent or names a legacy version is served in %s',
+    async (version) => {
+      const session = await rig.session({ version });
+      const { 'mcp-protocol-version': _, ...headers } = session.headers;
+      expect((await post(rig.url(), PING, headers).head).status).toBe(200);
+      for (const header of HTTP_VERSIONS) expect(await status(version, header)).toBe(200);
+    },
+  );
 
   it('GW-056 that is nonsense gets 400 on GET and DELETE, and the session stays', async () => {
     const session = await rig.session();
@@ -356,7 +366,9 @@ describe('verbs and paths', () => {
     const { hostname, port } = new URL(rig.url());
     const answer = await new Promise<string>((resolve, reject) => {
       let text = '';
-      const socket = connect(Number(port), hostname, () => socket.write('\x16\x03\x01 what\r\n\r\n'));
+      const socket = connect(Number(port), hostname, () =>
+        socket.write('\x16\x03\x01 what\r\n\r\n'),
+      );
       socket.on('data', (chunk) => {
         text += chunk.toString('latin1');
       });

@@ -146,18 +146,25 @@ describe('a POST stream', () => {
     },
   );
 
-  it.each(HTTP_VERSIONS)('GW-059 ends with the answer and has ids that are unique in %s', async (version) => {
-    const session = await rig.session({ version });
-    const ids: string[] = [];
-    for (const token of [1, 2]) {
-      const { exchange, id } = session.beginCall('progress', {}, { meta: { progressToken: token } });
-      const { headers } = await exchange.response();
-      expect(headers['content-type']).toMatch(/^text\/event-stream/);
-      expect(exchange.messages.all.at(-1)?.id).toBe(id);
-      ids.push(...exchange.events.all.flatMap((event) => event.id ?? []));
-    }
-    expect(new Set(ids).size).toBe(ids.length);
-  });
+  it.each(HTTP_VERSIONS)(
+    'GW-059 ends with the answer and has ids that are unique in %s',
+    async (version) => {
+      const session = await rig.session({ version });
+      const ids: string[] = [];
+      for (const token of [1, 2]) {
+        const { exchange, id } = session.beginCall(
+          'progress',
+          {},
+          { meta: { progressToken: token } },
+        );
+        const { headers } = await exchange.response();
+        expect(headers['content-type']).toMatch(/^text\/event-stream/);
+        expect(exchange.messages.all.at(-1)?.id).toBe(id);
+        ids.push(...exchange.events.all.flatMap((event) => event.id ?? []));
+      }
+      expect(new Set(ids).size).toBe(ids.length);
+    },
+  );
 
   it('opens after a second of silence, so that proxies keep it', async () => {
     const session = await rig.session();
@@ -302,9 +309,9 @@ describe.each(LEGACY_VERSIONS)('a cancel in a %s session', (version) => {
     await pending.exchange.response();
     await session.call('release', { key });
     await fence(session, [stream]);
-    expect([...pending.exchange.messages.all, ...stream.messages.all].filter(answers(pending.id))).toEqual(
-      [],
-    );
+    expect(
+      [...pending.exchange.messages.all, ...stream.messages.all].filter(answers(pending.id)),
+    ).toEqual([]);
   });
 
   it('GW-063 of `initialize`, of an unknown and of a finished id has no effect', async () => {

@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { HttpExchange, POST_HEADERS, send } from '../support/http-client.ts';
 import { initializeRequest, type LegacySession } from '../support/legacy-session.ts';
-import { SseClient } from '../support/sse-client.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
+import { SseClient } from '../support/sse-client.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { UpgradeRefused, WsClient } from '../support/ws-client.ts';
 
@@ -130,7 +130,9 @@ describe('CORS', () => {
     const session = await rig.session({ headers: { origin: ALLOWED } });
     const { headers } = await session.begin('ping').exchange.response();
     expect(headers['access-control-allow-origin']).toBe(ALLOWED);
-    expect(String(headers['access-control-expose-headers']).toLowerCase()).toContain('mcp-session-id');
+    expect(String(headers['access-control-expose-headers']).toLowerCase()).toContain(
+      'mcp-session-id',
+    );
     expect(headers['vary']).toMatch(/origin/i);
   });
 
@@ -142,17 +144,20 @@ describe('CORS', () => {
 });
 
 describe('Host', () => {
-  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:80', ''])(
-    'GW-067 %j gets 4xx everywhere',
-    async (host) => {
-      const session = await rig.session();
-      for (const status of Object.values(await statuses({ host }, session))) {
-        expect(status).toBeGreaterThanOrEqual(400);
-        expect(status).toBeLessThan(500);
-      }
-      expect((await session.request('ping')).result).toEqual({});
-    },
-  );
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil.example:80',
+    '',
+  ])('GW-067 %j gets 4xx everywhere', async (host) => {
+    const session = await rig.session();
+    for (const status of Object.values(await statuses({ host }, session))) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(500);
+    }
+    expect((await session.request('ping')).result).toEqual({});
+  });
 
   it('GW-067 a foreign one with the same Origin gets 4xx (trial 80)', async () => {
     const headers = { ...POST_HEADERS, host: 'evil.example', origin: 'http://evil.example' };
@@ -160,10 +165,13 @@ describe('Host', () => {
     expect(response.status).toBe(403);
   });
 
-  it.each(['localhost', '127.0.0.1', '[::1]'])('GW-067 %s with the port is served', async (name) => {
-    const host = `${name}:${port()}`;
-    expect(await statuses({ host }, await rig.session())).toEqual(SERVED);
-  });
+  it.each(['localhost', '127.0.0.1', '[::1]'])(
+    'GW-067 %s with the port is served',
+    async (name) => {
+      const host = `${name}:${port()}`;
+      expect(await statuses({ host }, await rig.session())).toEqual(SERVED);
+    },
+  );
 
   it('GW-067 a configured one is served', async () => {
     expect(await statuses({ host: 'gateway.example' }, await rig.session())).toEqual(SERVED);

@@ -47,7 +47,10 @@ describe('the handshake', () => {
   it('takes its version and capabilities from switches', async () => {
     const server = scriptedServer({ args: ['--version', '2024-11-05', '--caps', '{"tools":{}}'] });
     const answer = await start(server).initialize();
-    expect(answer.result).toMatchObject({ protocolVersion: '2024-11-05', capabilities: { tools: {} } });
+    expect(answer.result).toMatchObject({
+      protocolVersion: '2024-11-05',
+      capabilities: { tools: {} },
+    });
   });
 
   it('is strict on request', async () => {
@@ -87,11 +90,14 @@ describe('the handshake', () => {
 describe('answers', () => {
   it('keep the raw text of arguments and of large ids', async () => {
     const { client } = await scripted();
-    const args = '{"n":9007199254740993, "f":1.0,"z":-0,"e":1E2,"s":"\\u00e9\\"}","o":{"a":[1,{}]}}';
+    const args =
+      '{"n":9007199254740993, "f":1.0,"z":-0,"e":1E2,"s":"\\u00e9\\"}","o":{"a":[1,{}]}}';
     client.sendText(
       `{"params":{"arguments":${args},"name":"echo"},"method":"tools/call","id":9007199254740993,"jsonrpc":"2.0"}`,
     );
-    const answer = await client.messages.next((message) => message.raw.includes('"id":9007199254740993'));
+    const answer = await client.messages.next((message) =>
+      message.raw.includes('"id":9007199254740993'),
+    );
     expect(textOf(answer)).toBe(args);
   });
 
@@ -154,13 +160,23 @@ describe('answers', () => {
   it('to prompts, resources, completion, levels and ping are there', async () => {
     const { client } = await scripted();
     expect((await client.request('prompts/list')).raw).toContain('"greet"');
-    const prompt = await client.request('prompts/get', { name: 'greet', arguments: { who: 'Ann' } });
+    const prompt = await client.request('prompts/get', {
+      name: 'greet',
+      arguments: { who: 'Ann' },
+    });
     expect(prompt.raw).toContain('"text":"Ann"');
     expect((await client.request('resources/list')).raw).toContain('test://one');
     expect((await client.request('resources/templates/list')).raw).toContain('test://item/{id}');
-    expect((await client.request('resources/read', { uri: 'test://one' })).raw).toContain('text of');
+    expect((await client.request('resources/read', { uri: 'test://one' })).raw).toContain(
+      'text of',
+    );
     expect((await client.request('resources/read', { uri: 'x://one' })).error?.code).toBe(-32002);
-    for (const method of ['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel', 'ping']) {
+    for (const method of [
+      'resources/subscribe',
+      'resources/unsubscribe',
+      'logging/setLevel',
+      'ping',
+    ]) {
       expect((await client.request(method, {})).result).toEqual({});
     }
     expect((await client.request('completion/complete', {})).raw).toContain('"one","two"');

@@ -71,7 +71,9 @@ export async function assertTablesEmpty(
         const text = await fetchMetricsText(gateway.adminUrl);
         const missing = TABLES.filter((name) => !text.includes(`# TYPE ${name} gauge`));
         if (missing.length > 0) throw new Error(`no such gauge: ${missing.join(', ')}`);
-        left = parseMetrics(text).filter((sample) => TABLES.includes(sample.name) && sample.value !== 0);
+        left = parseMetrics(text).filter(
+          (sample) => TABLES.includes(sample.name) && sample.value !== 0,
+        );
         return left.length === 0;
       },
       { timeoutMs, what: 'empty tables' },

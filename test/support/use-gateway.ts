@@ -10,7 +10,7 @@ import { LegacySession, type SessionOptions } from './legacy-session.ts';
 import { assertTablesEmpty } from './metrics.ts';
 import { type Journal, type ScriptedServer, scriptedServer } from './scripted-server.ts';
 import { SseClient } from './sse-client.ts';
-import { type WsOptions, WsClient } from './ws-client.ts';
+import { WsClient, type WsOptions } from './ws-client.ts';
 
 export class GatewayUnderTest {
   readonly #options: () => GatewayOptions;
@@ -32,7 +32,9 @@ export class GatewayUnderTest {
   }
 
   /** Opens a session over Streamable HTTP; it is closed after the test. */
-  async session(options: SessionOptions & { readonly server?: string } = {}): Promise<LegacySession> {
+  async session(
+    options: SessionOptions & { readonly server?: string } = {},
+  ): Promise<LegacySession> {
     return this.track(await LegacySession.open(this.url(options.server), options));
   }
 
