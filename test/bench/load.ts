@@ -48,7 +48,9 @@ export interface RunResult {
   readonly cpuMicrosPerCall: number;
   readonly rssBytes: number;
 }
-export type Reply = { readonly ok: true; readonly run?: RunResult } | { readonly ok: false; readonly error: string };
+export type Reply =
+  | { readonly ok: true; readonly run?: RunResult }
+  | { readonly ok: false; readonly error: string };
 
 const SHARED_CONNECTIONS = 8;
 const clientsOf = new Map<number, McpClient[]>();

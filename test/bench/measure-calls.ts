@@ -47,7 +47,11 @@ export async function measureCalls(
     for (const lane of rotate(lanes, round)) {
       if (lane.failure !== undefined) continue;
       if (pace.isOver()) lane.failure = 'out of time';
-      else await attempt(lane, async () => void lane.rounds.push(await run(lane, scenario, load, pace)));
+      else
+        await attempt(
+          lane,
+          async () => void lane.rounds.push(await run(lane, scenario, load, pace)),
+        );
     }
   }
   for (const lane of lanes) await load.close(lane.subject.target);

@@ -65,7 +65,8 @@ async function fill(scenario: SessionScenario, started: RunningSubject): Promise
       await load.openResting(started.target, next, scenario.streams);
       sessions = next;
       if (started.countProcesses() > MAX_PROCESSES) failure = 'stopped: a process a session';
-      else if (seconds() > MAX_SECONDS && sessions < scenario.sessions) failure = 'stopped: too slow';
+      else if (seconds() > MAX_SECONDS && sessions < scenario.sessions)
+        failure = 'stopped: too slow';
     }
     return {
       subject: started.subject.name,

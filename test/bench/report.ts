@@ -71,7 +71,8 @@ export function callTable(all: readonly CallSeries[]): string {
 /** Memory and processes that one session adds. */
 export function sessionCost(series: SessionSeries): { rssKiB: number; heapKiB: number } {
   const { before, after, sessions } = series;
-  if (before === undefined || after === undefined) return { rssKiB: Number.NaN, heapKiB: Number.NaN };
+  if (before === undefined || after === undefined)
+    return { rssKiB: Number.NaN, heapKiB: Number.NaN };
   return {
     rssKiB: (after.rssBytes - before.rssBytes) / 1024 / sessions,
     heapKiB: (after.heapBytes - before.heapBytes) / 1024 / sessions,
@@ -123,7 +124,9 @@ function alignColumns(rows: readonly string[][]): string {
   const columns = rows[0]?.length ?? 0;
   const isFull = (row: string[]) => row.length >= columns;
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.filter((row) => column === 0 || isFull(row)).map((row) => row[column]?.length ?? 0)),
+    Math.max(
+      ...rows.filter((row) => column === 0 || isFull(row)).map((row) => row[column]?.length ?? 0),
+    ),
   );
   const pad = (cell: string, column: number, isRemark: boolean) => {
     if (isRemark || column >= columns) return cell;

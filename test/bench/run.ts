@@ -9,7 +9,15 @@ import { type CallSeries, measureCalls } from './measure-calls.ts';
 import { measureSessions, type SessionSeries } from './measure-sessions.ts';
 import { callTable, sessionCost, sessionTable, summarize } from './report.ts';
 import { RunningSubject } from './running-subject.ts';
-import { FULL_PACE, type Pace, QUICK_PACE, SCENARIOS, type Scenario } from './scenarios.ts';
+import {
+  type CallScenario,
+  FULL_PACE,
+  type Pace,
+  QUICK_PACE,
+  SCENARIOS,
+  type Scenario,
+  type SessionScenario,
+} from './scenarios.ts';
 import { prepare, SUBJECT_NAMES, type Subject, type SubjectName } from './subjects.ts';
 
 const USAGE = `usage: npm run bench -- [options]
@@ -29,6 +37,9 @@ interface Outcome {
   readonly calls: Map<string, readonly CallSeries[]>;
   readonly sessions: Map<string, readonly SessionSeries[]>;
 }
+
+/** The pace and whether the time for measuring is over. */
+type Clock = Pace & { isOver(): boolean };
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -100,38 +111,49 @@ async function startAll(
   return started;
 }
 
-async function measureAll(
-  { scenarios, pace }: Settings,
+/** All call scenarios on subjects that stay up from the first to the last. */
+async function measureAllCalls(
+  scenarios: readonly CallScenario[],
   subjects: readonly Subject[],
   scratch: string,
-  outcome: Outcome,
-): Promise<void> {
-  const enough = performance.now() + pace.enoughMs;
-  const isOver = () => performance.now() > enough;
-  const callScenarios = scenarios.filter((scenario) => scenario.kind === 'calls');
+  clock: Clock,
+): Promise<Outcome['calls']> {
+  const outcome: Outcome['calls'] = new Map();
+  if (scenarios.length === 0) return outcome;
   const load = new LoadProcess();
-  const running = callScenarios.length > 0 ? await startAll(subjects, scratch, load, pace) : [];
-  for (const scenario of callScenarios) {
-    if (isOver()) {
+  const running = await startAll(subjects, scratch, load, clock);
+  for (const scenario of scenarios) {
+    if (clock.isOver()) {
       print(`\n${scenario.name}: left out, out of time`);
       continue;
     }
-    const series = await measureCalls(scenario, running, load, { ...pace, isOver });
-    outcome.calls.set(scenario.name, series);
+    const series = await measureCalls(scenario, running, load, clock);
+    outcome.set(scenario.name, series);
     print(`\n${scenario.name} (${scenario.inFlight} in flight)\n${callTable(series)}`);
   }
   await load.stop();
   await Promise.all(running.map((subject) => subject.stop()));
+  return outcome;
+}
+
+/** All session scenarios, each on a subject of its own. */
+async function measureAllSessions(
+  scenarios: readonly SessionScenario[],
+  subjects: readonly Subject[],
+  scratch: string,
+  clock: Clock,
+): Promise<Outcome['sessions']> {
+  const outcome: Outcome['sessions'] = new Map();
   for (const scenario of scenarios) {
-    if (scenario.kind !== 'sessions') continue;
     const series: SessionSeries[] = [];
     for (const subject of subjects) {
-      if (isOver()) print(`\n${scenario.name}: without ${subject.name}, out of time`);
+      if (clock.isOver()) print(`\n${scenario.name}: without ${subject.name}, out of time`);
       else series.push(await measureSessions(scenario, subject, scratch));
     }
-    outcome.sessions.set(scenario.name, series);
+    outcome.set(scenario.name, series);
     print(`\n${scenario.name}\n${sessionTable(series)}`);
   }
+  return outcome;
 }
 
 function writeJson(file: string, { calls, sessions }: Outcome): void {
@@ -160,7 +182,6 @@ async function main(): Promise<void> {
   print(`Node ${process.version}, ${cpu.length} x ${cpu[0]?.model.trim() ?? 'unknown CPU'}`);
   const subjects = prepareSubjects(settings.subjects);
   const scratch = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const outcome: Outcome = { calls: new Map(), sessions: new Map() };
   // On the way out, whatever the way, running-subject.ts ends what is left.
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
@@ -168,7 +189,14 @@ async function main(): Promise<void> {
     print(`stopped: took more than ${settings.pace.limitMs / 1000} s`);
     process.exit(1);
   }, settings.pace.limitMs);
-  await measureAll(settings, subjects, scratch, outcome);
+  const enough = performance.now() + settings.pace.enoughMs;
+  const clock = { ...settings.pace, isOver: () => performance.now() > enough };
+  const ofCalls = settings.scenarios.filter((scenario) => scenario.kind === 'calls');
+  const ofSessions = settings.scenarios.filter((scenario) => scenario.kind === 'sessions');
+  const outcome = {
+    calls: await measureAllCalls(ofCalls, subjects, scratch, clock),
+    sessions: await measureAllSessions(ofSessions, subjects, scratch, clock),
+  };
   clearTimeout(limit);
   if (settings.jsonFile !== undefined) writeJson(settings.jsonFile, outcome);
 }

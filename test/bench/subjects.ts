@@ -56,12 +56,7 @@ const BARE_PIPE: Subject = {
   title: 'bare pipe',
   hasSessions: false,
   launch: (port) => ({
-    args: [
-      join(import.meta.dirname, 'bare-pipe.ts'),
-      String(port),
-      process.execPath,
-      ECHO_SERVER,
-    ],
+    args: [join(import.meta.dirname, 'bare-pipe.ts'), String(port), process.execPath, ECHO_SERVER],
     path: '/mcp',
   }),
 };
@@ -114,7 +109,7 @@ function installPeer(name: keyof typeof PEERS): Prepared | undefined {
   mkdirSync(PEER_FOLDER, { recursive: true });
   const manifest = join(PEER_FOLDER, 'package.json');
   if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
-  console.error(`bench: installing ${name} ${version} in .bench/`);
+  process.stderr.write(`bench: installing ${name} ${version} in .bench/\n`);
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   try {
     execFileSync('npm', ['install', ...flags, '--save-exact', `${name}@${version}`], {
@@ -139,8 +134,15 @@ function mcpProxy(): Subject {
     launch: (port) => ({
       args: [
         entry,
-        ...['--host', '127.0.0.1', '--port', String(port), '--server', 'stream'],
-        ...['--', process.execPath, ECHO_SERVER],
+        '--host',
+        '127.0.0.1',
+        '--port',
+        String(port),
+        '--server',
+        'stream',
+        '--',
+        process.execPath,
+        ECHO_SERVER,
       ],
       path: '/mcp',
     }),
@@ -157,11 +159,19 @@ function supergateway(): Subject {
     hasSessions: true,
     launch: (port) => ({
       args: [
-        ...['--import', loopback, entry],
-        ...['--stdio', `"${process.execPath}" "${ECHO_SERVER}"`],
-        ...['--outputTransport', 'streamableHttp', '--stateful'],
+        '--import',
+        loopback,
+        entry,
+        '--stdio',
+        `"${process.execPath}" "${ECHO_SERVER}"`,
+        '--outputTransport',
+        'streamableHttp',
+        '--stateful',
         // Its default prints every message; without is the better number.
-        ...['--port', String(port), '--logLevel', 'none'],
+        '--port',
+        String(port),
+        '--logLevel',
+        'none',
       ],
       path: '/mcp',
     }),

@@ -40,12 +40,16 @@ describe('the container', () => {
   });
 
   test('copies only what its ignore file lets in', () => {
-    const allowed = read('.dockerignore').match(/^!.+$/gm)?.map((line) => line.slice(1)) ?? [];
+    const allowed =
+      read('.dockerignore')
+        .match(/^!.+$/gm)
+        ?.map((line) => line.slice(1)) ?? [];
     const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       ([, sources]) => sources?.split(' ') ?? [],
     );
     expect(copied.length).toBeGreaterThan(3);
     for (const source of copied) expect(allowed).toContain(source);
-    for (const path of allowed) if (path !== 'LICENSE') expect(existsSync(join(root, path))).toBe(true);
+    for (const path of allowed)
+      if (path !== 'LICENSE') expect(existsSync(join(root, path))).toBe(true);
   });
 });
