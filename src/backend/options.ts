@@ -115,7 +115,8 @@ const timeouts = section({
   .refine((value) => !isGreater(value.request, value.requestMax), {
     path: ['request'],
     when: isMap,
-    error: 'is longer than requestMax: must be at most requestMax, or raise timeouts.requestMax too',
+    error:
+      'is longer than requestMax: must be at most requestMax, or raise timeouts.requestMax too',
   })
   .transform(
     (value): ServerTimeouts => ({

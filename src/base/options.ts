@@ -2,8 +2,8 @@
 // numbers in milliseconds and bytes on the way out. Each kind's message says what would be right
 // and starts with `must be`; config/issues.ts puts what is there in front of it.
 import { z } from 'zod';
-import { MAX_BYTE_SIZE, formatByteSize, parseByteSize } from './byte-size.ts';
-import { MAX_DURATION_MS, formatDuration, parseDuration } from './duration.ts';
+import { formatByteSize, MAX_BYTE_SIZE, parseByteSize } from './byte-size.ts';
+import { formatDuration, MAX_DURATION_MS, parseDuration } from './duration.ts';
 
 /** The message kind of an unknown key: the keys that are known, for config/issues.ts to choose from. */
 export const KNOWN_KEYS = 'known keys:';

@@ -111,7 +111,8 @@ function parseRun(words: readonly string[]): Invocation {
   }
   const [command, ...args] = words.slice(own.length + 1);
   if (command === undefined || positionals.length > 0) {
-    const what = positionals.length > 0 ? `"${positionals[0]}" stands before --` : 'there is no server';
+    const what =
+      positionals.length > 0 ? `"${positionals[0]}" stands before --` : 'there is no server';
     const message = `${what}: write the server's command after --, as in sluice run -- npx some-server`;
     return { kind: 'usage-error', message, command: 'run' };
   }

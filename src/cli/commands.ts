@@ -9,7 +9,7 @@ import { ConfigError, formatIssue } from '../config/issues.ts';
 import { type LoadedConfig, load } from '../config/load.ts';
 import { checkReport } from '../config/report.ts';
 import { singleServerConfig } from '../config/single.ts';
-import { type Invocation, type RunInvocation, parseCommandLine } from './args.ts';
+import { type Invocation, parseCommandLine, type RunInvocation } from './args.ts';
 import { EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
 
@@ -23,7 +23,7 @@ export interface Surroundings {
 }
 
 /** Runs a gateway; resolves with the exit status when it has stopped. */
-export type StartGateway = (config: Config, options: GatewayLaunch) => Promise<number>;
+type StartGateway = (config: Config, options: GatewayLaunch) => Promise<number>;
 
 /** What the gateway is told besides its configuration. */
 export interface GatewayLaunch {
@@ -123,7 +123,9 @@ function check(file: string | undefined, world: Surroundings): number {
 async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {
   const single = singleServerConfig(invocation, world.cwd);
   if ('problems' in single) {
-    world.err(`${single.problems.map((problem) => `sluice: ${problem}\n`).join('')}See sluice run --help\n`);
+    world.err(
+      `${single.problems.map((problem) => `sluice: ${problem}\n`).join('')}See sluice run --help\n`,
+    );
     return EXIT.usage;
   }
   return world.startGateway(single.config, {

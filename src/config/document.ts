@@ -2,14 +2,14 @@
 // interpolation of its scalars, and the way from a path to line and column.
 import {
   type Document,
-  LineCounter,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  LineCounter,
   type Node,
-  parseDocument,
   type Pair,
+  parseDocument,
   type Scalar,
   visit,
 } from 'yaml';
@@ -22,6 +22,9 @@ const MAX_SYNTAX_ISSUES = 10;
 
 /** Aliases may multiply a document at most this much. */
 const MAX_ALIASES = 100;
+
+/** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
+export const MIN_SECRET_PART = 4;
 
 /** One YAML file. */
 export class ConfigDocument {
@@ -37,6 +40,7 @@ export class ConfigDocument {
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
   readonly #interpolated = new Set<unknown>();
+  readonly #unresolved = new Set<unknown>();
 
   /**
    * @param file name for messages
@@ -49,6 +53,8 @@ export class ConfigDocument {
     this.#document = parseDocument(text, {
       lineCounter: this.#lines,
       prettyErrors: false,
+      // Its warnings would go to the process; keys that are maps are refused below.
+      logLevel: 'error',
       schema: 'core',
       version: '1.2',
     });
@@ -81,10 +87,13 @@ export class ConfigDocument {
           const path = formatPath(pathOf(node, ancestors));
           this.issues.push(this.#at(node.range?.[0] ?? 0, path, problem));
         }
+        if (result.problems.length > 0) {
+          this.#unresolved.add(node);
+        }
         for (const secret of result.secrets) {
           this.secrets.add(secret);
         }
-        if (result.secrets.length > 0) {
+        if (result.secrets.some((secret) => secret.length < MIN_SECRET_PART)) {
           this.secrets.add(result.value);
         }
         if (result.references.length > 0) {
@@ -138,6 +147,17 @@ export class ConfigDocument {
   }
 
   /**
+   * Says whether the value at a path has an issue of its own already, so that another one about
+   * its text would only be noise.
+   *
+   * @param path the path
+   * @returns true for scalars that could not be interpolated
+   */
+  isUnresolved(path: ConfigPath): boolean {
+    return this.#unresolved.has(this.#find(path).node);
+  }
+
+  /**
    * Gives a fault its place. What isn't there is placed at the nearest thing above it.
    *
    * @param fault the fault
@@ -174,7 +194,11 @@ export class ConfigDocument {
       }
       node = next as Node;
     }
-    return { node: isAlias(node) ? (node.resolve(this.#document) ?? node) : node, key, isWhole: true };
+    return {
+      node: isAlias(node) ? (node.resolve(this.#document) ?? node) : node,
+      key,
+      isWhole: true,
+    };
   }
 
   #checkKeys(): void {
@@ -197,8 +221,12 @@ export class ConfigDocument {
       const key = /^[\w$.-]*/.exec(this.#text.slice(error.pos[0], error.pos[0] + 60))?.[0] ?? '';
       return `the key ${key === '' ? '' : `"${key}" `}is in this map twice: remove one`;
     }
-    const line = this.#text.slice(this.#text.lastIndexOf('\n', error.pos[0] - 1) + 1).split('\n', 1)[0];
-    const hint = /[{,[][^"']*\$\{/.test(line ?? '') ? ' (inside { } and [ ] put "${...}" in quotes)' : '';
+    const line = this.#text
+      .slice(this.#text.lastIndexOf('\n', error.pos[0] - 1) + 1)
+      .split('\n', 1)[0];
+    const hint = /[{,[][^"']*\$\{/.test(line ?? '')
+      ? ' (inside { } and [ ] put "${...}" in quotes)'
+      : '';
     return `is not valid YAML: ${lowerFirst(error.message)}${hint}`;
   }
 }

@@ -60,7 +60,9 @@ export function formatIssue(issue: ConfigIssue): string {
  */
 export function formatPath(path: ConfigPath): string {
   return path
-    .map((key) => (/^[\w-]+$/.test(String(key)) ? String(key) : JSON.stringify(shorten(String(key)))))
+    .map((key) =>
+      /^[\w-]+$/.test(String(key)) ? String(key) : JSON.stringify(shorten(String(key))),
+    )
     .join('.');
 }
 
@@ -100,7 +102,7 @@ export function faultsOf(
  * @param known the keys that exist beside it
  * @returns the fault, naming the nearest known key, or all when none is near
  */
-export function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
+function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   const key = String(path.at(-1));
   const near = nearest(key, known);
   const advice =
@@ -112,26 +114,26 @@ export function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
  * Shows a value in a sentence.
  *
  * @param value anything from YAML
+ * @param isHidden it came from outside the file and must not be shown
  * @returns `"text"`, `the number 3`, `a list` and the like
  */
-export function describe(value: unknown): string {
-  switch (typeof value) {
-    case 'undefined':
-      return 'missing';
-    case 'string':
-      return value === '' ? 'empty' : JSON.stringify(shorten(value));
-    case 'number':
-    case 'bigint':
-      return `the number ${value}`;
-    case 'boolean':
-      return String(value);
-    default:
-      break;
+export function describe(value: unknown, isHidden: boolean): string {
+  if (isHidden && typeof value !== 'object' && value !== undefined && value !== '') {
+    return 'a value from outside the file';
   }
-  if (value === null) {
+  if (value === undefined) {
+    return 'missing';
+  }
+  if (value === null || value === '') {
     return 'empty';
   }
-  return Array.isArray(value) ? 'a list' : 'a map';
+  if (typeof value === 'string') {
+    return JSON.stringify(shorten(value));
+  }
+  if (typeof value === 'object') {
+    return Array.isArray(value) ? 'a list' : 'a map';
+  }
+  return typeof value === 'boolean' ? String(value) : `the number ${String(value)}`;
 }
 
 // Messages of kinds say only what would be right; messages of rules are whole sentences.
@@ -139,8 +141,7 @@ function explain(message: string, value: unknown, isHidden: boolean): string {
   if (!message.startsWith('must ')) {
     return message;
   }
-  const isScalar = typeof value !== 'object' && value !== undefined && value !== '';
-  return `is ${isHidden && isScalar ? 'a value from outside the file' : describe(value)}, ${message}`;
+  return `is ${describe(value, isHidden)}, ${message}`;
 }
 
 function knownKeys(message: string): string[] {

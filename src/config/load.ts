@@ -68,7 +68,8 @@ export function loadText(
   }
   document.interpolate({ environment, folder: dirname(path) });
   const resolution = resolveDocument(document, path);
-  const issues = [...document.issues, ...resolution.faults.map((fault) => document.locate(fault))];
+  const faults = resolution.faults.filter((fault) => !document.isUnresolved(fault.path));
+  const issues = [...document.issues, ...faults.map((fault) => document.locate(fault))];
   if (issues.length > 0 || resolution.config === undefined) {
     throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
   }

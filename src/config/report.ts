@@ -4,15 +4,13 @@ import { stringify } from 'yaml';
 import type { ServerOptions } from '../backend/options.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
+import { MIN_SECRET_PART } from './document.ts';
 import type { LoadedConfig } from './load.ts';
 
 const MASK = '***';
 
 /** Names whose values are masked wherever they come from. */
 const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION/i;
-
-/** A shorter secret may be part of any word, so it is masked only where it is the whole value. */
-const MIN_PART_LENGTH = 4;
 
 /**
  * Writes a configuration.
@@ -91,7 +89,7 @@ function maskArguments(args: readonly string[], mask: Mask): string[] {
 
 function maskOf(secrets: ReadonlySet<string>): Mask {
   const parts = [...secrets]
-    .filter((secret) => secret.length >= MIN_PART_LENGTH)
+    .filter((secret) => secret.length >= MIN_SECRET_PART)
     .sort((left, right) => right.length - left.length);
   return (text) => {
     if (secrets.has(text)) {

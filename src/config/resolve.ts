@@ -1,15 +1,15 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
 import {
-  type ServerOptions,
   remoteServerSchema,
   resolveServer,
+  type ServerOptions,
   serverSchema,
 } from '../backend/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { Config } from './config.ts';
 import { type NamedEntry, readHostServers } from './host-file.ts';
-import { type ConfigPath, type Fault, describe, faultsOf } from './issues.ts';
+import { type ConfigPath, describe, type Fault, faultsOf } from './issues.ts';
 import { SERVER_NAME, settingsSchema } from './schema.ts';
 
 /** What the raw values are resolved against. */
@@ -38,8 +38,8 @@ export interface Resolution {
  */
 export function resolveConfig(raw: unknown, context: ResolveContext): Resolution {
   if (!isRecord(raw)) {
-    const there = raw === null ? 'is empty' : `is ${describe(raw)}`;
-    const message = `the file ${there}: must be a map with servers, see config/sluice.example.yaml`;
+    const there = raw === null ? 'is empty' : `is ${describe(raw, context.isHidden([]))}`;
+    const message = `the file ${there}, must be a map with servers, see config/sluice.example.yaml`;
     return { config: undefined, faults: [{ path: [], at: 'value', message }], warnings: [] };
   }
   const faults: Fault[] = [];
@@ -49,7 +49,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   if (!settings.success) {
     faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
   }
-  const servers = findEntries(document, faults, warnings).flatMap((found) =>
+  const servers = findEntries(document, faults, warnings, context).flatMap((found) =>
     readEntry(found, faults, context),
   );
   if (settings.data === undefined || faults.length > 0) {
@@ -79,6 +79,7 @@ function findEntries(
   raw: Readonly<Record<string, unknown>>,
   faults: Fault[],
   warnings: Fault[],
+  context: ResolveContext,
 ): readonly NamedEntry[] {
   if ('servers' in raw && 'mcpServers' in raw) {
     const message = 'stands beside servers: must be one of the two';
@@ -87,8 +88,9 @@ function findEntries(
   const key = 'mcpServers' in raw ? 'mcpServers' : 'servers';
   const map = raw[key];
   if (!isRecord(map) || Object.keys(map).length === 0) {
-    const there = map === undefined || isRecord(map) ? 'has no server' : `is ${describe(map)}`;
-    const message = `${there}: must be a map of at least one name to its command, see config/sluice.example.yaml`;
+    const isNone = map === undefined || isRecord(map);
+    const there = isNone ? 'has no server' : `is ${describe(map, context.isHidden([key]))}`;
+    const message = `${there}, must be a map of at least one name to its command, see config/sluice.example.yaml`;
     faults.push({ path: [key], at: 'value', message });
     return [];
   }
@@ -116,7 +118,7 @@ function readEntry(
     faults.push({ path, at: 'key', message });
   }
   if (!isRecord(entry)) {
-    const message = `is ${describe(entry)}, must be a map of options with a command`;
+    const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command`;
     faults.push({ path, at: 'value', message });
     return [];
   }
@@ -164,11 +166,12 @@ function readRemote(
 function openHosts(config: Config): Fault[] {
   const warnings: Fault[] = [];
   if (config.listen.allowUnauthenticated && !isLoopbackHost(config.listen.host)) {
-    const message = `${config.listen.host} is served without authentication, since listen.allowUnauthenticated is true`;
+    const message =
+      'is served to other machines without authentication, since listen.allowUnauthenticated is true';
     warnings.push({ path: ['listen', 'host'], at: 'value', message });
   }
   if (config.admin.allowRemote && !isLoopbackHost(config.admin.host)) {
-    const message = `${config.admin.host} is served to other machines, since admin.allowRemote is true`;
+    const message = 'is served to other machines, since admin.allowRemote is true';
     warnings.push({ path: ['admin', 'host'], at: 'value', message });
   }
   return warnings;

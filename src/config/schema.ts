@@ -36,7 +36,9 @@ const settings = {
       error: 'merged endpoints are not supported by this version yet: remove the key',
     })
     .prefault({})
-    .meta({ description: 'More endpoints, each a path that merges some servers. Not supported yet.' }),
+    .meta({
+      description: 'More endpoints, each a path that merges some servers. Not supported yet.',
+    }),
   auth: z
     .literal('none', { error: 'must be none: authentication is not supported by this version yet' })
     .prefault('none')

@@ -54,13 +54,19 @@ export function singleServerConfig(flags: SingleServer, folder: string): SingleC
       problems: faults.map(({ path, message }) => {
         const place = formatPath(path);
         const flag = FLAGS[place] ?? (place.startsWith('servers.server.args') ? 'ARGS' : place);
-        const words = message.replace('set listen.allowUnauthenticated: true', 'add --allow-unauthenticated');
+        const words = message.replace(
+          'set listen.allowUnauthenticated: true',
+          'add --allow-unauthenticated',
+        );
         return `${flag} ${words}`;
       }),
     };
   }
-  const texts = warnings.map((warning) =>
-    warning.message.replace('listen.allowUnauthenticated is true', '--allow-unauthenticated is given'),
+  const texts = warnings.map(({ path, message }) =>
+    `${FLAGS[formatPath(path)] ?? formatPath(path)} ${message}`.replace(
+      'listen.allowUnauthenticated is true',
+      '--allow-unauthenticated is given',
+    ),
   );
   return { config, warnings: texts };
 }

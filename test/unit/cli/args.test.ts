@@ -1,0 +1,64 @@
+// The command line's words.
+import { describe, expect, it } from 'vitest';
+import { parseCommandLine } from '../../../src/cli/args.ts';
+
+function parse(line: string): ReturnType<typeof parseCommandLine> {
+  return parseCommandLine(line === '' ? [] : line.split(' '));
+}
+
+describe('the command line', () => {
+  it.each<[string, object]>([
+    ['serve', { kind: 'serve', exitWithParent: false }],
+    [
+      'serve --config x.yaml --exit-with-parent',
+      { kind: 'serve', config: 'x.yaml', exitWithParent: true },
+    ],
+    ['serve -c x.yaml', { kind: 'serve', config: 'x.yaml', exitWithParent: false }],
+    ['check --config=x.yaml', { kind: 'check', config: 'x.yaml' }],
+    ['--version', { kind: 'version' }],
+    ['serve --version', { kind: 'version' }],
+    ['--help', { kind: 'help', command: undefined }],
+    ['help run', { kind: 'help', command: 'run' }],
+    ['serve --help', { kind: 'help', command: 'serve' }],
+    ['check -h', { kind: 'help', command: 'check' }],
+    ['run --help', { kind: 'help', command: 'run' }],
+    ['connect --help', { kind: 'help', command: 'connect' }],
+  ])('%j is understood', (line, expected) => {
+    expect(parse(line)).toEqual(expected);
+  });
+
+  it('gives everything after -- to the server', () => {
+    expect(
+      parse('run -p 0 --host ::1 --sharing session --admin-port 1 -- npx -y --port 3 -- --help'),
+    ).toEqual({
+      kind: 'run',
+      command: 'npx',
+      args: ['-y', '--port', '3', '--', '--help'],
+      port: 0,
+      host: '::1',
+      sharing: 'session',
+      adminPort: 1,
+      allowUnauthenticated: false,
+      exitWithParent: false,
+    });
+    expect(parse('run -- x --version')).toMatchObject({ kind: 'run', args: ['--version'] });
+  });
+
+  it.each<[string, string]>([
+    ['', 'there is no command'],
+    ['serv', 'there is no command "serv": must be one of serve, run, check, connect'],
+    ['serve --confg x', "Unknown option '--confg'"],
+    ['serve --config', "'-c, --config <value>' argument missing"],
+    ['check x', "Unexpected argument 'x'"],
+    ['run', 'there is no server: write the server'],
+    ['run --', 'there is no server'],
+    ['run npx -- x', '"npx" stands before --'],
+    ['run --port x -- y', '--port is "x", must be a port number'],
+    ['run --port -1 -- y', 'port'],
+    ['connect http://127.0.0.1', 'connect is not in this version yet'],
+  ])('%j is a usage error', (line, message) => {
+    const invocation = parse(line);
+    expect(invocation.kind).toBe('usage-error');
+    expect(invocation).toMatchObject({ message: expect.stringContaining(message) });
+  });
+});

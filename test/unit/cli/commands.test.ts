@@ -1,0 +1,193 @@
+// What each command prints, starts and answers with.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type GatewayLaunch, main, packageVersion } from '../../../src/cli/commands.ts';
+import { COMMANDS } from '../../../src/cli/help.ts';
+import type { Config } from '../../../src/config/config.ts';
+
+const repository = resolve(import.meta.dirname, '../../..');
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  writeFileSync(join(folder, 'bad.yaml'), 'servers:\n  a: { comand: x }\n  B: { command: x }\n');
+  writeFileSync(join(folder, 'hosts.json'), '{"mcpServers":{"a":{"command":"x","timeout":1}}}');
+  writeFileSync(
+    join(folder, 'secret.yaml'),
+    'servers: { a: { command: x, env: { A: "${SECRET_VALUE}" } } }',
+  );
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Outcome {
+  status: number;
+  out: string;
+  err: string;
+  started: { config: Config; options: GatewayLaunch }[];
+}
+
+async function sluice(line: string, cwd = folder): Promise<Outcome> {
+  const outcome: Outcome = { status: -1, out: '', err: '', started: [] };
+  outcome.status = await main(line === '' ? [] : line.split(' '), {
+    cwd,
+    environment: { SECRET_VALUE: 'from-outside' },
+    out: (text) => {
+      outcome.out += text;
+    },
+    err: (text) => {
+      outcome.err += text;
+    },
+    startGateway: (config, options) => {
+      outcome.started.push({ config, options });
+      return Promise.resolve(0);
+    },
+  });
+  return outcome;
+}
+
+describe('sluice', () => {
+  it('prints its version and help to stdout', async () => {
+    expect(await sluice('--version')).toMatchObject({
+      status: 0,
+      out: `${packageVersion()}\n`,
+      err: '',
+    });
+    expect(packageVersion()).toMatch(/^\d+\.\d+\.\d+/);
+    for (const command of COMMANDS) {
+      const { status, out, err } = await sluice(`${command} --help`);
+      expect({ status, err }).toEqual({ status: 0, err: '' });
+      expect(out).toContain(`sluice ${command}`);
+    }
+    expect((await sluice('--help')).out).toContain(
+      'Exit status: 0 ok, 1 configuration, 2 usage, 70 internal',
+    );
+  });
+
+  it('answers a usage error with 2 and where to find help', async () => {
+    expect(await sluice('serve x')).toMatchObject({ status: 2, out: '', started: [] });
+    expect((await sluice('')).err).toBe('sluice: there is no command\nSee sluice --help\n');
+  });
+
+  it('answers a fault of its own with 70', async () => {
+    const errors: string[] = [];
+    const status = await main(['run', '--', 'x'], {
+      cwd: folder,
+      environment: {},
+      out: () => {},
+      err: (text) => errors.push(text),
+      startGateway: () => Promise.reject(new Error('broken')),
+    });
+    expect(status).toBe(70);
+    expect(errors.join('')).toContain('internal error: Error: broken');
+  });
+});
+
+describe('sluice check', () => {
+  it('finds config/sluice.yaml and prints it resolved', async () => {
+    const { status, out, err } = await sluice('check', repository);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toContain('everything:');
+    expect(out).toContain('requestMax: 10m');
+  });
+
+  it('masks secrets', async () => {
+    const { status, out } = await sluice('check -c secret.yaml');
+    expect(status).toBe(0);
+    expect(out).toContain('A: "***"');
+    expect(out).not.toContain('from-outside');
+  });
+
+  it('prints one line for each fault to stderr and answers with 1', async () => {
+    expect(await sluice('check --config bad.yaml')).toMatchObject({
+      status: 1,
+      out: '',
+      err:
+        'bad.yaml:2:8: servers.a.comand: unknown key "comand": did you mean command?\n' +
+        'bad.yaml:3:3: servers.B: is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -\n',
+    });
+  });
+
+  it('prints warnings to stderr', async () => {
+    const { status, err } = await sluice('check --config hosts.json');
+    expect(status).toBe(0);
+    expect(err).toMatch(/^hosts\.json:1:\d+: mcpServers\.a\.timeout: .* \(warning\)\n$/);
+  });
+
+  it('says what to do when there is no configuration', async () => {
+    const { status, err } = await sluice('check');
+    expect(status).toBe(1);
+    expect(err).toContain('neither sluice.yaml nor config/sluice.yaml is in');
+    expect(err).toContain('--config FILE');
+  });
+});
+
+describe('sluice serve', () => {
+  it('starts the gateway with the configuration, its warnings and secrets', async () => {
+    const { status, started } = await sluice('serve -c secret.yaml --exit-with-parent');
+    expect(status).toBe(0);
+    expect(started[0]?.config.file).toBe(join(folder, 'secret.yaml'));
+    expect(started[0]?.options).toEqual({
+      version: packageVersion(),
+      exitWithParent: true,
+      warnings: [],
+      secrets: new Set(['from-outside']),
+    });
+    expect((await sluice('serve -c hosts.json')).started[0]?.options.warnings).toHaveLength(1);
+  });
+
+  it('starts nothing with a faulty configuration', async () => {
+    expect(await sluice('serve -c bad.yaml')).toMatchObject({ status: 1, started: [] });
+    expect(await sluice('serve -c missing.yaml')).toMatchObject({
+      status: 1,
+      err: "missing.yaml:1:1: the file can't be used, there is no such file\n",
+    });
+  });
+});
+
+describe('sluice run', () => {
+  it('starts one server from flags', async () => {
+    const { started } = await sluice('run --port 0 --sharing principal -- ./bin/x a --b');
+    const config = started[0]?.config;
+    expect(config).toMatchObject({
+      file: undefined,
+      listen: { host: '127.0.0.1', port: 0 },
+      admin: { host: '127.0.0.1', port: 0 },
+    });
+    expect(config?.servers).toHaveLength(1);
+    expect(config?.servers[0]).toMatchObject({
+      name: 'server',
+      command: join(folder, 'bin/x'),
+      args: ['a', '--b'],
+      cwd: folder,
+      sharing: 'principal',
+    });
+    expect((await sluice('run -- x')).started[0]?.config.listen.port).toBe(8080);
+  });
+
+  it('does not interpolate arguments: the shell has done so', async () => {
+    const { started } = await sluice('run -- x ${HOME}');
+    expect(started[0]?.config.servers[0]?.args).toEqual(['${HOME}']);
+  });
+
+  it('names the flag that is wrong', async () => {
+    const { status, err, started } = await sluice(
+      'run --host 0.0.0.0 --port 70000 --sharing x -- y',
+    );
+    expect({ status, started }).toEqual({ status: 2, started: [] });
+    expect(err).toContain('sluice: --port is the number 70000, must be');
+    expect(err).toContain('sluice: --host is reachable from other machines');
+    expect(err).toContain('or add --allow-unauthenticated');
+    expect(err).toContain('sluice: --sharing is "x", must be one of shared, principal, session');
+  });
+
+  it('warns about an open host', async () => {
+    const { started } = await sluice('run --host 0.0.0.0 --allow-unauthenticated -- x');
+    expect(started[0]?.options.warnings).toEqual([
+      '--host is served to other machines without authentication, since --allow-unauthenticated is given',
+    ]);
+  });
+});
