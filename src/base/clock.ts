@@ -1,0 +1,49 @@
+// Time as the program sees it: monotonic milliseconds and timers that never keep the process alive.
+// The only home of setTimeout and Date.now, so that a wall-clock jump can't fire a deadline.
+
+/** Milliseconds since an arbitrary start; never goes backwards. */
+export function monotonicMs(): number {
+  return performance.now();
+}
+
+/** A running timer. */
+export interface Timer {
+  cancel(): void;
+}
+
+/** Runs `task` once after `delayMs`, unless cancelled. */
+export function after(delayMs: number, task: () => void): Timer {
+  const handle = setTimeout(task, delayMs);
+  handle.unref();
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** Runs `task` every `periodMs` until cancelled. */
+export function every(periodMs: number, task: () => void): Timer {
+  const handle = setInterval(task, periodMs);
+  handle.unref();
+  return { cancel: () => clearInterval(handle) };
+}
+
+/** Resolves after `delayMs`. */
+export function delay(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, delayMs);
+  });
+}
+
+/**
+ * Waits for `work`, but not longer than `limitMs`.
+ * @returns the value, or `undefined` when the limit came first
+ */
+export async function within<T>(limitMs: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: Timer | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = after(limitMs, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    timer?.cancel();
+  }
+}

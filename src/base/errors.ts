@@ -1,0 +1,49 @@
+// The one table of faults that Sluice makes itself (design.md 3.4). Knows no transport: what a row
+// means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
+
+/** Why Sluice, not the server, failed a request. A closed list and a public contract. */
+export type FailureReason =
+  | 'server_starting'
+  | 'server_unavailable'
+  | 'server_exited'
+  | 'server_timeout'
+  | 'server_protocol_error'
+  | 'response_too_large'
+  | 'overloaded'
+  | 'queue_timeout'
+  | 'rate_limited'
+  | 'draining'
+  | 'unattributable'
+  | 'internal';
+
+/** `not_sent`: no byte reached the server, safe to retry. `unknown`: it may have run. */
+export type FailureOutcome = 'not_sent' | 'unknown';
+
+/** A request that Sluice could not carry. Goes to the client as -32603 with this as `data`. */
+export class GatewayError extends Error {
+  readonly reason: FailureReason;
+  readonly outcome: FailureOutcome;
+  readonly server: string | undefined;
+
+  /**
+   * @param reason row of the table
+   * @param message what happened and what the user can do, one sentence each
+   * @param details outcome, the server's configured name, and the error that led here
+   */
+  constructor(
+    reason: FailureReason,
+    message: string,
+    details: { outcome: FailureOutcome; server?: string | undefined; cause?: unknown },
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'GatewayError';
+    this.reason = reason;
+    this.outcome = details.outcome;
+    this.server = details.server;
+  }
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,106 @@
+// Messages framed by a `Content-Length` header block, as language servers use on stdio (Language
+// Server Protocol, base protocol). Same contract as line-framing: bounded, one event per message.
+
+const HEADER_END = Buffer.from('\r\n\r\n');
+/** A header block longer than this is not one. */
+const MAX_HEADER_BYTES = 4096;
+
+export interface ContentLengthEvents {
+  message(bytes: Buffer): void;
+  /** A message longer than the limit was dropped. `head` is its beginning. */
+  oversize(head: Buffer, tail: Buffer, length: number): void;
+  /** The stream no longer follows the framing; nothing more can be read from it. */
+  broken(reason: string): void;
+}
+
+/** Cuts a byte stream into messages of at most `maxBytes`. */
+export class ContentLengthFraming {
+  readonly #maxBytes: number;
+  readonly #events: ContentLengthEvents;
+  #pieces: Buffer[] = [];
+  #length = 0;
+  /** Body bytes that are expected; -1 while the header is read. */
+  #expected = -1;
+  #dropping = false;
+  #isBroken = false;
+
+  constructor(maxBytes: number, events: ContentLengthEvents) {
+    this.#maxBytes = maxBytes;
+    this.#events = events;
+  }
+
+  /** Takes the next chunk. */
+  push(chunk: Buffer): void {
+    if (this.#isBroken) return;
+    this.#pieces.push(chunk);
+    this.#length += chunk.length;
+    while (!this.#isBroken && (this.#expected < 0 ? this.#readHeader() : this.#readBody()));
+  }
+
+  #joined(): Buffer {
+    const [only] = this.#pieces;
+    if (this.#pieces.length === 1 && only !== undefined) return only;
+    const joined = Buffer.concat(this.#pieces);
+    this.#pieces = [joined];
+    return joined;
+  }
+
+  #keepFrom(bytes: Buffer, from: number): void {
+    this.#length = bytes.length - from;
+    this.#pieces = this.#length === 0 ? [] : [bytes.subarray(from)];
+  }
+
+  #readHeader(): boolean {
+    if (this.#length === 0) return false;
+    const bytes = this.#joined();
+    const end = bytes.indexOf(HEADER_END);
+    if (end < 0) {
+      if (bytes.length > MAX_HEADER_BYTES) this.#break('no end of header');
+      return false;
+    }
+    const match = /^content-length:[ \t]*(\d{1,12})[ \t]*$/im.exec(bytes.toString('latin1', 0, end));
+    if (match?.[1] === undefined) {
+      this.#break('no Content-Length');
+      return false;
+    }
+    this.#expected = Number(match[1]);
+    this.#dropping = this.#expected > this.#maxBytes;
+    this.#keepFrom(bytes, end + HEADER_END.length);
+    return true;
+  }
+
+  #readBody(): boolean {
+    if (this.#dropping) return this.#dropBody();
+    if (this.#length < this.#expected) return false;
+    const bytes = this.#joined();
+    const expected = this.#expected;
+    this.#expected = -1;
+    this.#keepFrom(bytes, expected);
+    if (expected > 0) this.#events.message(bytes.subarray(0, expected));
+    return true;
+  }
+
+  #dropBody(): boolean {
+    const bytes = this.#joined();
+    const taken = Math.min(this.#expected, bytes.length);
+    this.#expected -= taken;
+    this.#keepFrom(bytes, taken);
+    if (this.#expected > 0) return false;
+    this.#expected = -1;
+    this.#dropping = false;
+    this.#events.oversize(bytes.subarray(0, taken), bytes.subarray(0, taken), taken);
+    return true;
+  }
+
+  #break(reason: string): void {
+    this.#isBroken = true;
+    this.#pieces = [];
+    this.#length = 0;
+    this.#events.broken(reason);
+  }
+}
+
+/** Puts the header in front of a message. */
+export function withContentLength(message: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`Content-Length: ${message.length}\r\n\r\n`), message]);
+}

@@ -1,0 +1,90 @@
+// A message as it travels through Sluice: its bytes as received and the spans of the few members
+// that Sluice reads (design.md 4.2). Made by scan.ts only; nobody changes one afterwards.
+
+export type FrameKind = 'request' | 'notification' | 'response' | 'invalid';
+
+/** Why a message is not a valid one. */
+export type Fault =
+  /** not JSON, or not UTF-8 */
+  | 'json'
+  /** nested deeper than the limit */
+  | 'depth'
+  /** a JSON array: a batch */
+  | 'array'
+  /** JSON, but not an object */
+  | 'not-object'
+  /** `jsonrpc` is not "2.0" */
+  | 'version'
+  /** `id` is neither string nor integer */
+  | 'id'
+  /** `method` is not a string */
+  | 'method'
+  /** `params` is not an object */
+  | 'params'
+  /** a member that decides routing stands twice, or in other spelling */
+  | 'duplicate'
+  /** none of request, notification, response */
+  | 'shape';
+
+/** Offsets are into `bytes`; -1 means that the member is absent. Ends are exclusive. */
+export class Frame {
+  readonly bytes: Buffer;
+  kind: FrameKind = 'invalid';
+  fault: Fault | undefined = undefined;
+  /** Decoded; empty for a response. */
+  method = '';
+  idStart = -1;
+  idEnd = -1;
+  paramsStart = -1;
+  paramsEnd = -1;
+  resultStart = -1;
+  resultEnd = -1;
+  errorStart = -1;
+  errorEnd = -1;
+  /** `params.name` */
+  nameStart = -1;
+  nameEnd = -1;
+  /** `params.uri` */
+  uriStart = -1;
+  uriEnd = -1;
+  /** `params.requestId` */
+  requestIdStart = -1;
+  requestIdEnd = -1;
+  /** `params._meta` */
+  metaStart = -1;
+  metaEnd = -1;
+  /** `params._meta.progressToken`, or `params.progressToken` of a progress notification */
+  tokenStart = -1;
+  tokenEnd = -1;
+  /** `params.progress` */
+  progressStart = -1;
+  progressEnd = -1;
+  /** `params.level` */
+  levelStart = -1;
+  levelEnd = -1;
+  /** `params.id`, where `$/cancelRequest` of language servers names a request */
+  paramIdStart = -1;
+  paramIdEnd = -1;
+  /** `params._meta["io.modelcontextprotocol/protocolVersion"]`: a claim to the modern era */
+  claimStart = -1;
+  claimEnd = -1;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** True when an `id` that can be echoed was read, even if the message is otherwise invalid. */
+  get hasId(): boolean {
+    return this.idStart >= 0;
+  }
+
+  /** The bytes of a member, or undefined when it is absent. */
+  slice(start: number, end: number): Buffer | undefined {
+    return start < 0 ? undefined : this.bytes.subarray(start, end);
+  }
+
+  /** The id as sent, or undefined. */
+  get idBytes(): Buffer | undefined {
+    return this.slice(this.idStart, this.idEnd);
+  }
+}

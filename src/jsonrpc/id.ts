@@ -1,0 +1,41 @@
+// Typed ids: 1 and "1" differ, 0 and "" are ids, and what a peer sent is echoed byte for byte
+// (protocol.md 1.1). Ids are compared by value and type, never by truthiness.
+import { decodeString, QUOTE } from './json-text.ts';
+
+/**
+ * A map key for an id or progress token.
+ * @param bytes its JSON text: a string or a number
+ */
+export function idKey(bytes: Buffer): string {
+  if (bytes[0] === QUOTE) return `s${decodeString(bytes, 0, bytes.length)}`;
+  const text = bytes.toString('latin1');
+  if (/^(0|-?[1-9]\d*)$/.test(text)) return `n${text}`;
+  return `n${Number(text)}`;
+}
+
+/** Whether two ids are the same to a JSON-RPC peer. */
+export function isSameId(a: Buffer, b: Buffer): boolean {
+  return a.equals(b) || idKey(a) === idKey(b);
+}
+
+/**
+ * The integer that an id of ours came back as.
+ * @returns undefined when it is not a plain non-negative integer: a string "7" is not 7
+ */
+export function integerId(bytes: Buffer, start: number, end: number): number | undefined {
+  if (start < 0 || end - start > 16) return undefined;
+  let value = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] as number) - 0x30;
+    if (digit < 0 || digit > 9) return integralId(bytes, start, end);
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+// Some runtimes have only floating-point numbers and print 7 as 7.0.
+function integralId(bytes: Buffer, start: number, end: number): number | undefined {
+  if (bytes[start] === QUOTE) return undefined;
+  const value = Number(bytes.toString('latin1', start, end));
+  return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,55 @@
+// Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
+// The only JSON.parse on the data path.
+import type { Frame } from './frame.ts';
+import { skipSpace, skipValue, CLOSE_BRACKET, OPEN_BRACKET } from './json-text.ts';
+
+export type JsonObject = { readonly [member: string]: unknown };
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value at [start, end) of a well-formed text, or undefined when absent (-1). */
+export function parseSpan(bytes: Buffer, start: number, end: number): unknown {
+  return start < 0 ? undefined : JSON.parse(bytes.toString('utf8', start, end));
+}
+
+/** The string at [start, end), or undefined when it is absent or of another type. */
+export function parseString(bytes: Buffer, start: number, end: number): string | undefined {
+  const value = parseSpan(bytes, start, end);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** `params` as an object; empty when absent. */
+export function parseParams(frame: Frame): JsonObject {
+  const value = parseSpan(frame.bytes, frame.paramsStart, frame.paramsEnd);
+  return isObject(value) ? value : {};
+}
+
+/** `result` as an object; undefined when there is none or it is of another type. */
+export function parseResult(frame: Frame): JsonObject | undefined {
+  const value = parseSpan(frame.bytes, frame.resultStart, frame.resultEnd);
+  return isObject(value) ? value : undefined;
+}
+
+/**
+ * The elements of a JSON array, as views on its bytes.
+ * @param bytes a text that scan() called an `array`, so well-formed
+ */
+export function splitArray(bytes: Buffer): Buffer[] {
+  const end = bytes.length;
+  const elements: Buffer[] = [];
+  let at = skipSpace(bytes, 0, end);
+  if (bytes[at] !== OPEN_BRACKET) return elements;
+  at = skipSpace(bytes, at + 1, end);
+  while (at < end && bytes[at] !== CLOSE_BRACKET) {
+    const after = skipValue(bytes, at, end, 0);
+    if (after < 0) return elements;
+    elements.push(bytes.subarray(at, after));
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === CLOSE_BRACKET) break;
+    at = skipSpace(bytes, at + 1, end);
+  }
+  return elements;
+}

@@ -1,0 +1,344 @@
+// Bytes -> Frame in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
+// message, and notes where the members stand that Sluice reads. Builds no objects (design.md 4.2).
+import { isUtf8 } from 'node:buffer';
+import { Frame, type Fault } from './frame.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  COMMA,
+  decodeString,
+  MALFORMED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+  TOO_DEEP,
+} from './json-text.ts';
+
+const JSONRPC = Buffer.from('jsonrpc');
+const ID = Buffer.from('id');
+const METHOD = Buffer.from('method');
+const PARAMS = Buffer.from('params');
+const RESULT = Buffer.from('result');
+const ERROR = Buffer.from('error');
+const NAME = Buffer.from('name');
+const URI = Buffer.from('uri');
+const META = Buffer.from('_meta');
+const LEVEL = Buffer.from('level');
+const PROGRESS = Buffer.from('progress');
+const REQUEST_ID = Buffer.from('requestId');
+const PROGRESS_TOKEN = Buffer.from('progressToken');
+const CLAIM = Buffer.from('io.modelcontextprotocol/protocolVersion');
+const TWO_POINT_ZERO = Buffer.from('"2.0"');
+
+// Members that decide where a message goes. A peer that folds case or cuts at NUL would read
+// another spelling of one as the member itself and do something else than was routed
+// (reliability.md C01), so other spellings are refused.
+const TOP_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const PARAM_MEMBERS = new Set(['name', 'uri', '_meta', 'arguments', 'requestid', 'progresstoken']);
+
+// Other members of `params` that the protocol has; no need to look at their spelling.
+const PLAIN_PARAMS = ['arguments', 'cursor', 'ref', 'argument', 'context', 'reason', 'data'].map(
+  (key) => Buffer.from(key),
+);
+
+export interface ScanOptions {
+  /** Plain JSON-RPC allows an array as `params` and any value as `result`; MCP does not. */
+  readonly anyParams: boolean;
+}
+
+const MCP_RULES: ScanOptions = { anyParams: false };
+
+/**
+ * Scans one message.
+ * @param bytes the whole message; the frame keeps a reference
+ * @returns a frame; when it is not valid its `fault` says why and `idBytes` is still set if an id
+ *   could be read, so that the error can echo it (protocol.md 1.2)
+ */
+export function scan(bytes: Buffer, options: ScanOptions = MCP_RULES): Frame {
+  const frame = new Frame(bytes);
+  const end = bytes.length;
+  const at = skipSpace(bytes, 0, end);
+  if (bytes[at] !== OPEN_BRACE) return nonObject(frame, at);
+  const after = scanTop(frame, at, options);
+  if (after < 0 || skipSpace(bytes, after, end) !== end || !isUtf8(bytes)) {
+    return invalid(frame, after === TOO_DEEP ? 'depth' : 'json');
+  }
+  classify(frame, options);
+  return frame;
+}
+
+function nonObject(frame: Frame, at: number): Frame {
+  const { bytes } = frame;
+  const after = skipValue(bytes, at, bytes.length, 0);
+  if (after < 0) return invalid(frame, after === TOO_DEEP ? 'depth' : 'json');
+  if (skipSpace(bytes, after, bytes.length) !== bytes.length || !isUtf8(bytes)) {
+    return invalid(frame, 'json');
+  }
+  return invalid(frame, bytes[at] === OPEN_BRACKET ? 'array' : 'not-object');
+}
+
+function invalid(frame: Frame, fault: Fault): Frame {
+  frame.kind = 'invalid';
+  frame.fault = fault;
+  if (fault === 'json' || fault === 'depth') frame.idStart = -1;
+  return frame;
+}
+
+/** Walks the members of the message itself. */
+function scanTop(frame: Frame, open: number, options: ScanOptions): number {
+  const { bytes } = frame;
+  const end = bytes.length;
+  let at = skipSpace(bytes, open + 1, end);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return MALFORMED;
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) return keyEnd;
+    const value = skipColon(bytes, keyEnd, end);
+    if (value < 0) return value;
+    const after = scanTopMember(frame, at, keyEnd, value, options);
+    if (after < 0) return after;
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return MALFORMED;
+    at = skipSpace(bytes, at + 1, end);
+  }
+}
+
+function scanTopMember(
+  frame: Frame,
+  key: number,
+  keyEnd: number,
+  value: number,
+  options: ScanOptions,
+): number {
+  const { bytes } = frame;
+  const end = bytes.length;
+  if (isKey(bytes, key, keyEnd, PARAMS)) {
+    if (frame.paramsStart >= 0) frame.fault = 'duplicate';
+    const isObject = bytes[value] === OPEN_BRACE;
+    const after = isObject
+      ? scanParams(frame, value, options)
+      : skipValue(bytes, value, end, 1);
+    frame.paramsStart = value;
+    frame.paramsEnd = after;
+    return after;
+  }
+  const after = skipValue(bytes, value, end, 1);
+  if (after < 0) return after;
+  if (isKey(bytes, key, keyEnd, ID)) {
+    if (frame.idStart >= 0) frame.fault = 'duplicate';
+    frame.idStart = value;
+    frame.idEnd = after;
+  } else if (isKey(bytes, key, keyEnd, METHOD)) {
+    if (frame.method !== '') frame.fault = 'duplicate';
+    if (bytes[value] === QUOTE) frame.method = decodeString(bytes, value, after);
+    else frame.fault ??= 'method';
+  } else if (isKey(bytes, key, keyEnd, JSONRPC)) {
+    if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
+    else frame.kind = 'request'; // marks that the member is there; classify() decides
+  } else if (isKey(bytes, key, keyEnd, RESULT)) {
+    if (frame.resultStart >= 0) frame.fault = 'duplicate';
+    frame.resultStart = value;
+    frame.resultEnd = after;
+  } else if (isKey(bytes, key, keyEnd, ERROR)) {
+    if (frame.errorStart >= 0) frame.fault = 'duplicate';
+    frame.errorStart = value;
+    frame.errorEnd = after;
+  } else if (foldsInto(bytes, key, keyEnd, TOP_MEMBERS)) {
+    frame.fault = 'duplicate';
+  }
+  return after;
+}
+
+/** Walks the members of `params`. */
+function scanParams(frame: Frame, open: number, options: ScanOptions): number {
+  const { bytes } = frame;
+  const end = bytes.length;
+  let at = skipSpace(bytes, open + 1, end);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return MALFORMED;
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) return keyEnd;
+    const value = skipColon(bytes, keyEnd, end);
+    if (value < 0) return value;
+    const isMeta = bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
+    const after = isMeta ? scanMeta(frame, value) : skipValue(bytes, value, end, 2);
+    if (after < 0) return after;
+    noteParam(frame, at, keyEnd, value, after, options);
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return MALFORMED;
+    at = skipSpace(bytes, at + 1, end);
+  }
+}
+
+function noteParam(
+  frame: Frame,
+  key: number,
+  keyEnd: number,
+  value: number,
+  after: number,
+  options: ScanOptions,
+): void {
+  const { bytes } = frame;
+  if (isKey(bytes, key, keyEnd, NAME)) {
+    if (frame.nameStart >= 0) frame.fault = 'duplicate';
+    frame.nameStart = value;
+    frame.nameEnd = after;
+  } else if (isKey(bytes, key, keyEnd, META)) {
+    if (frame.metaStart >= 0) frame.fault = 'duplicate';
+    frame.metaStart = value;
+    frame.metaEnd = after;
+  } else if (isKey(bytes, key, keyEnd, URI)) {
+    if (frame.uriStart >= 0) frame.fault = 'duplicate';
+    frame.uriStart = value;
+    frame.uriEnd = after;
+  } else if (isKey(bytes, key, keyEnd, REQUEST_ID)) {
+    if (frame.requestIdStart >= 0) frame.fault = 'duplicate';
+    frame.requestIdStart = value;
+    frame.requestIdEnd = after;
+  } else if (isKey(bytes, key, keyEnd, PROGRESS_TOKEN)) {
+    noteToken(frame, value, after);
+  } else if (isKey(bytes, key, keyEnd, PROGRESS)) {
+    frame.progressStart = value;
+    frame.progressEnd = after;
+  } else if (isKey(bytes, key, keyEnd, LEVEL)) {
+    frame.levelStart = value;
+    frame.levelEnd = after;
+  } else if (isKey(bytes, key, keyEnd, ID)) {
+    frame.paramIdStart = value;
+    frame.paramIdEnd = after;
+  } else if (!options.anyParams && isFoldedParam(bytes, key, keyEnd)) {
+    frame.fault = 'duplicate';
+  }
+}
+
+function isFoldedParam(bytes: Buffer, key: number, keyEnd: number): boolean {
+  for (const plain of PLAIN_PARAMS) {
+    if (isKey(bytes, key, keyEnd, plain)) return false;
+  }
+  return foldsInto(bytes, key, keyEnd, PARAM_MEMBERS);
+}
+
+/** Walks the members of `params._meta`. */
+function scanMeta(frame: Frame, open: number): number {
+  const { bytes } = frame;
+  const end = bytes.length;
+  let at = skipSpace(bytes, open + 1, end);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return MALFORMED;
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) return keyEnd;
+    const value = skipColon(bytes, keyEnd, end);
+    if (value < 0) return value;
+    const after = skipValue(bytes, value, end, 3);
+    if (after < 0) return after;
+    if (isKey(bytes, at, keyEnd, PROGRESS_TOKEN)) {
+      noteToken(frame, value, after);
+    } else if (isKey(bytes, at, keyEnd, CLAIM)) {
+      frame.claimStart = value;
+      frame.claimEnd = after;
+    }
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return MALFORMED;
+    at = skipSpace(bytes, at + 1, end);
+  }
+}
+
+function noteToken(frame: Frame, value: number, after: number): void {
+  if (frame.tokenStart >= 0) frame.fault = 'duplicate';
+  frame.tokenStart = value;
+  frame.tokenEnd = after;
+}
+
+/** Decides what the message is, from the members that were found. */
+function classify(frame: Frame, options: ScanOptions): void {
+  const hasVersion = frame.kind === 'request';
+  frame.kind = 'invalid';
+  const hasMethod = frame.method !== '';
+  const hasAnswer = frame.resultStart >= 0 || frame.errorStart >= 0;
+  if (!hasValidId(frame)) {
+    // A server may answer a message that it could not read with `id: null` (protocol.md 1.1).
+    const isAnswer = hasAnswer && !hasMethod;
+    frame.idStart = -1;
+    if (!isAnswer) frame.fault = 'id';
+  }
+  if (frame.fault !== undefined) return;
+  if (!hasVersion) frame.fault = 'version';
+  else if (hasMethod === hasAnswer) frame.fault = 'shape';
+  else if (hasMethod) classifyCall(frame, options);
+  else if (frame.resultStart >= 0 && frame.errorStart >= 0) frame.fault = 'shape';
+  else frame.kind = 'response';
+}
+
+function classifyCall(frame: Frame, options: ScanOptions): void {
+  const first = frame.paramsStart < 0 ? OPEN_BRACE : frame.bytes[frame.paramsStart];
+  const isAllowed = first === OPEN_BRACE || (options.anyParams && first === OPEN_BRACKET);
+  if (!isAllowed) frame.fault = 'params';
+  else frame.kind = frame.hasId ? 'request' : 'notification';
+}
+
+/** Absent, a string, or a number without fraction (protocol.md 1.1). */
+function hasValidId(frame: Frame): boolean {
+  if (frame.idStart < 0) return true;
+  const first = frame.bytes[frame.idStart] as number;
+  if (first === QUOTE) return true;
+  for (let at = frame.idStart; at < frame.idEnd; at++) {
+    const byte = frame.bytes[at] as number;
+    const isDigit = byte >= 0x30 && byte <= 0x39;
+    if (!isDigit && !(at === frame.idStart && byte === 0x2d)) return isIntegral(frame);
+  }
+  return true;
+}
+
+// `1.0` and `1E2` are integers to every JSON parser that has only one kind of number.
+function isIntegral(frame: Frame): boolean {
+  const first = frame.bytes[frame.idStart] as number;
+  const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
+  return isNumber && Number.isInteger(Number(frame.bytes.toString('latin1', frame.idStart, frame.idEnd)));
+}
+
+function isTwoPointZero(bytes: Buffer, start: number, end: number): boolean {
+  if (matches(bytes, start, end, TWO_POINT_ZERO)) return true;
+  return bytes[start] === QUOTE && decodeString(bytes, start, end) === '2.0';
+}
+
+/** Whether the key at [start, end), quotes included, is `name`, escapes resolved. */
+function isKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (end - start === name.length + 2) return matches(bytes, start + 1, end - 1, name);
+  if (end - start < name.length + 2) return false;
+  return isEscapedKey(bytes, start, end, name);
+}
+
+function isEscapedKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  // An escape takes at most 6 bytes for one, so a longer key can't be this name.
+  if (end - start > name.length * 6 + 2) return false;
+  for (let at = start; at < end; at++) {
+    if (bytes[at] === BACKSLASH) return decodeString(bytes, start, end) === name.toString('latin1');
+  }
+  return false;
+}
+
+function matches(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
+  if (end - start !== word.length) return false;
+  for (let at = 0; at < word.length; at++) {
+    if (bytes[start + at] !== word[at]) return false;
+  }
+  return true;
+}
+
+function foldsInto(bytes: Buffer, start: number, end: number, names: Set<string>): boolean {
+  if (end - start > 40) return false;
+  // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
+  const folded = decodeString(bytes, start, end).toUpperCase().toLowerCase();
+  const nul = folded.indexOf('\0');
+  return names.has(nul < 0 ? folded : folded.slice(0, nul));
+}

@@ -1,0 +1,29 @@
+// Objects -> bytes, for the few messages that Sluice writes itself. With parse.ts the only place
+// where JSON of messages meets objects.
+import type { WireError } from './error.ts';
+
+const RESULT_HEAD = Buffer.from('{"jsonrpc":"2.0","id":');
+const RESULT_MIDDLE = Buffer.from(',"result":');
+const CLOSE = Buffer.from('}');
+const NULL = Buffer.from('null');
+
+/** A response with a result. `id` and `result` are JSON text. */
+export function resultMessage(id: Uint8Array, result: Uint8Array): Buffer {
+  return Buffer.concat([RESULT_HEAD, id, RESULT_MIDDLE, result, CLOSE]);
+}
+
+/** A response with an error; `id` is JSON text, undefined when it could not be read. */
+export function errorMessage(id: Uint8Array | undefined, error: WireError): Buffer {
+  const tail = Buffer.from(`,"error":${JSON.stringify(error)}}`);
+  return Buffer.concat([RESULT_HEAD, id ?? NULL, tail]);
+}
+
+/** A request or, without `id`, a notification. */
+export function callMessage(method: string, params?: unknown, id?: number | string): Buffer {
+  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+}
+
+/** Any JSON value as bytes. */
+export function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

@@ -1,0 +1,47 @@
+// Frame + replacements -> bytes. What is not replaced is copied as it stands (design.md 1.3).
+
+const SPACE = 0x20;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** Copies `bytes` with [start, end) replaced. */
+export function replaceSpan(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  replacement: Uint8Array,
+): Buffer {
+  const out = Buffer.allocUnsafe(bytes.length - (end - start) + replacement.length);
+  bytes.copy(out, 0, 0, start);
+  out.set(replacement, start);
+  bytes.copy(out, start + replacement.length, end);
+  return out;
+}
+
+/** Copies `bytes` with two spans replaced; the spans don't overlap and may come in any order. */
+export function replaceTwoSpans(
+  bytes: Buffer,
+  first: readonly [number, number, Uint8Array],
+  second: readonly [number, number, Uint8Array],
+): Buffer {
+  const [left, right] = first[0] < second[0] ? [first, second] : [second, first];
+  return replaceSpan(
+    replaceSpan(bytes, right[0], right[1], right[2]),
+    left[0],
+    left[1],
+    left[2],
+  );
+}
+
+/**
+ * The message with raw line breaks between tokens turned into spaces, so that it fits on one line
+ * of stdio and in one `data:` field. Well-formed JSON has none inside strings.
+ */
+export function onOneLine(bytes: Buffer): Buffer {
+  if (!bytes.includes(LINE_FEED) && !bytes.includes(CARRIAGE_RETURN)) return bytes;
+  const out = Buffer.from(bytes);
+  for (let at = 0; at < out.length; at++) {
+    if (out[at] === LINE_FEED || out[at] === CARRIAGE_RETURN) out[at] = SPACE;
+  }
+  return out;
+}

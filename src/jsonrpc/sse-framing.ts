@@ -1,0 +1,32 @@
+// Server-sent events, outgoing: one JSON-RPC message per event on a single `data:` line (WHATWG
+// HTML, server-sent events). JSON text has no raw line break once onOneLine() has seen it.
+import { onOneLine } from './splice.ts';
+
+const MESSAGE = 'event: message\ndata: ';
+const MESSAGE_HEAD = Buffer.from(MESSAGE);
+const END = Buffer.from('\n\n');
+
+/** A message as an event without id: it can't be resumed behind. */
+export function messageEvent(message: Buffer): Buffer {
+  return Buffer.concat([MESSAGE_HEAD, onOneLine(message), END]);
+}
+
+/** A message as an event that a client can resume behind. */
+export function resumableEvent(id: string, message: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), onOneLine(message), END]);
+}
+
+/** An event that carries nothing but an id to resume behind (SEP-1699). */
+export function primingEvent(id: string): Buffer {
+  return Buffer.from(`id: ${id}\ndata: \n\n`, 'latin1');
+}
+
+/** The first event of an HTTP+SSE stream: where to POST (2024-11-05 basic/transports). */
+export function endpointEvent(uri: string): Buffer {
+  return Buffer.from(`event: endpoint\ndata: ${uri}\n\n`);
+}
+
+/** A line that parsers skip; keeps proxies from cutting an idle stream. */
+export function comment(text: string): Buffer {
+  return Buffer.from(`: ${text}\n\n`, 'latin1');
+}
