@@ -1,0 +1,197 @@
+// A configured server with its instances: which of them serves whom (design.md 5.1).
+import { sharedClientCapabilities } from '../mcp/capabilities.ts';
+import { InteractiveTools } from '../mux/interactive-tools.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { Traffic } from '../observe/traffic.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { Backend, Seat } from '../ports/seat.ts';
+import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
+import { gatewayIntroduction, type Introduction } from './handshake.ts';
+import { Instance } from './instance.ts';
+import { InstanceSeat, type SeatContext } from './instance-seat.ts';
+import type { ServerOptions } from './options.ts';
+import type { ProcessBudget } from './process-budget.ts';
+import type { Environment } from './stdio/environment.ts';
+
+export interface BackendParts {
+  readonly budget: ProcessBudget;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly environment: Environment;
+  readonly gatewayVersion: string;
+}
+
+interface Private {
+  readonly instance: Instance;
+  readonly key: string;
+  readonly principalKey: string;
+}
+
+/** A child-process server. */
+export class StdioBackend implements Backend {
+  readonly name: string;
+  readonly protocol: 'mcp' | 'jsonrpc';
+  readonly traffic = new Traffic();
+  readonly #options: ServerOptions;
+  readonly #parts: BackendParts;
+  readonly #logger: Logger;
+  readonly #tools = new InteractiveTools();
+  readonly #replicas: Instance[] = [];
+  readonly #private = new Map<string, Private>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #seatContext: SeatContext;
+  #sessions = 0;
+
+  constructor(options: ServerOptions, parts: BackendParts) {
+    this.name = options.name;
+    this.protocol = options.protocol;
+    this.#options = options;
+    this.#parts = parts;
+    this.#logger = parts.logger.child({ server: options.name });
+    this.#seatContext = {
+      server: options.name,
+      isShared: options.sharing === 'shared',
+      alternative: (exchange, own) => this.#alternative(exchange, own),
+      left: (seat) => this.#left(seat),
+    };
+    if (options.sharing === 'shared') this.#createReplicas();
+  }
+
+  /** Instances with a process. */
+  get instances(): number {
+    return this.#all().filter((instance) => instance.hasProcess).length;
+  }
+
+  /** Whether a client could use it now. Private instances come and go, so none is well too. */
+  get isUp(): boolean {
+    if (this.#options.sharing !== 'shared') return true;
+    return this.#replicas.some((instance) => instance.isUp || this.#options.start === 'lazy');
+  }
+
+  get inFlight(): number {
+    return this.#all().reduce((sum, instance) => sum + instance.inFlight, 0);
+  }
+
+  get queued(): number {
+    return this.#all().reduce((sum, instance) => sum + instance.queued, 0);
+  }
+
+  /** Starts what is to run before the first client comes; resolves after the first attempt. */
+  async start(): Promise<void> {
+    if (this.#options.sharing !== 'shared' || this.#options.start === 'lazy') return;
+    await Promise.all(
+      this.#replicas.map((instance) =>
+        instance.ready().catch((error: unknown) => {
+          this.#logger.error({ err: error }, 'server could not be started, it is tried again');
+        }),
+      ),
+    );
+  }
+
+  async seat(client: Downstream): Promise<Seat> {
+    const instance = this.#instanceFor(client);
+    const seat = new InstanceSeat(client, instance, this.#seatContext);
+    try {
+      await instance.ready();
+    } catch (error) {
+      seat.leave();
+      throw error;
+    }
+    return seat;
+  }
+
+  /** Stops every instance. */
+  async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
+    await Promise.all(this.#all().map((instance) => instance.close(reason)));
+    await Promise.all(this.#closing);
+  }
+
+  #all(): Instance[] {
+    return [...this.#replicas, ...[...this.#private.values()].map(({ instance }) => instance)];
+  }
+
+  #createReplicas(): void {
+    const { roots, replicas } = this.#options;
+    const capabilities = sharedClientCapabilities(roots.length > 0);
+    const introduction = gatewayIntroduction(capabilities, this.#parts.gatewayVersion);
+    for (let replica = 0; replica < replicas; replica++) {
+      this.#replicas.push(this.#createInstance(introduction, this.#logger.child({ replica })));
+    }
+  }
+
+  #createInstance(introduction: Introduction, logger: Logger): Instance {
+    return new Instance({
+      options: this.#options,
+      isShared: this.#options.sharing === 'shared',
+      introduction,
+      tools: this.#tools,
+      traffic: this.traffic,
+      logger,
+      budget: this.#parts.budget,
+      metrics: this.#parts.metrics,
+      environment: this.#parts.environment,
+    });
+  }
+
+  #instanceFor(client: Downstream): Instance {
+    if (this.#options.sharing === 'shared') return leastLoaded(this.#replicas);
+    const principalKey = client.principal.key;
+    const isOwn = this.#options.sharing === 'session';
+    const key = isOwn ? `session ${++this.#sessions}` : `principal ${principalKey}`;
+    const existing = this.#private.get(key);
+    if (existing !== undefined) return existing.instance;
+    this.#parts.budget.acquire(principalKey, this.name);
+    const instance = this.#createInstance(introductionOf(client), this.#logger.child({ key }));
+    this.#private.set(key, { instance, key, principalKey });
+    return instance;
+  }
+
+  /** A private instance goes with its last client; one of a principal stays for its idle time. */
+  #left(seat: InstanceSeat): void {
+    if (this.#options.sharing === 'shared') return;
+    for (const entry of this.#private.values()) {
+      if (entry.instance !== seat.instance || entry.instance.fanOut.size > 0) continue;
+      this.#private.delete(entry.key);
+      const closed = entry.instance.close().finally(() => {
+        this.#parts.budget.release(entry.principalKey);
+        this.#closing.delete(closed);
+      });
+      this.#closing.add(closed);
+    }
+  }
+
+  /** Another replica with a free lane, for a call of an interactive tool that would have to wait. */
+  #alternative(exchange: Exchange, own: Instance): Instance {
+    if (this.#replicas.length < 2 || !own.isLaneBusyFor(exchange.client)) return own;
+    if (this.#tools.match(exchange.frame) === undefined) return own;
+    const free = this.#replicas.find(
+      (instance) => instance.state === 'ready' && !instance.isLaneBusyFor(exchange.client),
+    );
+    return free ?? own;
+  }
+}
+
+// A private server sees its client as it is.
+function introductionOf(client: Downstream): Introduction {
+  return {
+    version: isLegacyVersion(client.version) ? client.version : NEWEST_LEGACY,
+    capabilities: client.capabilities,
+    clientInfo: client.info,
+  };
+}
+
+/** The instance with the fewest calls, then the fewest clients. */
+function leastLoaded(instances: readonly Instance[]): Instance {
+  const [first, ...others] = instances;
+  if (first === undefined) throw new RangeError('a shared server has at least one instance');
+  return others.reduce(
+    (best, instance) => (weight(instance) < weight(best) ? instance : best),
+    first,
+  );
+}
+
+function weight(instance: Instance): number {
+  return instance.load * 1_000_000 + instance.fanOut.size;
+}

@@ -1,0 +1,145 @@
+// One life of a server: its channel and the mux on it, from spawn to the end of the process. An
+// instance has one after the other; nothing of a connection outlives it.
+import { GatewayError } from '../base/errors.ts';
+import { monotonicMs } from '../base/clock.ts';
+import { soleCaller } from '../mux/attribution.ts';
+import type { InteractiveTools } from '../mux/interactive-tools.ts';
+import { Mux, type MuxEvents } from '../mux/mux.ts';
+import { Questions } from '../mux/questions.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { ServerOptions } from './options.ts';
+import { StdioChannel } from './stdio/stdio-channel.ts';
+import type { Environment } from './stdio/environment.ts';
+
+/** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
+const MAX_VIOLATIONS = 3;
+const VIOLATION_WINDOW_MS = 60_000;
+
+export interface ConnectionContext {
+  readonly options: ServerOptions;
+  readonly tools: InteractiveTools;
+  readonly traffic: Traffic;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly environment: Environment;
+  readonly staticRoots: Buffer | undefined;
+  soleClient(): Downstream | undefined;
+  elicited(elicitationId: string, client: Downstream): void;
+}
+
+export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'answered'> {
+  /** The server is gone, or has to go. Told once. */
+  ended(reason: string): void;
+}
+
+/** A running server. */
+export class Connection {
+  readonly mux: Mux;
+  readonly #channel: StdioChannel;
+  readonly #context: ConnectionContext;
+  readonly #events: ConnectionEvents;
+  #violations: number[] = [];
+  #isEnded = false;
+
+  constructor(context: ConnectionContext, events: ConnectionEvents) {
+    this.#context = context;
+    this.#events = events;
+    const { options, logger, environment, traffic, tools } = context;
+    this.#channel = new StdioChannel(options, {
+      logger,
+      environment,
+      events: {
+        received: (message) => this.mux.receive(message),
+        oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),
+        noise: () => {
+          traffic.noise++;
+        },
+        drained: () => events.settled(),
+        closed: (reason) => this.end(reason),
+      },
+    });
+    const { requestMs, requestMaxMs } = options.timeouts;
+    this.mux = new Mux(
+      { server: options.name, protocol: options.protocol, requestMs, requestMaxMs },
+      {
+        channel: this.#channel,
+        tools,
+        traffic,
+        events: {
+          notified: events.notified,
+          settled: events.settled,
+          answered: events.answered,
+          violated: (what) => this.#violated(what),
+        },
+      },
+    );
+    this.mux.questions = this.#createQuestions();
+  }
+
+  get pid(): number | undefined {
+    return this.#channel.pid;
+  }
+
+  /** What the server last said on stderr, to explain why it ended. */
+  get lastWords(): string {
+    return this.#channel.lastWords;
+  }
+
+  /** The call of the only client that has any here. */
+  soleCaller(): Exchange | undefined {
+    return soleCaller(this.mux.calls(), monotonicMs());
+  }
+
+  /** Ends it: calls in flight fail at once. */
+  end(reason: string): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    const server = this.#context.options.name;
+    this.mux.close(
+      (outcome) =>
+        new GatewayError(
+          'server_exited',
+          `Server "${server}" ended (${reason}) before it answered; it may have run the request.`,
+          { outcome, server },
+        ),
+    );
+    this.#events.ended(reason);
+  }
+
+  /** Stops the process and resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    await this.#channel.close();
+  }
+
+  #createQuestions(): Questions {
+    const { options, tools, logger, metrics, staticRoots } = this.#context;
+    return new Questions({
+      server: options.name,
+      protocol: options.protocol,
+      soleClient: () => this.#context.soleClient(),
+      staticRoots,
+      tools,
+      logger,
+      metrics,
+      calls: () => this.mux.calls(),
+      send: (message) => this.mux.notify(message),
+      elicited: (id, client) => this.#context.elicited(id, client),
+    });
+  }
+
+  #violated(what: string): void {
+    const { logger } = this.#context;
+    logger.debug({ what }, 'server sent something that is not valid');
+    if (what === 'json') return; // noise on stdout
+    const nowMs = monotonicMs();
+    this.#violations = this.#violations.filter((atMs) => nowMs - atMs < VIOLATION_WINDOW_MS);
+    this.#violations.push(nowMs);
+    if (this.#violations.length <= MAX_VIOLATIONS) return;
+    logger.warn({ what }, 'server broke the protocol repeatedly, it is restarted');
+    this.end('protocol_violations');
+  }
+}

@@ -1,0 +1,236 @@
+// What one instance's server tells everybody: who of its clients gets it. Owns the seats, their
+// subscriptions and log levels; outlives the server's restarts (design.md 5.1, protocol.md 4.6, 4.7).
+import { after, type Timer } from '../base/clock.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import {
+  ELICITATION_COMPLETE,
+  LIST_CHANGED,
+  MESSAGE,
+  RESOURCE_UPDATED,
+} from '../mcp/methods.ts';
+import { DEFAULT_SHARED_LEVEL, levelOf, type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+
+/** Several changes in a row are told once (protocol.md 4.7). */
+const DEBOUNCE_MS = 100;
+const MAX_ELICITATIONS = 1_000;
+
+/** What fan-out knows of one client. */
+export interface Listener {
+  readonly client: Downstream;
+  /** Least severity that it wants; undefined while it has set none. */
+  severity: number | undefined;
+}
+
+/** Which call a server may mean, for messages that say nothing of it. */
+export interface FanOutContext {
+  readonly server: string;
+  readonly isShared: boolean;
+  readonly metrics: Metrics;
+  /** The call of the only client with calls at the server; undefined when there is not one. */
+  soleCaller(): Exchange | undefined;
+}
+
+/** The audience of one instance. */
+export class FanOut {
+  readonly #context: FanOutContext;
+  readonly #listeners = new Set<Listener>();
+  readonly #subscriptions = new Map<string, Set<Listener>>();
+  readonly #elicitations = new Map<string, Downstream>();
+  readonly #pending = new Map<string, { message: Buffer; timer: Timer }>();
+
+  constructor(context: FanOutContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  join(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * Takes a client out.
+   * @returns the URIs that nobody is subscribed to any more
+   */
+  leave(listener: Listener): string[] {
+    this.#listeners.delete(listener);
+    for (const [id, client] of this.#elicitations) {
+      if (client === listener.client) this.#elicitations.delete(id);
+    }
+    const orphans: string[] = [];
+    for (const uri of this.#subscriptions.keys()) {
+      if (this.unsubscribe(listener, uri)) orphans.push(uri);
+    }
+    return orphans;
+  }
+
+  /** The only client, or undefined when there are none or several. */
+  get soleClient(): Downstream | undefined {
+    if (this.#listeners.size !== 1) return undefined;
+    for (const listener of this.#listeners) return listener.client;
+    return undefined;
+  }
+
+  /** The most verbose level that any client has set; undefined when none has. */
+  get level(): LoggingLevel | undefined {
+    let least: number | undefined;
+    for (const { severity } of this.#listeners) {
+      if (severity !== undefined && (least === undefined || severity < least)) least = severity;
+    }
+    return least === undefined ? undefined : levelOf(least);
+  }
+
+  get uris(): string[] {
+    return [...this.#subscriptions.keys()];
+  }
+
+  isSubscribed(uri: string): boolean {
+    return this.#subscriptions.has(uri);
+  }
+
+  subscribe(listener: Listener, uri: string): void {
+    const subscribers = this.#subscriptions.get(uri) ?? new Set();
+    this.#subscriptions.set(uri, subscribers.add(listener));
+  }
+
+  /** @returns true when nobody is subscribed to `uri` any more */
+  unsubscribe(listener: Listener, uri: string): boolean {
+    const subscribers = this.#subscriptions.get(uri);
+    if (subscribers?.delete(listener) !== true || subscribers.size > 0) return false;
+    this.#subscriptions.delete(uri);
+    return true;
+  }
+
+  /** Remembers who was given an elicitation, since its end is told by id only. */
+  elicited(elicitationId: string, client: Downstream): void {
+    this.#elicitations.set(elicitationId, client);
+    const [oldest] = this.#elicitations.keys();
+    if (this.#elicitations.size > MAX_ELICITATIONS && oldest !== undefined) {
+      this.#elicitations.delete(oldest);
+    }
+  }
+
+  /** Delivers a notification of the server. */
+  deliver(notification: Frame): void {
+    const { method } = notification;
+    if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
+    else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
+    else if (method === MESSAGE) this.#logMessage(notification);
+    else if (method === ELICITATION_COMPLETE) this.#elicitationComplete(notification);
+    else this.#unattributed(notification, undefined);
+  }
+
+  /** Tells every client that a list is another one, once for several changes in a row. */
+  listChanged(method: string, message: Buffer): void {
+    const pending = this.#pending.get(method);
+    if (pending !== undefined) {
+      pending.message = message;
+      return;
+    }
+    const timer = after(DEBOUNCE_MS, () => {
+      const latest = this.#pending.get(method)?.message ?? message;
+      this.#pending.delete(method);
+      for (const { client } of this.#listeners) client.notify(latest, method);
+    });
+    this.#pending.set(method, { message, timer });
+  }
+
+  /** Forgets everybody. */
+  close(): void {
+    for (const { timer } of this.#pending.values()) timer.cancel();
+    this.#pending.clear();
+    this.#listeners.clear();
+    this.#subscriptions.clear();
+    this.#elicitations.clear();
+  }
+
+  #resourceUpdated(notification: Frame): void {
+    const { bytes, uriStart, uriEnd } = notification;
+    const uri = parseString(bytes, uriStart, uriEnd);
+    if (uri === undefined) return;
+    const kind = `${RESOURCE_UPDATED} ${uri}`;
+    let isDelivered = false;
+    const told = new Set<Listener>();
+    for (const [subscribed, listeners] of this.#subscriptions) {
+      if (!isPartOf(uri, subscribed)) continue;
+      for (const listener of listeners) {
+        isDelivered = true;
+        if (!told.has(listener)) listener.client.notify(bytes, kind);
+        told.add(listener);
+      }
+    }
+    if (isDelivered) return;
+    if (this.#context.isShared) this.#withhold('not_subscribed');
+    else for (const { client } of this.#listeners) client.notify(bytes, kind);
+  }
+
+  #logMessage(notification: Frame): void {
+    const { bytes, levelStart, levelEnd } = notification;
+    const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+    this.#unattributed(notification, severity ?? 0);
+  }
+
+  #elicitationComplete(notification: Frame): void {
+    const elicitationId = parseParams(notification)['elicitationId'];
+    const client =
+      typeof elicitationId === 'string' ? this.#elicitations.get(elicitationId) : undefined;
+    if (client === undefined) this.#withhold('unattributable');
+    else client.notify(notification.bytes, undefined);
+  }
+
+  /** Goes to the one client that has calls at the server, or to all who are the same person. */
+  #unattributed(notification: Frame, severity: number | undefined): void {
+    const caller = this.#context.soleCaller();
+    if (caller !== undefined) {
+      const listener = this.#listenerOf(caller.client);
+      if (severity !== undefined && !this.#wants(listener, severity)) return;
+      if (!caller.push(notification.bytes)) caller.client.notify(notification.bytes, undefined);
+      return;
+    }
+    if (!this.#isOnePrincipal()) {
+      this.#withhold('unattributable');
+      return;
+    }
+    for (const listener of this.#listeners) {
+      if (severity !== undefined && !this.#wants(listener, severity)) continue;
+      listener.client.notify(notification.bytes, undefined);
+    }
+  }
+
+  #listenerOf(client: Downstream): Listener | undefined {
+    for (const listener of this.#listeners) if (listener.client === client) return listener;
+    return undefined;
+  }
+
+  // Without a level the server chooses, where it serves one client only (protocol.md 4.6).
+  #wants(listener: Listener | undefined, severity: number): boolean {
+    const unset = this.#context.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
+    return severity >= (listener?.severity ?? unset ?? 0);
+  }
+
+  #isOnePrincipal(): boolean {
+    let key: string | undefined;
+    for (const { client } of this.#listeners) {
+      if (key !== undefined && client.principal.key !== key) return false;
+      key = client.principal.key;
+    }
+    return true;
+  }
+
+  #withhold(reason: string): void {
+    this.#context.metrics.notificationsWithheld.inc({ server: this.#context.server, reason });
+  }
+}
+
+/** Whether `uri` is what was subscribed to, or a part of it (2025-11-25 server/resources). */
+function isPartOf(uri: string, subscribed: string): boolean {
+  if (!uri.startsWith(subscribed)) return false;
+  const next = uri[subscribed.length];
+  return next === undefined || subscribed.endsWith('/') || '/?#'.includes(next);
+}

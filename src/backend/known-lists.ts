@@ -1,0 +1,53 @@
+// The lists that clients of an instance have seen, so that after a restart they are told exactly
+// when one is another now. What nobody has listed can't have changed for anybody.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { callMessage } from '../jsonrpc/serialize.ts';
+
+const CHANGED_BY_LIST: ReadonlyMap<string, string> = new Map([
+  ['tools/list', 'notifications/tools/list_changed'],
+  ['prompts/list', 'notifications/prompts/list_changed'],
+  ['resources/list', 'notifications/resources/list_changed'],
+]);
+/** Larger lists are remembered only as "seen": they count as changed. */
+const MAX_REMEMBERED = 1024 * 1024;
+const CURSOR = Buffer.from('"cursor"');
+const NEXT_CURSOR = Buffer.from('"nextCursor"');
+
+export interface ChangedList {
+  readonly method: string;
+  readonly message: Buffer;
+}
+
+/** First pages as clients saw them last. */
+export class KnownLists {
+  readonly #seen = new Map<string, Buffer | undefined>();
+
+  /** Remembers an answer, if it is a list. */
+  note(request: Frame, answer: Frame): void {
+    if (!CHANGED_BY_LIST.has(request.method)) return;
+    const params = request.slice(request.paramsStart, request.paramsEnd);
+    if (params?.includes(CURSOR)) return;
+    const list = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
+    if (this.#seen.get(request.method)?.equals(list)) return;
+    const isWhole = list.length <= MAX_REMEMBERED && !list.includes(NEXT_CURSOR);
+    this.#seen.set(request.method, isWhole ? Buffer.from(list) : undefined);
+  }
+
+  /**
+   * Asks for the lists again.
+   * @param ask gets one list
+   * @returns the notification for each that is another one, or may be
+   */
+  async changed(ask: (method: string) => Promise<Frame | undefined>): Promise<ChangedList[]> {
+    const checks = [...this.#seen].map(async ([method, before]) => {
+      const answer = await ask(method);
+      const now = answer?.slice(answer.resultStart, answer.resultEnd);
+      const isSame = before !== undefined && now !== undefined && before.equals(now);
+      return isSame ? undefined : CHANGED_BY_LIST.get(method);
+    });
+    const notifications = await Promise.all(checks);
+    return notifications
+      .filter((method) => method !== undefined)
+      .map((method) => ({ method, message: callMessage(method) }));
+  }
+}

@@ -1,0 +1,183 @@
+// One child process in a process group of its own: started without a shell, stopped by the ladder
+// stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
+// The only home of node:child_process.
+import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
+import { after, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+
+/** How long a process may take to end after its input was closed. */
+const EOF_GRACE_MS = 2_000;
+/** After the process ended its last output may still be on its way (reliability.md F40). */
+const OUTPUT_GRACE_MS = 100;
+const POLL_MS = 20;
+
+export interface ChildCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Between TERM and KILL, in milliseconds. */
+  readonly stopMs: number;
+}
+
+export interface ChildEvents {
+  stdout(chunk: Buffer): void;
+  stderr(chunk: Buffer): void;
+  /** stdin can be written to again. */
+  drained(): void;
+  /** The process is over, could not be started, or closed its side of the pipes. Told once. */
+  ended(reason: string): void;
+}
+
+/** A running child. */
+export class ChildProcess {
+  readonly #child: NodeChild;
+  readonly #events: ChildEvents;
+  readonly #stopMs: number;
+  #isEnded = false;
+  #hasExited = false;
+  #stopping: Promise<void> | undefined;
+  #corkTimer = false;
+
+  constructor(command: ChildCommand, events: ChildEvents) {
+    this.#events = events;
+    this.#stopMs = command.stopMs;
+    this.#child = spawn(command.command, command.args, {
+      cwd: command.cwd,
+      env: command.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.#listen();
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** False while the pipe to the process is full. */
+  get isWritable(): boolean {
+    return this.#child.stdin !== null && !this.#child.stdin.writableNeedDrain;
+  }
+
+  /** Bytes that wait for the process to read them. */
+  get bufferedBytes(): number {
+    return this.#child.stdin?.writableLength ?? 0;
+  }
+
+  /** Writes to stdin; what is written in one turn of the event loop goes out in one system call. */
+  write(bytes: Buffer): void {
+    const { stdin } = this.#child;
+    if (stdin === null || this.#isEnded || stdin.destroyed) return;
+    if (!this.#corkTimer) {
+      this.#corkTimer = true;
+      stdin.cork();
+      process.nextTick(() => {
+        this.#corkTimer = false;
+        stdin.uncork();
+      });
+    }
+    stdin.write(bytes);
+  }
+
+  /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#runStopLadder();
+    return this.#stopping;
+  }
+
+  #listen(): void {
+    const { stdin, stdout, stderr } = this.#child;
+    stdout?.on('data', (chunk: Buffer) => this.#events.stdout(chunk));
+    stderr?.on('data', (chunk: Buffer) => this.#events.stderr(chunk));
+    stdin?.on('drain', () => this.#events.drained());
+    stdin?.on('error', () => this.#end('stdin_closed'));
+    stdout?.on('end', () => this.#end('stdout_closed', OUTPUT_GRACE_MS));
+    this.#child.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.#child.pid === undefined) this.#hasExited = true;
+      this.#end(`cannot_start: ${error.code ?? error.message}`);
+    });
+    this.#child.on('exit', (code, signal) => {
+      this.#hasExited = true;
+      this.#end(signal === null ? `exit_${code}` : signal, OUTPUT_GRACE_MS);
+    });
+  }
+
+  /** Tells the owner that it is over, after the rest of the output had time to arrive. */
+  #end(reason: string, graceMs = 0): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    if (graceMs === 0) {
+      this.#events.ended(reason);
+      return;
+    }
+    const tell = once(() => this.#events.ended(this.#exitReason(reason)));
+    const timer: Timer = after(graceMs, tell);
+    this.#child.once('close', () => {
+      timer.cancel();
+      tell();
+    });
+  }
+
+  // stdout ends before `exit` is known; a signal or a code says more.
+  #exitReason(reason: string): string {
+    const { exitCode, signalCode } = this.#child;
+    if (reason !== 'stdout_closed') return reason;
+    if (signalCode !== null) return signalCode;
+    return exitCode === null ? reason : `exit_${exitCode}`;
+  }
+
+  async #runStopLadder(): Promise<void> {
+    this.#isEnded = true;
+    if (this.#child.pid === undefined) return;
+    this.#child.stdin?.end();
+    await this.#waitForExit(EOF_GRACE_MS);
+    if (this.#isGroupAlive()) {
+      this.#signal('SIGTERM');
+      await this.#waitForGroup(this.#stopMs);
+    }
+    if (this.#isGroupAlive()) {
+      this.#signal('SIGKILL');
+      await this.#waitForGroup(this.#stopMs);
+    }
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    this.#child.stdin?.destroy();
+  }
+
+  #waitForExit(limitMs: number): Promise<void> {
+    return this.#waitUntil(limitMs, () => this.#hasExited);
+  }
+
+  #waitForGroup(limitMs: number): Promise<void> {
+    return this.#waitUntil(limitMs, () => !this.#isGroupAlive());
+  }
+
+  async #waitUntil(limitMs: number, isDone: () => boolean): Promise<void> {
+    const endMs = monotonicMs() + limitMs;
+    while (!isDone() && monotonicMs() < endMs) await delay(POLL_MS);
+  }
+
+  #isGroupAlive(): boolean {
+    return this.#signal(0);
+  }
+
+  /** Sends a signal to the group; false when there is no such group any more. */
+  #signal(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#child;
+    if (pid === undefined) return false;
+    try {
+      return process.kill(-pid, signal);
+    } catch {
+      return false;
+    }
+  }
+}
+
+function once(task: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    task();
+  };
+}

@@ -1,0 +1,127 @@
+// A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
+import { ContentLengthFraming, withContentLength } from '../../jsonrpc/content-length-framing.ts';
+import { LineFraming } from '../../jsonrpc/line-framing.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { Channel, ChannelEvents } from '../../ports/channel.ts';
+import type { ServerOptions } from '../options.ts';
+import { ChildProcess } from './child-process.ts';
+import { childEnvironment, type Environment } from './environment.ts';
+import { StderrLog } from './stderr-log.ts';
+
+const LINE_FEED = Buffer.from('\n');
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+/** How much of a line that is no message is logged. */
+const SHOWN = 200;
+
+/** A child process that speaks JSON-RPC on stdio. */
+export class StdioChannel implements Channel {
+  readonly #options: ServerOptions;
+  readonly #events: ChannelEvents;
+  readonly #logger: Logger;
+  readonly #stderr: StderrLog;
+  readonly #framing: { push(chunk: Buffer): void };
+  readonly #child: ChildProcess;
+  #isFirstLine = true;
+
+  constructor(
+    options: ServerOptions,
+    parts: { events: ChannelEvents; logger: Logger; environment: Environment },
+  ) {
+    this.#options = options;
+    this.#events = parts.events;
+    this.#logger = parts.logger;
+    this.#stderr = new StderrLog(parts.logger);
+    this.#framing = this.#createFraming();
+    this.#child = new ChildProcess(
+      {
+        command: options.command,
+        args: options.args,
+        env: childEnvironment(parts.environment, options.inheritEnv, options.env),
+        cwd: options.cwd,
+        stopMs: options.timeouts.stopMs,
+      },
+      {
+        stdout: (chunk) => this.#framing.push(chunk),
+        stderr: (chunk) => this.#stderr.push(chunk),
+        drained: () => this.#events.drained(),
+        ended: (reason) => {
+          this.#stderr.flush();
+          this.#events.closed(reason);
+        },
+      },
+    );
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** The last thing that the process said on stderr. */
+  get lastWords(): string {
+    return this.#stderr.lastLine;
+  }
+
+  get isWritable(): boolean {
+    return this.#child.isWritable;
+  }
+
+  send(message: Buffer): void {
+    if (this.#options.framing === 'content-length') {
+      this.#child.write(withContentLength(message));
+      return;
+    }
+    this.#child.write(message);
+    this.#child.write(LINE_FEED);
+  }
+
+  close(): Promise<void> {
+    return this.#child.stop();
+  }
+
+  #createFraming(): { push(chunk: Buffer): void } {
+    const { framing, limits } = this.#options;
+    const oversize = (head: Buffer, tail: Buffer, length: number): void =>
+      this.#events.oversize(head, tail, length);
+    if (framing === 'content-length') {
+      return new ContentLengthFraming(limits.messageBytes, {
+        message: (bytes) => this.#events.received(bytes),
+        oversize,
+        broken: (reason) => this.#events.closed(`bad_framing: ${reason}`),
+      });
+    }
+    return new LineFraming(limits.messageBytes, { line: (bytes) => this.#onLine(bytes), oversize });
+  }
+
+  #onLine(line: Buffer): void {
+    let bytes = line;
+    if (this.#isFirstLine) {
+      this.#isFirstLine = false;
+      if (line.subarray(0, 3).equals(BYTE_ORDER_MARK)) bytes = line.subarray(3);
+    }
+    if (looksLikeMessage(bytes)) {
+      this.#events.received(bytes);
+      return;
+    }
+    const text = bytes.toString('utf8', 0, SHOWN);
+    if (text.trim() === '') return;
+    this.#logger.debug({ line: text }, 'server wrote something that is no message to stdout');
+    this.#events.noise();
+  }
+}
+
+// Cheap first look, so that banners don't count as broken messages.
+function looksLikeMessage(bytes: Buffer): boolean {
+  const first = firstByte(bytes, 0, 1);
+  const last = firstByte(bytes, bytes.length - 1, -1);
+  return (
+    (first === OPEN_BRACE && last === CLOSE_BRACE) ||
+    (first === OPEN_BRACKET && last === CLOSE_BRACKET)
+  );
+}
+
+function firstByte(bytes: Buffer, from: number, step: 1 | -1): number | undefined {
+  let at = from;
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at += step;
+  return bytes[at];
+}

@@ -1,0 +1,48 @@
+// Capability objects of clients and servers: read, and made for the gateway's own two faces.
+import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
+import { ELICITATION, ROOTS_LIST, SAMPLING } from './methods.ts';
+
+/** What a client said in `initialize`. */
+export type ClientCapabilities = JsonObject;
+
+/** What a shared instance is told: sampling and elicitation; roots only when they are static. */
+export function sharedClientCapabilities(hasStaticRoots: boolean): ClientCapabilities {
+  return {
+    ...(hasStaticRoots ? { roots: {} } : {}),
+    sampling: {},
+    elicitation: { form: {}, url: {} },
+  };
+}
+
+/** Why a client can't be asked something. */
+export type Refusal = 'method' | 'mode';
+
+/**
+ * Whether a client that declared `capabilities` may be asked `method`.
+ * @param params of the question; `mode` of an elicitation is read
+ * @returns undefined when it may, else whether the whole method or only this mode is missing
+ */
+export function refusalFor(
+  capabilities: ClientCapabilities,
+  method: string,
+  params: JsonObject,
+): Refusal | undefined {
+  switch (method) {
+    case ROOTS_LIST:
+      return isObject(capabilities['roots']) ? undefined : 'method';
+    case SAMPLING:
+      return isObject(capabilities['sampling']) ? undefined : 'method';
+    case ELICITATION:
+      return elicitationRefusal(capabilities['elicitation'], params['mode']);
+    default:
+      return undefined;
+  }
+}
+
+// 2025-11-25 client/elicitation: an empty object means form only.
+function elicitationRefusal(elicitation: unknown, mode: unknown): Refusal | undefined {
+  if (!isObject(elicitation)) return 'method';
+  if (mode === 'url') return isObject(elicitation['url']) ? undefined : 'mode';
+  const isForm = isObject(elicitation['form']) || !isObject(elicitation['url']);
+  return isForm ? undefined : 'mode';
+}

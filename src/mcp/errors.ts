@@ -1,0 +1,16 @@
+// GatewayError -> the JSON-RPC error that a client sees (design.md 3.4).
+import type { GatewayError } from '../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+
+/** The error object of a failure that Sluice made itself. */
+export function wireErrorOf(failure: GatewayError): WireError {
+  return {
+    code: INTERNAL_ERROR,
+    message: failure.message,
+    data: {
+      reason: failure.reason,
+      outcome: failure.outcome,
+      ...(failure.server === undefined ? {} : { server: failure.server }),
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// The methods that the gateway treats in its own way; every other one is carried as it is.
+
+export const INITIALIZE = 'initialize';
+export const INITIALIZED = 'notifications/initialized';
+export const PING = 'ping';
+export const CANCELLED = 'notifications/cancelled';
+export const PROGRESS = 'notifications/progress';
+export const MESSAGE = 'notifications/message';
+export const RESOURCE_UPDATED = 'notifications/resources/updated';
+export const ROOTS_LIST = 'roots/list';
+export const ROOTS_CHANGED = 'notifications/roots/list_changed';
+export const SAMPLING = 'sampling/createMessage';
+export const ELICITATION = 'elicitation/create';
+export const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
+export const SET_LEVEL = 'logging/setLevel';
+export const SUBSCRIBE = 'resources/subscribe';
+export const UNSUBSCRIBE = 'resources/unsubscribe';
+export const TOOLS_CALL = 'tools/call';
+export const TOOLS_LIST = 'tools/list';
+export const PROMPTS_GET = 'prompts/get';
+export const PROMPTS_LIST = 'prompts/list';
+export const RESOURCES_READ = 'resources/read';
+export const RESOURCES_LIST = 'resources/list';
+
+/** What a server says when one of its lists is another one now. */
+export const LIST_CHANGED: ReadonlySet<string> = new Set([
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+]);
+
+/** Calls during which a server may ask its client something (design.md 5.2). */
+const MAY_ASK: ReadonlySet<string> = new Set([TOOLS_CALL, PROMPTS_GET, RESOURCES_READ]);
+
+/** Whether a server may ask its client something while it works on `method`. */
+export function mayAsk(method: string): boolean {
+  return MAY_ASK.has(method);
+}
+
+// The request methods of all revisions: what a metric label may be, since a client chooses freely.
+const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
+  INITIALIZE,
+  PING,
+  SET_LEVEL,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
+  TOOLS_CALL,
+  TOOLS_LIST,
+  PROMPTS_GET,
+  PROMPTS_LIST,
+  RESOURCES_READ,
+  RESOURCES_LIST,
+  'resources/templates/list',
+  'completion/complete',
+  'tasks/get',
+  'tasks/result',
+  'tasks/cancel',
+  'tasks/list',
+  ROOTS_LIST,
+  SAMPLING,
+  ELICITATION,
+]);
+
+/** A label for metrics with a bounded set of values. */
+export function methodLabel(method: string): string {
+  return KNOWN_REQUESTS.has(method) ? method : 'other';
+}

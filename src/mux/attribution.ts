@@ -1,0 +1,62 @@
+// Attribution by elimination (design.md 5.2): which client's call made a server ask. Pure: the
+// candidates go in, the verdict comes out.
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { Call } from './call.ts';
+
+/**
+ * How long after its end an abandoned call of the same principal still counts. A server that
+ * honours cancels never answers them, so without a limit one cancel would block every question.
+ */
+const ABANDONED_GRACE_MS = 10_000;
+
+export type Verdict =
+  /** One client is left, and this call of its is where the question belongs. */
+  | { readonly kind: 'one'; readonly client: Downstream; readonly call: Call }
+  /** Several clients are left: wait. */
+  | { readonly kind: 'several' }
+  /** Nobody who could be asked is left. */
+  | { readonly kind: 'none' };
+
+/** The calls that may be behind a question that arrives now. */
+export function candidatesOf(calls: Iterable<Call>, nowMs: number): Set<Call> {
+  const eligible: Call[] = [];
+  for (const call of calls) if (call.mayAsk) eligible.push(call);
+  return withoutPast(eligible, nowMs);
+}
+
+/**
+ * The call that something belongs to which says nothing of its origin, such as a log message.
+ * @returns a call of the only client that has any; undefined when there is none, or several
+ */
+export function soleCaller(calls: Iterable<Call>, nowMs: number): Exchange | undefined {
+  const verdict = judge(withoutPast([...calls], nowMs));
+  return verdict.kind === 'one' ? verdict.call.exchange : undefined;
+}
+
+function withoutPast(calls: readonly Call[], nowMs: number): Set<Call> {
+  const eligible = calls.filter((call) => call.exchange !== undefined);
+  const principals = new Set(eligible.map((call) => call.exchange?.client.principal.key));
+  if (principals.size > 1) return new Set(eligible);
+  return new Set(eligible.filter((call) => !isPast(call, nowMs)));
+}
+
+function isPast(call: Call, nowMs: number): boolean {
+  return call.abandonedAtMs !== undefined && nowMs - call.abandonedAtMs > ABANDONED_GRACE_MS;
+}
+
+/** Who is left among the candidates. */
+export function judge(candidates: ReadonlySet<Call>): Verdict {
+  let client: Downstream | undefined;
+  let latest: Call | undefined;
+  for (const call of candidates) {
+    const asker = call.exchange?.client;
+    if (asker === undefined) continue;
+    if (client !== undefined && asker !== client) return { kind: 'several' };
+    client = asker;
+    // Of one client's calls the latest live one carries the question (protocol.md 4.5).
+    if (call.abandonedAtMs === undefined) latest = call;
+  }
+  if (client === undefined || latest === undefined) return { kind: 'none' };
+  return { kind: 'one', client, call: latest };
+}

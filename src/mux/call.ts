@@ -1,0 +1,62 @@
+// One request on its way at a server: what the server's answer, progress and questions are matched
+// with. Made and changed by mux.ts only.
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+
+/** What a call needs of the mux that it is in. */
+export interface CallOwner {
+  cancel(call: Call, notice: Frame | undefined): void;
+}
+
+/** A request that the gateway makes for itself. */
+export type OwnAnswer = (answer: Frame | undefined) => void;
+
+/** One request at a server. */
+export class Call implements ExchangeHolder {
+  /** The id that the server knows; never used twice in the life of a connection. */
+  readonly id: number;
+  /** Undefined for the gateway's own requests. */
+  readonly exchange: Exchange | undefined;
+  readonly onAnswer: OwnAnswer | undefined;
+  /** Whether the server may ask something while it works on this. */
+  readonly mayAsk: boolean;
+  /** Key of a tool that is known to ask; undefined otherwise. */
+  readonly interactiveTool: string | undefined;
+  /** Latest time by which an answer, or progress, must come. */
+  deadlineMs: number;
+  /** Latest time by which the answer must come, whatever the progress. */
+  readonly lastDeadlineMs: number;
+  /** The caller is gone, but the server may still work on it, and ask. */
+  abandonedAtMs: number | undefined = undefined;
+  /** Last progress value that was passed on; they must increase. */
+  progress = Number.NEGATIVE_INFINITY;
+  /** Questions of this call that a client has not answered yet; the deadline rests meanwhile. */
+  openQuestions = 0;
+  readonly #owner: CallOwner;
+
+  constructor(
+    owner: CallOwner,
+    id: number,
+    origin: {
+      exchange?: Exchange | undefined;
+      onAnswer?: OwnAnswer | undefined;
+      mayAsk?: boolean;
+      interactiveTool?: string | undefined;
+    },
+    deadlineMs: number,
+    lastDeadlineMs: number,
+  ) {
+    this.#owner = owner;
+    this.id = id;
+    this.exchange = origin.exchange;
+    this.onAnswer = origin.onAnswer;
+    this.mayAsk = origin.mayAsk ?? false;
+    this.interactiveTool = origin.interactiveTool;
+    this.deadlineMs = deadlineMs;
+    this.lastDeadlineMs = lastDeadlineMs;
+  }
+
+  cancel(notice: Frame | undefined): void {
+    this.#owner.cancel(this, notice);
+  }
+}

@@ -1,0 +1,363 @@
+// Many callers on one connection to a server: gives every request an id of the connection's own,
+// matches answers and progress with it, restores what the caller sent, keeps deadlines, cancels.
+// Knows ids; knows nothing of HTTP, sessions or processes.
+import { GatewayError } from '../base/errors.ts';
+import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import type { WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { integerId } from '../jsonrpc/id.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { callMessage, errorMessage } from '../jsonrpc/serialize.ts';
+import { onOneLine, replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
+import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { Channel } from '../ports/channel.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import { Call, type CallOwner } from './call.ts';
+import { CallTable } from './call-table.ts';
+import type { InteractiveTools } from './interactive-tools.ts';
+import { ownerOfOversize } from './oversize.ts';
+import type { Questions } from './questions.ts';
+import { DIALECTS, type Dialect } from './dialect.ts';
+
+const NOT_FOUND_PING: WireError = { code: -32601, message: 'Method not found' };
+/** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
+const LOOP_GAP_MS = 5_000;
+
+export interface MuxOptions {
+  readonly server: string;
+  readonly protocol: 'mcp' | 'jsonrpc';
+  readonly requestMs: number;
+  readonly requestMaxMs: number;
+}
+
+/** What the owner of a connection is told. */
+export interface MuxEvents {
+  /** A notification of the server that is neither progress nor a cancel. */
+  notified(notification: Frame): void;
+  /** A call is over: there is room for another. */
+  settled(): void;
+  /** A client's request was answered with a result. */
+  answered(request: Frame, answer: Frame): void;
+  /** The server broke the protocol. */
+  violated(what: string): void;
+}
+
+/** The client side of one connection. */
+export class Mux implements CallOwner {
+  readonly #options: MuxOptions;
+  readonly #channel: Channel;
+  readonly #events: MuxEvents;
+  readonly #tools: InteractiveTools;
+  readonly #traffic: Traffic;
+  readonly #dialect: Dialect;
+  readonly #calls = new CallTable();
+  #questions: Questions | undefined;
+  #lastId = 0;
+  #sweeper: Timer | undefined;
+  #lastSweepMs = 0;
+  #isClosed = false;
+
+  constructor(
+    options: MuxOptions,
+    parts: { channel: Channel; events: MuxEvents; tools: InteractiveTools; traffic: Traffic },
+  ) {
+    this.#options = options;
+    this.#channel = parts.channel;
+    this.#events = parts.events;
+    this.#tools = parts.tools;
+    this.#traffic = parts.traffic;
+    this.#dialect = DIALECTS[options.protocol];
+  }
+
+  /** Who answers the server's own requests. Set once, right after construction. */
+  set questions(questions: Questions) {
+    this.#questions = questions;
+  }
+
+  get inFlight(): number {
+    return this.#calls.inFlight;
+  }
+
+  /**
+   * Whether a call of an interactive tool by `client` has to wait: another client's is at the
+   * server, and a question of the server's could then be either's.
+   */
+  isLaneBusyFor(client: Downstream): boolean {
+    return this.#calls.isLaneBusyFor(client);
+  }
+
+  get isWritable(): boolean {
+    return this.#channel.isWritable;
+  }
+
+  /** Calls at the server, oldest first, those whose caller left included. */
+  calls(): IterableIterator<Call> {
+    return this.#calls.all();
+  }
+
+  /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
+  dispatch(exchange: Exchange): void {
+    const { frame } = exchange;
+    const nowMs = monotonicMs();
+    const call = new Call(
+      this,
+      ++this.#lastId,
+      {
+        exchange,
+        mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
+        interactiveTool: this.#tools.match(frame),
+      },
+      nowMs + this.#options.requestMs,
+      nowMs + this.#options.requestMaxMs,
+    );
+    this.#open(call);
+    exchange.holder = call;
+    this.#send(onOneLine(withIds(frame, call.id)));
+  }
+
+  /**
+   * Makes a request of the gateway's own.
+   * @param limitMs how long the answer may take
+   * @returns the answer, or undefined when none came in time or the connection ended
+   */
+  request(method: string, params: unknown, limitMs: number): Promise<Frame | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const deadlineMs = monotonicMs() + limitMs;
+      const call = new Call(this, ++this.#lastId, { onAnswer: resolve }, deadlineMs, deadlineMs);
+      this.#open(call);
+      this.#send(callMessage(method, params, call.id));
+    });
+  }
+
+  /** Sends a notification, or an answer to one of the server's questions. */
+  notify(message: Buffer): void {
+    if (!this.#isClosed) this.#send(onOneLine(message));
+  }
+
+  /** Takes one message of the server. */
+  receive(message: Buffer): void {
+    this.#traffic.receivedBytes += message.length;
+    const frame = scan(message, this.#dialect);
+    switch (frame.kind) {
+      case 'response':
+        this.#traffic.responses++;
+        this.#onResponse(frame);
+        break;
+      case 'notification':
+        this.#traffic.notifications++;
+        this.#onNotification(frame);
+        break;
+      case 'request':
+        this.#traffic.questions++;
+        this.#onQuestion(frame);
+        break;
+      case 'invalid':
+        this.#onInvalid(frame);
+        break;
+    }
+  }
+
+  /** Fails the call whose answer was over the size limit. */
+  receiveOversize(head: Buffer, tail: Buffer, length: number): void {
+    const id = ownerOfOversize(head, tail);
+    const call = id === undefined ? undefined : this.#calls.find(id);
+    this.#events.violated('message_too_large');
+    if (call !== undefined) {
+      this.#fail(
+        call,
+        'response_too_large',
+        `The answer of server "${this.#options.server}" has ${length} bytes, over its limit; ` +
+          'raise limits.message to let it through.',
+      );
+    }
+  }
+
+  cancel(call: Call, notice: Frame | undefined): void {
+    if (call.abandonedAtMs !== undefined || this.#calls.find(call.id) !== call) return;
+    this.#giveUp(call, notice);
+    this.#events.settled();
+  }
+
+  /** The connection is over: every call fails, every question is withdrawn. */
+  close(failure: (outcome: 'unknown') => GatewayError): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#sweeper?.cancel();
+    this.#sweeper = undefined;
+    this.#questions?.close();
+    for (const call of this.#calls.clear()) {
+      call.onAnswer?.(undefined);
+      if (call.abandonedAtMs === undefined) call.exchange?.fail(failure('unknown'));
+    }
+  }
+
+  #open(call: Call): void {
+    this.#calls.open(call);
+    if (this.#sweeper !== undefined) return;
+    const periodMs = Math.min(Math.max(this.#options.requestMs / 20, 10), 500);
+    this.#lastSweepMs = monotonicMs();
+    this.#sweeper = every(periodMs, () => this.#sweep(periodMs));
+  }
+
+  #send(message: Buffer): void {
+    this.#traffic.sentMessages++;
+    this.#traffic.sentBytes += message.length;
+    this.#channel.send(message);
+  }
+
+  #onResponse(frame: Frame): void {
+    const id = integerId(frame.bytes, frame.idStart, frame.idEnd);
+    const call = id === undefined ? undefined : this.#calls.find(id);
+    if (call === undefined) {
+      this.#traffic.unmatched++;
+      return;
+    }
+    this.#calls.settle(call);
+    if (call.abandonedAtMs === undefined) {
+      call.onAnswer?.(frame);
+      if (call.exchange !== undefined) {
+        if (frame.resultStart >= 0) this.#events.answered(call.exchange.frame, frame);
+        call.exchange.respond(frame);
+      }
+    }
+    this.#questions?.callSettled(call);
+    this.#events.settled();
+  }
+
+  #onNotification(frame: Frame): void {
+    if (frame.method === PROGRESS) this.#onProgress(frame);
+    else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
+    else this.#events.notified(frame);
+  }
+
+  #onProgress(frame: Frame): void {
+    // The token that the server was given is the id of the call.
+    const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
+    const call = id === undefined ? undefined : this.#calls.find(id);
+    const exchange = call?.exchange;
+    if (call === undefined || exchange === undefined || call.abandonedAtMs !== undefined) return;
+    const token = exchange.frame.slice(exchange.frame.tokenStart, exchange.frame.tokenEnd);
+    if (token === undefined) return;
+    const nowMs = monotonicMs();
+    call.deadlineMs = Math.min(nowMs + this.#options.requestMs, call.lastDeadlineMs);
+    const value = parseSpan(frame.bytes, frame.progressStart, frame.progressEnd);
+    if (typeof value !== 'number' || value <= call.progress) return;
+    call.progress = value;
+    exchange.push(replaceSpan(frame.bytes, frame.tokenStart, frame.tokenEnd, token));
+  }
+
+  #onQuestion(frame: Frame): void {
+    if (frame.method === PING && this.#options.protocol === 'mcp') {
+      const id = frame.idBytes;
+      if (id !== undefined) this.notify(pong(id));
+    } else if (this.#questions !== undefined) {
+      this.#questions.ask(frame);
+    } else {
+      this.notify(errorMessage(frame.idBytes, NOT_FOUND_PING));
+    }
+  }
+
+  #onInvalid(frame: Frame): void {
+    if (frame.fault === 'array' && this.#dialect.acceptsBatches) {
+      for (const element of splitArray(frame.bytes)) this.receive(Buffer.from(element));
+      return;
+    }
+    // A message that names one of our calls but is no answer ends that call: its answer won't come.
+    const isAnswer = frame.method === '' && (frame.resultStart >= 0 || frame.errorStart >= 0);
+    const id = integerId(frame.bytes, frame.idStart, frame.idEnd);
+    const call = id === undefined || !isAnswer ? undefined : this.#calls.find(id);
+    this.#traffic.noise++;
+    this.#events.violated(frame.fault ?? 'shape');
+    if (call !== undefined) {
+      this.#fail(
+        call,
+        'server_protocol_error',
+        `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`,
+      );
+    }
+  }
+
+  #fail(
+    call: Call,
+    reason: 'response_too_large' | 'server_protocol_error',
+    message: string,
+  ): void {
+    this.#calls.settle(call);
+    call.onAnswer?.(undefined);
+    if (call.abandonedAtMs === undefined) {
+      const { server } = this.#options;
+      call.exchange?.fail(new GatewayError(reason, message, { outcome: 'unknown', server }));
+    }
+    this.#questions?.callSettled(call);
+    this.#events.settled();
+  }
+
+  /** Tells the server that nobody waits for the call any more. */
+  #giveUp(call: Call, notice: Frame | undefined): void {
+    this.#calls.abandon(call, monotonicMs());
+    this.#questions?.callAbandoned(call);
+    if (this.#isClosed) return;
+    this.notify(this.#dialect.cancelMessage(call.id, notice));
+  }
+
+  #sweep(periodMs: number): void {
+    const nowMs = monotonicMs();
+    const gapMs = nowMs - this.#lastSweepMs - periodMs;
+    this.#lastSweepMs = nowMs;
+    if (this.#calls.size === 0) {
+      this.#sweeper?.cancel();
+      this.#sweeper = undefined;
+      return;
+    }
+    const shiftMs = gapMs > LOOP_GAP_MS ? gapMs : 0;
+    let hasSettled = false;
+    for (const call of this.#calls.all()) {
+      call.deadlineMs += shiftMs;
+      if (this.#isOver(call, nowMs)) {
+        this.#expire(call);
+        hasSettled = true;
+      }
+    }
+    if (hasSettled) this.#events.settled();
+  }
+
+  #isOver(call: Call, nowMs: number): boolean {
+    if (call.abandonedAtMs !== undefined) return nowMs >= call.lastDeadlineMs;
+    if (call.openQuestions > 0) return nowMs >= call.lastDeadlineMs;
+    return nowMs >= call.deadlineMs;
+  }
+
+  #expire(call: Call): void {
+    if (call.abandonedAtMs !== undefined || call.exchange === undefined) {
+      this.#calls.settle(call);
+      call.onAnswer?.(undefined);
+      this.#questions?.callSettled(call);
+      return;
+    }
+    const { server, requestMs } = this.#options;
+    this.#giveUp(call, undefined);
+    call.exchange.fail(
+      new GatewayError(
+        'server_timeout',
+        `Server "${server}" did not answer within ${requestMs} ms; it was told to cancel.`,
+        { outcome: 'unknown', server },
+      ),
+    );
+  }
+}
+
+/** The request with our id, and our id as progress token where the caller gave one. */
+function withIds(frame: Frame, id: number): Buffer {
+  const text = Buffer.from(String(id), 'latin1');
+  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = frame;
+  if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
+  return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
+}
+
+function pong(id: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"result":{}}')]);
+}

@@ -1,0 +1,282 @@
+// The requests that a server makes: holds each until it is clear which client's call it belongs to,
+// hands it to that client, and carries the answer back under the server's own id (design.md 5.2).
+import { after, monotonicMs, type Timer } from '../base/clock.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { idKey } from '../jsonrpc/id.ts';
+import { parseParams } from '../jsonrpc/parse.ts';
+import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { refusalFor } from '../mcp/capabilities.ts';
+import { ELICITATION, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Downstream, Question } from '../ports/downstream.ts';
+import { candidatesOf, judge } from './attribution.ts';
+import type { Call } from './call.ts';
+import { toolOf, type InteractiveTools } from './interactive-tools.ts';
+
+/** How long a question waits for the candidates to become one (design.md 5.2 step 3). */
+const HOLD_MS = 10_000;
+const MAX_OPEN = 256;
+
+const UNATTRIBUTABLE: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'Several clients have calls at this server, and it is not clear which one to ask.',
+  data: { reason: 'unattributable' },
+};
+
+/** What the questions of one connection need of their surroundings. */
+export interface QuestionsContext {
+  readonly server: string;
+  readonly protocol: 'mcp' | 'jsonrpc';
+  /** The only client of a private instance that has one; undefined otherwise. */
+  soleClient(): Downstream | undefined;
+  /** The answer to `roots/list` when the gateway has it, as JSON text. */
+  readonly staticRoots: Buffer | undefined;
+  readonly tools: InteractiveTools;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  calls(): Iterable<Call>;
+  send(message: Buffer): void;
+  /** An elicitation with this id was given to this client. */
+  elicited(elicitationId: string, client: Downstream): void;
+}
+
+/** One request of the server that is not answered yet. */
+class OpenQuestion implements Question {
+  readonly frame: Frame;
+  readonly key: string;
+  readonly #id: Buffer;
+  readonly #owner: Questions;
+  candidates: Set<Call> | undefined;
+  hold: Timer | undefined;
+  client: Downstream | undefined;
+  call: Call | undefined;
+
+  constructor(owner: Questions, frame: Frame, id: Buffer) {
+    this.#owner = owner;
+    this.frame = frame;
+    this.#id = id;
+    this.key = idKey(id);
+  }
+
+  answer(response: Frame): void {
+    const { bytes, idStart, idEnd } = response;
+    this.#owner.settle(this, replaceSpan(bytes, idStart, idEnd, this.#id), 'answered');
+  }
+
+  answerWith(result: Buffer): void {
+    this.#owner.settle(this, resultMessage(this.#id, result), 'answered');
+  }
+
+  refuse(error: WireError): void {
+    this.#owner.settle(this, errorMessage(this.#id, error), 'refused');
+  }
+
+  progress(notification: Frame): void {
+    const token = this.frame.slice(this.frame.tokenStart, this.frame.tokenEnd);
+    const { bytes, tokenStart, tokenEnd } = notification;
+    if (token === undefined || tokenStart < 0) return;
+    this.#owner.relay(replaceSpan(bytes, tokenStart, tokenEnd, token));
+  }
+}
+
+/** The server's requests in flight on one connection. */
+export class Questions {
+  readonly #context: QuestionsContext;
+  readonly #open = new Map<string, OpenQuestion>();
+  #hasAdvised = false;
+  #isClosed = false;
+
+  constructor(context: QuestionsContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Takes a request of the server. */
+  ask(frame: Frame): void {
+    const id = frame.idBytes;
+    if (id === undefined) return;
+    const question = new OpenQuestion(this, frame, id);
+    if (this.#open.has(question.key)) {
+      this.#send(errorMessage(id, { code: INVALID_REQUEST, message: 'This id is in use.' }));
+      return;
+    }
+    this.#open.set(question.key, question);
+    if (this.#open.size > MAX_OPEN) {
+      question.refuse({ code: INTERNAL_ERROR, message: 'Too many questions are open.' });
+    } else if (frame.method === ROOTS_LIST && this.#context.staticRoots !== undefined) {
+      question.answerWith(this.#context.staticRoots);
+    } else {
+      this.#route(question);
+    }
+  }
+
+  /** A call ended at the server: it can't be the one that asked any more. */
+  callSettled(call: Call): void {
+    for (const question of [...this.#open.values()]) {
+      if (question.candidates?.delete(call)) this.#judge(question);
+      else if (question.call === call) this.#drop(question);
+    }
+  }
+
+  /** A caller left: what was asked on its behalf is taken back and answered for it. */
+  callAbandoned(call: Call): void {
+    for (const question of [...this.#open.values()]) {
+      if (question.call === call) {
+        question.client?.withdraw(question, undefined);
+        this.refuseLate(question);
+      } else if (question.candidates?.has(call)) {
+        this.#judge(question);
+      }
+    }
+  }
+
+  /** The server no longer wants an answer. */
+  cancelledByServer(notice: Frame): void {
+    const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
+    if (id === undefined) return;
+    const question = this.#open.get(idKey(id));
+    if (question === undefined) return;
+    question.client?.withdraw(question, notice);
+    this.#forget(question);
+    this.#count(question, 'cancelled');
+  }
+
+  /** The connection is over. */
+  close(): void {
+    this.#isClosed = true;
+    for (const question of [...this.#open.values()]) this.#drop(question);
+  }
+
+  /** Sends an answer and forgets the question. */
+  settle(question: OpenQuestion, message: Buffer, outcome: string): void {
+    if (this.#open.get(question.key) !== question) return;
+    this.#forget(question);
+    this.#count(question, outcome);
+    this.#send(message);
+  }
+
+  /** Passes something on to the server that is about a question. */
+  relay(message: Buffer): void {
+    this.#send(message);
+  }
+
+  /** Answers for a client that is gone: as the user who closes a form, where that can be said. */
+  refuseLate(question: OpenQuestion): void {
+    if (question.frame.method === ELICITATION) {
+      question.answerWith(Buffer.from('{"action":"cancel"}'));
+    } else {
+      question.refuse({ code: INTERNAL_ERROR, message: 'The client that was asked is gone.' });
+    }
+  }
+
+  #route(question: OpenQuestion): void {
+    const sole = this.#context.soleClient();
+    question.candidates = candidatesOf(this.#context.calls(), monotonicMs());
+    if (sole !== undefined && question.candidates.size === 0) {
+      this.#deliver(question, sole, undefined);
+      return;
+    }
+    this.#judge(question);
+  }
+
+  #judge(question: OpenQuestion): void {
+    const { candidates } = question;
+    if (candidates === undefined) return;
+    const verdict = judge(candidates);
+    if (verdict.kind === 'one') {
+      // On a private instance there is nobody else to mix a question up with.
+      if (this.#context.soleClient() === undefined) {
+        this.#context.tools.learn(verdict.call.exchange?.frame ?? question.frame);
+      }
+      this.#deliver(question, verdict.client, verdict.call);
+    } else if (verdict.kind === 'none') {
+      this.#giveUp(question);
+    } else {
+      question.hold ??= after(HOLD_MS, () => this.#giveUp(question));
+    }
+  }
+
+  #giveUp(question: OpenQuestion): void {
+    if (!this.#hasAdvised) {
+      this.#hasAdvised = true;
+      const tools = [...(question.candidates ?? [])].map((call) =>
+        call.exchange === undefined ? undefined : toolOf(call.exchange.frame),
+      );
+      this.#context.logger.warn(
+        { method: question.frame.method, tools: [...new Set(tools)].filter(Boolean) },
+        'a question of a shared server could not be attributed; set `sharing: session` for it',
+      );
+    }
+    this.#forget(question);
+    this.#count(question, 'unattributable');
+    this.#send(errorMessage(question.frame.idBytes, UNATTRIBUTABLE));
+  }
+
+  #deliver(question: OpenQuestion, client: Downstream, call: Call | undefined): void {
+    this.#release(question);
+    const error = this.#refusal(question.frame, client);
+    if (error !== undefined) {
+      question.refuse(error);
+      return;
+    }
+    question.client = client;
+    question.call = call;
+    if (call !== undefined) call.openQuestions++;
+    this.#noteElicitation(question.frame, client);
+    client.ask(question, call?.exchange);
+  }
+
+  #refusal(frame: Frame, client: Downstream): WireError | undefined {
+    if (this.#context.protocol === 'jsonrpc') return undefined;
+    const refusal = refusalFor(client.capabilities, frame.method, parseParams(frame));
+    if (refusal === undefined) return undefined;
+    if (refusal === 'method') {
+      return { code: METHOD_NOT_FOUND, message: `The client does not offer ${frame.method}.` };
+    }
+    return { code: INVALID_PARAMS, message: 'The client does not offer this elicitation mode.' };
+  }
+
+  #noteElicitation(frame: Frame, client: Downstream): void {
+    if (frame.method !== ELICITATION) return;
+    const elicitationId = parseParams(frame)['elicitationId'];
+    if (typeof elicitationId === 'string') this.#context.elicited(elicitationId, client);
+  }
+
+  /** The server can't use an answer any more: nothing is sent to it. */
+  #drop(question: OpenQuestion): void {
+    question.client?.withdraw(question, undefined);
+    this.#forget(question);
+    this.#count(question, 'dropped');
+  }
+
+  #forget(question: OpenQuestion): void {
+    this.#open.delete(question.key);
+    this.#release(question);
+    if (question.call !== undefined) {
+      question.call.openQuestions--;
+      // The user may have taken longer than the call had left: the server gets time to go on.
+      question.call.deadlineMs = Math.max(question.call.deadlineMs, monotonicMs() + HOLD_MS);
+    }
+  }
+
+  #release(question: OpenQuestion): void {
+    question.hold?.cancel();
+    question.hold = undefined;
+    question.candidates = undefined;
+  }
+
+  #count(question: OpenQuestion, outcome: string): void {
+    const { server, metrics } = this.#context;
+    metrics.serverRequests.inc({ server, method: methodLabel(question.frame.method), outcome });
+  }
+
+  #send(message: Buffer): void {
+    if (!this.#isClosed) this.#context.send(message);
+  }
+}

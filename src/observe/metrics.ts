@@ -1,0 +1,189 @@
+// Every instrument: its name, help, labels and buckets exist only here (design.md 3.5). Labels come
+// from the configuration or from closed lists, never from what a client chose.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Traffic } from './traffic.ts';
+
+const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
+
+// prom-client calls these gauges `_total`, which promtool rejects (client_js issue 283).
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/** How a request ended. */
+export type RequestOutcome = 'ok' | 'error' | 'failed' | 'cancelled';
+
+/** What metrics read from the live tables at each scrape. */
+export interface Snapshot {
+  readonly servers: readonly {
+    readonly name: string;
+    readonly isUp: boolean;
+    readonly instances: number;
+    readonly inFlight: number;
+    readonly queued: number;
+    readonly traffic: Traffic;
+  }[];
+  readonly sessions: Readonly<Record<string, number>>;
+  readonly streams: Readonly<Record<string, number>>;
+}
+
+/** All metrics of one gateway. */
+export class Metrics {
+  readonly registry = new Registry();
+
+  readonly requests = this.#counter('sluice_requests_total', 'Client requests that ended.', [
+    'endpoint',
+    'server',
+    'method',
+    'outcome',
+  ]);
+  readonly requestDuration = new Histogram({
+    name: 'sluice_request_duration_seconds',
+    help: 'Time from a client request to its answer.',
+    labelNames: ['server', 'method'] as const,
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  });
+  readonly serverRestarts = this.#counter(
+    'sluice_server_restarts_total',
+    'Starts of a server after the first one, by what ended it before.',
+    ['server', 'reason'],
+  );
+  readonly serverStart = new Histogram({
+    name: 'sluice_server_start_seconds',
+    help: 'Time from starting a server to the end of its handshake.',
+    labelNames: ['server'] as const,
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  });
+  readonly notificationsWithheld = this.#counter(
+    'sluice_notifications_withheld_total',
+    'Notifications of servers that were delivered to nobody.',
+    ['server', 'reason'],
+  );
+  readonly serverRequests = this.#counter(
+    'sluice_server_requests_total',
+    'Requests of servers to clients, by what became of them.',
+    ['server', 'method', 'outcome'],
+  );
+  readonly slowConsumers = this.#counter(
+    'sluice_slow_consumers_total',
+    'Client streams that were cut because the client did not read.',
+    ['transport'],
+  );
+  readonly rejected = this.#counter(
+    'sluice_rejected_total',
+    'Client messages that were refused before they reached a server.',
+    ['reason'],
+  );
+  readonly auth = this.#counter('sluice_auth_total', 'Authentication decisions.', ['outcome']);
+  readonly configReloads = this.#counter('sluice_config_reloads_total', 'Configuration reloads.', [
+    'outcome',
+  ]);
+
+  /**
+   * @param build version of Sluice and of Node, for `sluice_build_info`
+   */
+  constructor(build: { version: string; node: string }) {
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
+    const info = this.#gauge('sluice_build_info', 'Always 1; the labels say what runs.', [
+      'version',
+      'node',
+    ]);
+    info.set(build, 1);
+  }
+
+  /** Lets every scrape read the live tables, so that no counter can drift from them. */
+  observe(snapshot: () => Snapshot): void {
+    this.#collected('sluice_server_up', 'Whether a server can be used.', ['server'], (gauge) => {
+      for (const server of snapshot().servers) {
+        gauge.set({ server: server.name }, server.isUp ? 1 : 0);
+      }
+    });
+    this.#collected('sluice_server_instances', 'Live instances.', ['server'], (gauge) => {
+      for (const server of snapshot().servers) gauge.set({ server: server.name }, server.instances);
+    });
+    this.#collected('sluice_requests_in_flight', 'Calls at a server.', ['server'], (gauge) => {
+      for (const server of snapshot().servers) gauge.set({ server: server.name }, server.inFlight);
+    });
+    this.#collected('sluice_queue_depth', 'Calls that wait for a server.', ['server'], (gauge) => {
+      for (const server of snapshot().servers) gauge.set({ server: server.name }, server.queued);
+    });
+    this.#observeTraffic(snapshot);
+    this.#collected('sluice_sessions', 'Open client sessions.', ['transport'], (gauge) => {
+      for (const [transport, count] of Object.entries(snapshot().sessions)) {
+        gauge.set({ transport }, count);
+      }
+    });
+    this.#collected('sluice_streams', 'Open streams to clients.', ['transport'], (gauge) => {
+      for (const [transport, count] of Object.entries(snapshot().streams)) {
+        gauge.set({ transport }, count);
+      }
+    });
+  }
+
+  /** Counted in plain numbers on the way of every message, see traffic.ts. */
+  #observeTraffic(snapshot: () => Snapshot): void {
+    const registers = [this.registry];
+    new Counter({
+      name: 'sluice_messages_total',
+      help: 'Messages exchanged with servers.',
+      labelNames: ['server', 'direction', 'kind'] as const,
+      registers,
+      collect() {
+        this.reset();
+        for (const { name, traffic } of snapshot().servers) {
+          const { sentMessages, responses, notifications, questions, noise, unmatched } = traffic;
+          this.inc({ server: name, direction: 'to_server', kind: 'message' }, sentMessages);
+          const kinds = { responses, notifications, requests: questions, noise, unmatched };
+          for (const [kind, count] of Object.entries(kinds)) {
+            this.inc({ server: name, direction: 'from_server', kind }, count);
+          }
+        }
+      },
+    });
+    new Counter({
+      name: 'sluice_bytes_total',
+      help: 'Bytes of messages exchanged with servers.',
+      labelNames: ['server', 'direction'] as const,
+      registers,
+      collect() {
+        this.reset();
+        for (const { name, traffic } of snapshot().servers) {
+          this.inc({ server: name, direction: 'to_server' }, traffic.sentBytes);
+          this.inc({ server: name, direction: 'from_server' }, traffic.receivedBytes);
+        }
+      },
+    });
+  }
+
+  #counter<T extends string>(name: string, help: string, labelNames: T[]): Counter<T> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  #gauge<T extends string>(name: string, help: string, labelNames: T[]): Gauge<T> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  #collected<T extends string>(
+    name: string,
+    help: string,
+    labelNames: T[],
+    fill: (gauge: Gauge<T>) => void,
+  ): void {
+    const registers = [this.registry];
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        fill(this);
+      },
+    });
+  }
+}

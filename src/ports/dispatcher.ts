@@ -1,0 +1,38 @@
+// What listeners and sessions may ask of the router.
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { JsonObject } from '../jsonrpc/parse.ts';
+import type { Downstream } from './downstream.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What an endpoint says of itself in the answer to `initialize`, without the version. */
+export interface Welcome {
+  readonly result: JsonObject;
+}
+
+/** A session's link to what is behind its endpoint. */
+export interface Attachment {
+  readonly welcome: Welcome;
+  dispatch(exchange: Exchange): void;
+  notify(notification: Frame): void;
+  detach(): void;
+}
+
+/** One URL path with what it shows. */
+export interface Endpoint {
+  /** Bounded set; a metric label. */
+  readonly name: string;
+  /** The server behind it; a metric label. */
+  readonly server: string;
+  readonly protocol: 'mcp' | 'jsonrpc';
+  /**
+   * Links a new session to the servers of the endpoint.
+   * @throws GatewayError when they can't be had
+   */
+  attach(client: Downstream): Promise<Attachment>;
+}
+
+/** Which endpoint a path belongs to. */
+export interface Dispatcher {
+  /** @returns undefined when there is no such endpoint */
+  endpoint(name: string): Endpoint | undefined;
+}

@@ -1,0 +1,42 @@
+// A client as servers see it: somebody who can be told and asked things.
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { WireError } from '../jsonrpc/error.ts';
+import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import type { Exchange } from './exchange.ts';
+import type { Principal } from './principal.ts';
+
+/** A server's request on its way to a client. Exactly one of answer and refuse settles it. */
+export interface Question {
+  readonly frame: Frame;
+  /** The client's response; its id is replaced by the server's. */
+  answer(response: Frame): void;
+  /** Nobody will answer. */
+  refuse(error: WireError): void;
+  /** The client says how far it is, with the token that the server gave. */
+  progress(notification: Frame): void;
+}
+
+/** One client's side of a session. */
+export interface Downstream {
+  readonly principal: Principal;
+  /** The protocol revision agreed on with this client. */
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  /** The client's `clientInfo`, or undefined where the protocol has none. */
+  readonly info: unknown;
+  /**
+   * Tells the client something that belongs to no call of its.
+   * @param kind messages of equal kind replace each other while nobody reads; undefined: keep all
+   */
+  notify(message: Buffer, kind: string | undefined): void;
+  /**
+   * Asks the client.
+   * @param exchange the call during which the server asks; undefined when it is none
+   */
+  ask(question: Question, exchange: Exchange | undefined): void;
+  /**
+   * Takes a question back: the server cancelled it, or is gone.
+   * @param notice the server's `notifications/cancelled`, when it sent one
+   */
+  withdraw(question: Question, notice: Frame | undefined): void;
+}

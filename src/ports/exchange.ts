@@ -1,0 +1,39 @@
+// One client request in flight and the way back to its caller: the unit that everything is routed
+// by, and the only thing that both a listener and a mux know (design.md 4.1).
+import type { GatewayError } from '../base/errors.ts';
+import type { WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { Downstream } from './downstream.ts';
+
+/** Whoever works on an exchange: a queue, then a mux. */
+export interface ExchangeHolder {
+  /**
+   * The caller no longer wants the answer.
+   * @param notice the caller's `notifications/cancelled`, when it sent one
+   */
+  cancel(notice: Frame | undefined): void;
+}
+
+/** Exactly one of respond, answer, refuse and fail settles it; later ones do nothing. */
+export interface Exchange {
+  readonly frame: Frame;
+  /** Who asked. */
+  readonly client: Downstream;
+  readonly isSettled: boolean;
+  /** Set by whoever holds it now; undefined while nobody can be told of a cancel. */
+  holder: ExchangeHolder | undefined;
+
+  /** Settles with a server's response; its id is replaced by the caller's. */
+  respond(answer: Frame): void;
+  /** Settles with a result of the gateway's own, as JSON text. */
+  answer(result: Buffer): void;
+  /** Settles with an error of the protocol. */
+  refuse(error: WireError): void;
+  /** Settles with a failure of the gateway's own. */
+  fail(failure: GatewayError): void;
+  /**
+   * Sends a message that belongs to this exchange and comes before its answer.
+   * @returns false when the caller can't be given one
+   */
+  push(message: Buffer): boolean;
+}

@@ -1,0 +1,27 @@
+/** Where the messages of one exchange go, on whatever transport its caller has. */
+export interface AnswerSink {
+  /**
+   * A message that comes before the answer.
+   * @returns false when the caller can't be given one
+   */
+  push(message: Buffer): boolean;
+  /** The answer; nothing comes after it. */
+  end(message: Buffer): void;
+  /** There will be no answer: the caller cancelled. */
+  abandon(): void;
+}
+
+/** Where messages go that belong to no exchange. */
+export interface Outlet {
+  /** Whether the client reads now. */
+  readonly isOpen: boolean;
+  /**
+   * Sends, or keeps until the client reads.
+   * @param kind messages of equal kind replace each other while they are kept
+   */
+  send(message: Buffer, kind: string | undefined): void;
+  /** Lets go of what was kept for a client that did not come back in time. */
+  tidy(): void;
+  /** The session is over. */
+  close(): void;
+}
