@@ -156,8 +156,8 @@ function realSurroundings(): Surroundings {
     err: (text) => process.stderr.write(text),
     // Loaded on demand, so that check and --help don't pay for the gateway.
     startGateway: async (config, options) => {
-      const { runGateway } = await import('../app/gateway.ts');
-      return runGateway(config, options);
+      const { runGateway } = await import('../app/run.ts');
+      return runGateway(config, { ...options, environment: processEnvironment() });
     },
   };
 }

@@ -1,0 +1,151 @@
+// The composition root: builds every part bottom-up and hands each its ports. The only folder that
+// knows all the others.
+import { AdminServer } from '../admin/admin-server.ts';
+import { ANONYMOUS } from '../auth/anonymous.ts';
+import { StdioBackend } from '../backend/backend.ts';
+import { ProcessBudget } from '../backend/process-budget.ts';
+import type { Environment } from '../backend/stdio/environment.ts';
+import { delay, monotonicMs, within } from '../base/clock.ts';
+import type { Config } from '../config/config.ts';
+import { type ListenerContext, type ServedEndpoint, servedEndpoint } from '../listener/context.ts';
+import { Heartbeat } from '../listener/heartbeat.ts';
+import { HttpServer } from '../listener/http-server.ts';
+import { PathTable } from '../listener/paths.ts';
+import type { Logger } from '../observe/logger.ts';
+import { Metrics, type Snapshot } from '../observe/metrics.ts';
+import { DirectEndpoint } from '../router/direct-endpoint.ts';
+import { SessionStore } from '../session/session-store.ts';
+
+/** After the drain everything that is left is ended; this is how long that may take. */
+const CLOSE_LIMIT_MS = 15_000;
+const DRAIN_POLL_MS = 20;
+
+/** Where the gateway can be reached. */
+export interface Addresses {
+  readonly public: string;
+  readonly admin: string;
+}
+
+/** A whole gateway. */
+export class Gateway {
+  readonly #config: Config;
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+  readonly #backends: readonly StdioBackend[];
+  readonly #sessions: SessionStore;
+  readonly #heartbeat = new Heartbeat();
+  readonly #http: HttpServer;
+  readonly #admin: AdminServer;
+  #isDraining = false;
+  #hasStarted = false;
+
+  constructor(
+    config: Config,
+    parts: { logger: Logger; version: string; environment: Environment },
+  ) {
+    this.#config = config;
+    this.#logger = parts.logger;
+    this.#metrics = new Metrics({ version: parts.version, node: process.version });
+    const budget = new ProcessBudget(config.processes);
+    this.#backends = config.servers.map(
+      (server) =>
+        new StdioBackend(server, {
+          budget,
+          logger: parts.logger,
+          metrics: this.#metrics,
+          environment: parts.environment,
+          gatewayVersion: parts.version,
+        }),
+    );
+    this.#sessions = new SessionStore(config.sessions);
+    this.#http = new HttpServer(this.#listenerContext(), this.#createPaths());
+    this.#admin = new AdminServer({
+      options: config.admin,
+      metrics: this.#metrics,
+      notReadyBecause: () => this.#notReadyBecause(),
+    });
+    this.#metrics.observe(() => this.#snapshot());
+  }
+
+  /**
+   * Opens the listeners and starts the servers; resolves when each had its first attempt.
+   * @throws when an address can't be had
+   */
+  async start(): Promise<Addresses> {
+    const admin = await this.#admin.listen();
+    this.#logger.info({ listener: 'admin', url: admin }, 'listening');
+    const address = await this.#http.listen();
+    this.#logger.info({ listener: 'public', url: address }, 'listening');
+    await Promise.all(this.#backends.map((backend) => backend.start()));
+    this.#hasStarted = true;
+    this.#logger.info('ready');
+    return { public: address, admin };
+  }
+
+  /** Lets calls in flight finish, then ends everything. Nothing is left when it resolves. */
+  async stop(): Promise<void> {
+    this.#isDraining = true;
+    this.#http.stopAccepting();
+    const endMs = monotonicMs() + this.#config.drainMs;
+    while (this.#sessions.pending > 0 && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
+    const left = this.#sessions.pending;
+    if (left > 0) this.#logger.warn({ left }, 'drain took too long, calls in flight fail');
+    await within(CLOSE_LIMIT_MS, this.#closeAll());
+  }
+
+  async #closeAll(): Promise<void> {
+    // Servers first, so that calls in flight get their error before their streams end.
+    const backends = Promise.all(this.#backends.map((backend) => backend.close('draining')));
+    this.#sessions.close();
+    this.#heartbeat.close();
+    await this.#http.close();
+    await backends;
+    await this.#admin.close();
+  }
+
+  #listenerContext(): ListenerContext {
+    return {
+      options: this.#config.listen,
+      sessions: this.#sessions,
+      heartbeat: this.#heartbeat,
+      logger: this.#logger,
+      metrics: this.#metrics,
+      authenticate: () => ANONYMOUS,
+      isDraining: () => this.#isDraining,
+    };
+  }
+
+  /** Every server under a path of its own; the only one under the short paths too. */
+  #createPaths(): PathTable {
+    const paths = new PathTable();
+    const served: ServedEndpoint[] = this.#backends.map((backend) =>
+      servedEndpoint(new DirectEndpoint(`/servers/${backend.name}`, backend), this.#metrics),
+    );
+    for (const one of served) paths.add(one.endpoint.name, one);
+    const [only] = this.#backends;
+    if (only !== undefined && this.#backends.length === 1) {
+      paths.add('', servedEndpoint(new DirectEndpoint('/', only), this.#metrics));
+    }
+    return paths;
+  }
+
+  #notReadyBecause(): string[] {
+    if (this.#isDraining) return ['draining'];
+    return this.#hasStarted ? [] : ['servers are starting'];
+  }
+
+  #snapshot(): Snapshot {
+    return {
+      servers: this.#backends.map((backend) => ({
+        name: backend.name,
+        isUp: backend.isUp,
+        instances: backend.instances,
+        inFlight: backend.inFlight,
+        queued: backend.queued,
+        traffic: backend.traffic,
+      })),
+      sessions: this.#sessions.counts(),
+      streams: { ...this.#heartbeat.counts(), websocket: this.#http.webSockets },
+    };
+  }
+}

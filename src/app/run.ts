@@ -1,0 +1,85 @@
+// The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
+import type { Config } from '../config/config.ts';
+import { every } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { createLogger } from '../observe/logger.ts';
+import { Gateway } from './gateway.ts';
+import type { Environment } from '../backend/stdio/environment.ts';
+
+const OK = 0;
+const CANNOT_START = 1;
+const INTERNAL = 70;
+const PARENT_POLL_MS = 500;
+
+/** What the gateway is told besides its configuration. */
+export interface RunOptions {
+  readonly version: string;
+  /** Stop when the process that started this one ends. */
+  readonly exitWithParent: boolean;
+  /** To be logged at the start, one sentence each. */
+  readonly warnings: readonly string[];
+  /** The variables that children are given a choice of. */
+  readonly environment: Environment;
+}
+
+/**
+ * Runs a gateway until it is told to stop.
+ * @returns the exit status
+ */
+export async function runGateway(config: Config, options: RunOptions): Promise<number> {
+  const logger = createLogger(config.log);
+  for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
+  const gateway = new Gateway(config, {
+    logger,
+    version: options.version,
+    environment: options.environment,
+  });
+  const stopped = untilStopped(options.exitWithParent);
+  try {
+    // A signal during the start must not wait for slow servers.
+    await Promise.race([gateway.start(), stopped.reason]);
+  } catch (error) {
+    logger.fatal({ err: error }, `cannot start: ${messageOf(error)}`);
+    await gateway.stop();
+    return CANNOT_START;
+  }
+  const reason = await stopped.reason;
+  logger.info({ reason }, 'stopping');
+  stopped.isStopping = true;
+  await gateway.stop();
+  logger.info('stopped');
+  return stopped.isBroken ? INTERNAL : OK;
+}
+
+interface Stop {
+  readonly reason: Promise<string>;
+  isStopping: boolean;
+  isBroken: boolean;
+}
+
+/** Resolves on the first signal, the end of the parent, or an error nobody handled. */
+function untilStopped(exitWithParent: boolean): Stop {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const stop: Stop = { reason: promise, isStopping: false, isBroken: false };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      // The second signal is somebody who does not want to wait.
+      if (stop.isStopping) process.exit(INTERNAL);
+      resolve(signal);
+    });
+  }
+  // A broken log reader must not take the gateway down (reliability.md F57).
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.on('uncaughtException', (error) => {
+    stop.isBroken = true;
+    process.stderr.write(`sluice: uncaught: ${error.stack ?? error.message}\n`);
+    resolve('uncaught exception');
+  });
+  if (exitWithParent) {
+    const parent = process.ppid;
+    every(PARENT_POLL_MS, () => {
+      if (process.ppid !== parent) resolve('parent ended');
+    });
+  }
+  return stop;
+}

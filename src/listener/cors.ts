@@ -1,0 +1,32 @@
+// CORS for the origins that the guard let through: exact echo, never a wildcard (protocol.md 2.1,
+// reliability.md A04).
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+const EXPOSED = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';
+const METHODS = 'GET, POST, DELETE, OPTIONS';
+const HEADERS =
+  'Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, ' +
+  'Mcp-Method, Mcp-Name';
+/** Browsers may remember the answer for this long, in seconds. */
+const MAX_AGE = '600';
+
+/** Lets the page at `origin` read the response. */
+export function allowOrigin(response: ServerResponse, origin: string): void {
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('access-control-expose-headers', EXPOSED);
+  response.setHeader('vary', 'Origin');
+}
+
+/** Answers a preflight request; without an allowed origin it grants nothing. */
+export function answerPreflight(request: IncomingMessage, response: ServerResponse): void {
+  const headers: Record<string, string> = { allow: METHODS, 'content-length': '0' };
+  if (request.headers.origin !== undefined) {
+    const asked = request.headers['access-control-request-headers'];
+    headers['access-control-allow-methods'] = METHODS;
+    headers['access-control-allow-headers'] =
+      asked !== undefined && /^[\w\-, ]{1,500}$/.test(asked) ? asked : HEADERS;
+    headers['access-control-max-age'] = MAX_AGE;
+  }
+  response.writeHead(204, headers);
+  response.end();
+}

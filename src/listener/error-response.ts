@@ -1,0 +1,157 @@
+// Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
+// of client code can read it (protocol.md 1.2, 2.3). The only place that makes one.
+import type { ServerResponse } from 'node:http';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  PARSE_ERROR,
+} from '../jsonrpc/error.ts';
+import type { Fault, Frame } from '../jsonrpc/frame.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+
+/** Generic refusal over HTTP, as the official SDKs use it. */
+const REFUSED = -32000;
+const SESSION_NOT_FOUND = -32001;
+const HEADER_MISMATCH = -32020;
+
+/** What is answered instead of serving a request. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly data?: unknown;
+}
+
+const FAULTS: Readonly<Record<Fault, Pick<Refusal, 'code' | 'message'>>> = {
+  json: { code: PARSE_ERROR, message: 'Parse error: the message is not valid JSON.' },
+  depth: { code: INVALID_REQUEST, message: 'Invalid request: nested too deeply.' },
+  array: { code: INVALID_REQUEST, message: 'Invalid request: batches are not served here.' },
+  'not-object': { code: INVALID_REQUEST, message: 'Invalid request: not an object.' },
+  version: { code: INVALID_REQUEST, message: 'Invalid request: jsonrpc must be "2.0".' },
+  id: { code: INVALID_REQUEST, message: 'Invalid request: id must be a string or an integer.' },
+  method: { code: INVALID_REQUEST, message: 'Invalid request: method must be a string.' },
+  params: { code: INVALID_REQUEST, message: 'Invalid request: params must be an object.' },
+  duplicate: {
+    code: INVALID_REQUEST,
+    message: 'Invalid request: a member stands twice, or in another spelling.',
+  },
+  shape: { code: INVALID_REQUEST, message: 'Invalid request: no request, notification or response.' },
+};
+
+/** The error for a message that is not valid. */
+export function faultError(frame: Frame): Pick<Refusal, 'code' | 'message'> {
+  return FAULTS[frame.fault ?? 'shape'];
+}
+
+export const REFUSALS = {
+  noSession: {
+    status: 400,
+    code: REFUSED,
+    message: 'Bad Request: Server not initialized; send initialize, then its Mcp-Session-Id.',
+  },
+  sessionNotFound: {
+    status: 404,
+    code: SESSION_NOT_FOUND,
+    message: 'Session not found; send initialize again.',
+  },
+  initialized: {
+    status: 400,
+    code: INVALID_REQUEST,
+    message: 'Invalid request: the session is initialized already.',
+  },
+  contentType: {
+    status: 415,
+    code: REFUSED,
+    message: 'Unsupported Media Type: Content-Type must be application/json.',
+  },
+  accept: {
+    status: 406,
+    code: REFUSED,
+    message: 'Not Acceptable: accept application/json and text/event-stream.',
+  },
+  acceptStream: {
+    status: 406,
+    code: REFUSED,
+    message: 'Not Acceptable: accept text/event-stream.',
+  },
+  method: {
+    status: 405,
+    code: REFUSED,
+    message: 'Method not allowed.',
+    headers: { allow: 'GET, POST, DELETE, OPTIONS' },
+  },
+  tooLarge: {
+    status: 413,
+    code: REFUSED,
+    message: 'Payload Too Large: the message is over listen.maxBody.',
+  },
+  batchTooLong: {
+    status: 400,
+    code: INVALID_REQUEST,
+    message: 'Invalid request: too many messages in one batch.',
+  },
+  emptyBatch: { status: 400, code: INVALID_REQUEST, message: 'Invalid request: empty batch.' },
+  protocolVersion: {
+    status: 400,
+    code: REFUSED,
+    message: 'Bad Request: unsupported MCP-Protocol-Version.',
+  },
+  envelopeMissing: {
+    status: 400,
+    code: INVALID_PARAMS,
+    message: 'Invalid params: the header names a version whose requests carry it in _meta.',
+  },
+  headerMismatch: {
+    status: 400,
+    code: HEADER_MISMATCH,
+    message: 'MCP-Protocol-Version names another version than the message.',
+  },
+  tooManySessions: {
+    status: 503,
+    code: INTERNAL_ERROR,
+    message: 'Too many sessions; try again later.',
+    headers: { 'retry-after': '5' },
+    data: { reason: 'overloaded', outcome: 'not_sent' },
+  },
+  draining: {
+    status: 503,
+    code: INTERNAL_ERROR,
+    message: 'The gateway is stopping.',
+    headers: { 'retry-after': '5', connection: 'close' },
+    data: { reason: 'draining', outcome: 'not_sent' },
+  },
+} as const satisfies Record<string, Refusal>;
+
+/**
+ * Answers with a refusal.
+ * @param id of the request, where it could be read
+ */
+export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer): void {
+  if (response.headersSent || response.destroyed) return;
+  const { code, message, data } = refusal;
+  const error = data === undefined ? { code, message } : { code, message, data };
+  sendJson(response, refusal.status, errorMessage(id, error), refusal.headers);
+}
+
+/** Answers with JSON text. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...headers,
+  });
+  response.end(body);
+}
+
+/** Answers without a body. */
+export function sendEmpty(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-length': 0 });
+  response.end();
+}

@@ -1,0 +1,214 @@
+// The public listener: one fastify instance, its limits, and the checks that come before everything
+// else. Which route a request takes is decided by the path table alone.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
+import { OriginGuard } from '../auth/origin-guard.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+import type { ListenerContext } from './context.ts';
+import { answerPreflight, allowOrigin } from './cors.ts';
+import { REFUSALS, refuse, sendJson, type Refusal } from './error-response.ts';
+import { SseStreams } from './http-sse/routes.ts';
+import type { PathTable, Route } from './paths.ts';
+import { PlainPosts } from './plain-post.ts';
+import { isJsonBody } from './request-headers.ts';
+import { servePost } from './streamable-http/post.ts';
+import { headerOf, type HttpCall, serveDelete, serveGet } from './streamable-http/routes.ts';
+import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const BODY_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const MAX_CONNECTIONS = 20_000;
+
+const NO_STORE = { 'cache-control': 'no-store' };
+
+/** The listener that clients connect to. */
+export class HttpServer {
+  readonly #context: ListenerContext;
+  readonly #paths: PathTable;
+  readonly #guard: OriginGuard;
+  readonly #app: FastifyInstance;
+  readonly #sse: SseStreams;
+  readonly #plain: PlainPosts;
+  readonly #webSockets: WebSockets;
+
+  constructor(context: ListenerContext, paths: PathTable) {
+    this.#context = context;
+    this.#paths = paths;
+    this.#guard = new OriginGuard(context.options);
+    this.#sse = new SseStreams(context);
+    this.#plain = new PlainPosts(context);
+    this.#webSockets = new WebSockets(context);
+    this.#app = this.#createApp();
+  }
+
+  /** Open WebSockets. */
+  get webSockets(): number {
+    return this.#webSockets.size;
+  }
+
+  /**
+   * Starts to listen.
+   * @returns the address, `http://127.0.0.1:8080`
+   * @throws when the address can't be had
+   */
+  async listen(): Promise<string> {
+    const { host, port } = this.#context.options;
+    await this.#app.listen({ host, port });
+    const address = this.#app.server.address() as AddressInfo;
+    this.#guard.allowOwnPort(address.port);
+    const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    return `http://${name}:${address.port}`;
+  }
+
+  /** Stops accepting connections; those that are open stay. */
+  stopAccepting(): void {
+    this.#app.server.close();
+    this.#app.server.closeIdleConnections();
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    this.#sse.close();
+    this.#webSockets.close();
+    this.#app.server.closeAllConnections();
+    await this.#app.close();
+  }
+
+  #createApp(): FastifyInstance {
+    const { options } = this.#context;
+    const app = fastify({
+      bodyLimit: options.maxBodyBytes,
+      requestTimeout: BODY_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      http: { headersTimeout: HEADERS_TIMEOUT_MS },
+      exposeHeadRoutes: false,
+      frameworkErrors: (error, _request, reply) => this.#onError(error, reply),
+    });
+    app.server.maxConnections = MAX_CONNECTIONS;
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.addHook('onRequest', (request, reply, done) => {
+      if (this.#isAdmitted(request.raw, reply)) done();
+    });
+    app.setErrorHandler((error: FastifyError, _request, reply) => this.#onError(error, reply));
+    app.all('*', (request, reply) => {
+      reply.hijack();
+      this.#serve(request.raw, reply.raw, request.body);
+    });
+    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#onUpgrade(request, socket, head),
+    );
+    return app;
+  }
+
+  /** Host, Origin and Content-Type, before a byte of the body is read. */
+  #isAdmitted(request: IncomingMessage, reply: FastifyReply): boolean {
+    const { raw: response } = reply;
+    const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
+    if (refusal !== undefined) {
+      this.#reject(reply, { ...refusal, code: -32000 });
+      return false;
+    }
+    const origin = headerOf(request, 'origin');
+    if (origin !== undefined) allowOrigin(response, origin);
+    if (request.method === 'OPTIONS') {
+      reply.hijack();
+      answerPreflight(request, response);
+      return false;
+    }
+    if (request.method === 'POST' && !this.#hasJsonBody(request)) {
+      this.#reject(reply, REFUSALS.contentType);
+      return false;
+    }
+    return true;
+  }
+
+  #hasJsonBody(request: IncomingMessage): boolean {
+    const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+    return isJsonBody(type, encoding) && countOf(request, 'content-type') === 1;
+  }
+
+  #reject(reply: FastifyReply, refusal: Refusal): void {
+    reply.hijack();
+    this.#context.metrics.rejected.inc({ reason: `http_${refusal.status}` });
+    refuse(reply.raw, refusal);
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse, body: unknown): void {
+    const route = this.#paths.find(request.url ?? '/');
+    if (route === undefined) {
+      this.#notFound(response);
+      return;
+    }
+    const call: HttpCall = {
+      request,
+      response,
+      principal: this.#context.authenticate(request),
+    };
+    if (request.method === 'POST') this.#servePost(route, call, body);
+    else if (route.face === 'mcp') this.#serveMcp(route, call);
+    else if (route.face === 'sse' && request.method === 'GET') {
+      this.#sse.open(route.served, call, route.messagesPath);
+    } else refuse(response, REFUSALS.method);
+  }
+
+  #servePost(route: Route, call: HttpCall, body: unknown): void {
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+    if (route.face === 'messages') this.#sse.post(route.served, call, bytes);
+    else if (route.face !== 'mcp') refuse(call.response, REFUSALS.method);
+    else if (route.served.endpoint.protocol === 'jsonrpc') {
+      void this.#plain.post(route.served, call, bytes);
+    } else servePost(this.#context, route.served, call, bytes);
+  }
+
+  #serveMcp(route: Route, call: HttpCall): void {
+    const isMcp = route.served.endpoint.protocol === 'mcp';
+    if (isMcp && call.request.method === 'GET') serveGet(this.#context, route.served, call);
+    else if (isMcp && call.request.method === 'DELETE') {
+      serveDelete(this.#context, route.served, call);
+    } else refuse(call.response, REFUSALS.method);
+  }
+
+  #notFound(response: ServerResponse): void {
+    const message = `Not found. Clients connect to: ${this.#paths.mcpPaths.join(', ')}.`;
+    sendJson(response, 404, errorMessage(undefined, { code: -32000, message }), NO_STORE);
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    const refusal = this.#guard.check(request.rawHeaders);
+    const route = this.#paths.find(request.url ?? '/');
+    if (refusal !== undefined) refuseUpgrade(socket, refusal.status, 'Refused');
+    else if (route?.face !== 'ws') refuseUpgrade(socket, 404, 'Not Found');
+    else this.#webSockets.upgrade(route.served, request, socket, head);
+  }
+
+  #onError(error: FastifyError, reply: FastifyReply): void {
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') this.#reject(reply, REFUSALS.tooLarge);
+    else if (error.statusCode !== undefined && error.statusCode < 500) {
+      this.#reject(reply, { status: error.statusCode, code: -32000, message: error.message });
+    } else {
+      this.#context.logger.error({ err: error }, 'request failed');
+      this.#reject(reply, { status: 500, code: -32603, message: 'Internal error.' });
+    }
+  }
+}
+
+/** An absolute-form target names a host that was not checked (reliability.md A07). */
+function badTarget(target: string | undefined): { status: number; message: string } | undefined {
+  if (target?.startsWith('/') === true) return undefined;
+  return { status: 400, message: 'The request target must be a path.' };
+}
+
+function countOf(request: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    if (request.rawHeaders[at]?.toLowerCase() === name) count++;
+  }
+  return count;
+}

@@ -1,0 +1,113 @@
+// HTTP+SSE of 2024-11-05: a GET opens the stream and is the session, POSTs carry the client's
+// messages, everything comes back on the stream (protocol.md 2.4).
+import { randomBytes } from 'node:crypto';
+import { endpointEvent, messageEvent } from '../../jsonrpc/sse-framing.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import type { Principal } from '../../ports/principal.ts';
+import { MessageChannel } from '../../session/message-channel.ts';
+import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import { faultError, REFUSALS, refuse, sendEmpty } from '../error-response.ts';
+import { acceptedBy } from '../request-headers.ts';
+import { SseWriter } from '../sse-writer.ts';
+import { headerOf, type HttpCall } from '../streamable-http/routes.ts';
+
+const TRANSPORT = 'sse';
+
+interface OpenStream {
+  readonly channel: MessageChannel;
+  readonly principal: Principal;
+  readonly endpoint: string;
+}
+
+/** The open HTTP+SSE streams, by the secret that their POSTs name. */
+export class SseStreams {
+  readonly #context: ListenerContext;
+  readonly #streams = new Map<string, OpenStream>();
+
+  constructor(context: ListenerContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /**
+   * GET: opens a stream.
+   * @param messagesPath where the client has to POST, as it sees it
+   */
+  open(served: ServedEndpoint, call: HttpCall, messagesPath: string): void {
+    if (!acceptedBy(headerOf(call.request, 'accept')).events) {
+      refuse(call.response, REFUSALS.acceptStream);
+      return;
+    }
+    const { heartbeat, metrics, sessions, isDraining, options } = this.#context;
+    if (isDraining() || this.#streams.size >= MAX_STREAMS) {
+      refuse(call.response, isDraining() ? REFUSALS.draining : REFUSALS.tooManySessions);
+      return;
+    }
+    const id = randomBytes(32).toString('base64url');
+    const writer = new SseWriter(
+      call.response,
+      {},
+      {
+        closed: (closed) => {
+          heartbeat.closed(closed);
+          this.#streams.delete(id);
+          channel.close();
+        },
+        slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
+      },
+    );
+    const channel: MessageChannel = new MessageChannel({
+      transportName: TRANSPORT,
+      transport: {
+        send: (message) => writer.write(messageEvent(message)),
+        end: () => writer.end(),
+      },
+      endpoint: served.endpoint,
+      principal: call.principal,
+      meter: served.meter,
+      sessions,
+      isDraining,
+    });
+    this.#streams.set(id, { channel, principal: call.principal, endpoint: served.endpoint.name });
+    heartbeat.opened(writer, TRANSPORT);
+    writer.write(endpointEvent(`${pathPrefix(options.publicUrl)}${messagesPath}?sessionId=${id}`));
+  }
+
+  /** POST: one message of a client. */
+  post(served: ServedEndpoint, call: HttpCall, body: Buffer): void {
+    const id = new URL(call.request.url ?? '/', 'http://unused').searchParams.get('sessionId');
+    if (id === null || id === '') {
+      refuse(call.response, REFUSALS.noSession);
+      return;
+    }
+    const stream = this.#streams.get(id);
+    const isOwn =
+      stream?.endpoint === served.endpoint.name && stream.principal.key === call.principal.key;
+    if (stream === undefined || !isOwn) {
+      refuse(call.response, REFUSALS.sessionNotFound);
+      return;
+    }
+    const frame = scan(body);
+    if (frame.fault !== undefined && frame.fault !== 'array') {
+      refuse(call.response, { status: 400, ...faultError(frame) }, frame.idBytes);
+      return;
+    }
+    sendEmpty(call.response, 202);
+    stream.channel.receive(body);
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    for (const { channel } of [...this.#streams.values()]) channel.close();
+  }
+}
+
+const MAX_STREAMS = 10_000;
+
+/** The path that a proxy puts in front, without its last slash. */
+function pathPrefix(publicUrl: string | undefined): string {
+  return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+}

@@ -1,0 +1,42 @@
+// Which path means what: an exact table, never a prefix or suffix (reliability.md A08).
+import type { ServedEndpoint } from './context.ts';
+
+/** What is served under a path. */
+export type Face = 'mcp' | 'sse' | 'messages' | 'ws';
+
+/** One path. */
+export interface Route {
+  readonly face: Face;
+  readonly served: ServedEndpoint;
+  /** For `sse`: the path of its POSTs. */
+  readonly messagesPath: string;
+}
+
+/** All paths of the public listener (design.md 3.3). */
+export class PathTable {
+  readonly #routes = new Map<string, Route>();
+
+  /** Adds the four faces of an endpoint under `prefix`, which is empty or begins with a slash. */
+  add(prefix: string, served: ServedEndpoint): void {
+    const messagesPath = `${prefix}/messages`;
+    const face = (name: Face): Route => ({ face: name, served, messagesPath });
+    this.#routes.set(`${prefix}/mcp`, face('mcp'));
+    this.#routes.set(`${prefix}/sse`, face('sse'));
+    this.#routes.set(messagesPath, face('messages'));
+    this.#routes.set(`${prefix}/ws`, face('ws'));
+  }
+
+  /** Where clients can connect, for the answer to a path that does not exist. */
+  get mcpPaths(): string[] {
+    return [...this.#routes.keys()].filter((path) => path.endsWith('/mcp'));
+  }
+
+  /** The route of a request target; one trailing slash is ignored. */
+  find(target: string): Route | undefined {
+    const query = target.indexOf('?');
+    const path = query < 0 ? target : target.slice(0, query);
+    const route = this.#routes.get(path);
+    if (route !== undefined || !path.endsWith('/')) return route;
+    return this.#routes.get(path.slice(0, -1));
+  }
+}

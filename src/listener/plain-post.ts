@@ -1,0 +1,134 @@
+// POST to a server that speaks plain JSON-RPC: no handshake, no session id; the answer is the
+// response, and a batch is answered as one array.
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import type { Outlet } from '../ports/sink.ts';
+import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../session/batch.ts';
+import { openSession } from '../session/handshake.ts';
+import type { Session } from '../session/session.ts';
+import type { ListenerContext, ServedEndpoint } from './context.ts';
+import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from './error-response.ts';
+import { jsonArray } from './streamable-http/response-sink.ts';
+import type { HttpCall } from './streamable-http/routes.ts';
+
+const RULES = { anyParams: true };
+
+/** A client that only POSTs reads nothing but answers. */
+const DEAF: Outlet = {
+  isOpen: false,
+  send: () => undefined,
+  tidy: () => undefined,
+  close: () => undefined,
+};
+
+/** Sessions that stand for the clients of plain servers which only POST: one per endpoint and principal. */
+export class PlainPosts {
+  readonly #context: ListenerContext;
+  readonly #sessions = new Map<string, Promise<Session | undefined>>();
+
+  constructor(context: ListenerContext) {
+    this.#context = context;
+  }
+
+  /** Serves one POST whose body is complete. */
+  async post(served: ServedEndpoint, call: HttpCall, body: Buffer): Promise<void> {
+    const { response } = call;
+    const frame = scan(body, RULES);
+    if (frame.fault !== undefined && frame.fault !== 'array') {
+      refuse(response, { status: 400, ...faultError(frame) }, frame.idBytes);
+      return;
+    }
+    try {
+      const session = await this.#sessionFor(served, call);
+      if (session === undefined) refuse(response, REFUSALS.tooManySessions, frame.idBytes);
+      else this.#serve(session, response, frame);
+    } catch (error) {
+      const failure = error instanceof GatewayError ? error : internal(error);
+      sendJson(response, 200, errorMessage(frame.idBytes, wireErrorOf(failure)));
+    }
+  }
+
+  #serve(session: Session, response: ServerResponse, frame: Frame): void {
+    if (frame.fault === 'array') {
+      this.#serveBatch(session, response, frame);
+    } else if (frame.kind === 'request') {
+      session.request(frame, answerOn(response));
+    } else {
+      if (frame.kind === 'notification') session.notification(frame);
+      sendEmpty(response, 202);
+    }
+  }
+
+  #serveBatch(session: Session, response: ServerResponse, batch: Frame): void {
+    const messages = splitBatch(batch, RULES);
+    if (messages.length === 0 || messages.length > MAX_BATCH) {
+      refuse(response, messages.length === 0 ? REFUSALS.emptyBatch : REFUSALS.batchTooLong);
+      return;
+    }
+    const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
+    if (answered === 0) sendEmpty(response, 202);
+    const target = {
+      push: () => false,
+      endAll: (all: readonly Buffer[]) => sendAnswer(response, jsonArray(all)),
+      abandon: () => sendEmpty(response, 202),
+    };
+    const answers = new BatchAnswers(target, answered);
+    for (const message of messages) {
+      if (message.kind === 'invalid') answers.sink().end(invalidElement());
+      else if (message.kind === 'request') session.request(message, answers.sink());
+      else if (message.kind === 'notification') session.notification(message);
+    }
+  }
+
+  async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Session | undefined> {
+    const key = `${served.endpoint.name} ${call.principal.key}`;
+    const known = await this.#sessions.get(key)?.catch(() => undefined);
+    if (known !== undefined && !known.isClosed) return known;
+    const opening = this.#open(served, call);
+    this.#sessions.set(key, opening);
+    return await opening;
+  }
+
+  async #open(served: ServedEndpoint, call: HttpCall): Promise<Session | undefined> {
+    const opened = await openSession(
+      { version: '', capabilities: {}, info: undefined },
+      {
+        transport: 'streamable-http',
+        endpoint: served.endpoint,
+        principal: call.principal,
+        outlet: DEAF,
+        meter: served.meter,
+        hasStreamPerRequest: true,
+      },
+      this.#context.sessions,
+    );
+    return opened?.session;
+  }
+}
+
+function answerOn(response: ServerResponse): {
+  push(): boolean;
+  end(message: Buffer): void;
+  abandon(): void;
+} {
+  return {
+    push: () => false,
+    end: (message) => sendAnswer(response, message),
+    abandon: () => sendEmpty(response, 202),
+  };
+}
+
+function sendAnswer(response: ServerResponse, message: Buffer): void {
+  if (!response.destroyed) sendJson(response, 200, message);
+}
+
+function internal(cause: unknown): GatewayError {
+  return new GatewayError('internal', 'The server could not be reached.', {
+    outcome: 'not_sent',
+    cause,
+  });
+}

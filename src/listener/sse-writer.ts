@@ -1,0 +1,85 @@
+// An open event stream on an HTTP response: bounded toward a client that does not read, and kept
+// alive while there is nothing to say.
+import type { ServerResponse } from 'node:http';
+import { comment } from '../jsonrpc/sse-framing.ts';
+import type { StreamWriter } from '../ports/stream-writer.ts';
+
+/** What may wait for a client before its stream is cut (reliability.md 2.3). */
+const MAX_WAITING_BYTES = 1024 * 1024;
+/** How long a client may read nothing of what waits for it. */
+const MAX_STALL_MS = 30_000;
+
+const KEEP_ALIVE = comment('keep-alive');
+
+/** Told of what becomes of a stream. */
+export interface SseEvents {
+  /** The stream is over, whoever ended it. Told once. */
+  closed(writer: SseWriter): void;
+  /** The client was cut off because it did not read. */
+  slow(): void;
+}
+
+/** One event stream. */
+export class SseWriter implements StreamWriter {
+  readonly #response: ServerResponse;
+  readonly #events: SseEvents;
+  #isClosed = false;
+  #stalledAtMs: number | undefined;
+  #stalledBytes = 0;
+
+  /**
+   * Sends the head of the response.
+   * @param headers besides those of every event stream, names and values
+   */
+  constructor(response: ServerResponse, headers: Record<string, string>, events: SseEvents) {
+    this.#response = response;
+    this.#events = events;
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      connection: 'keep-alive',
+      'x-accel-buffering': 'no',
+      ...headers,
+    });
+    response.flushHeaders();
+    response.once('close', () => this.#close());
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#isClosed) return;
+    if (this.#response.writableLength > MAX_WAITING_BYTES) this.#cut();
+    else this.#response.write(bytes);
+  }
+
+  end(): void {
+    if (this.#isClosed) return;
+    this.#close();
+    this.#response.end();
+  }
+
+  /** Sends a comment, and cuts a client that has read nothing for too long. */
+  keepAlive(nowMs: number): void {
+    const waiting = this.#response.writableLength;
+    if (waiting === 0) {
+      this.#stalledAtMs = undefined;
+      this.write(KEEP_ALIVE);
+    } else if (this.#stalledAtMs === undefined || waiting < this.#stalledBytes) {
+      this.#stalledAtMs = nowMs;
+      this.#stalledBytes = waiting;
+    } else if (nowMs - this.#stalledAtMs >= MAX_STALL_MS) {
+      this.#cut();
+    }
+  }
+
+  #cut(): void {
+    this.#events.slow();
+    this.#close();
+    this.#response.destroy();
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#events.closed(this);
+  }
+}

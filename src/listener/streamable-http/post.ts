@@ -1,0 +1,228 @@
+// POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
+// check that fails answers (protocol.md 2.2.3, 2.3).
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../../base/errors.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { errorMessage, resultMessage } from '../../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../../mcp/errors.ts';
+import { INITIALIZE } from '../../mcp/methods.ts';
+import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
+import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../../session/batch.ts';
+import { openSession, profileOf } from '../../session/handshake.ts';
+import type { Session } from '../../session/session.ts';
+import { SessionStreams } from '../../session/session-streams.ts';
+import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from '../error-response.ts';
+import { type Accepted, acceptedBy } from '../request-headers.ts';
+import { ResponseSink } from './response-sink.ts';
+import { findSession, headerOf, type HttpCall, type OpenSession } from './routes.ts';
+
+const MCP_RULES = { anyParams: false };
+const NULL_ID = Buffer.from('null');
+
+/** Serves one POST whose body is complete. */
+export function servePost(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: HttpCall,
+  body: Buffer,
+): void {
+  const accepted = acceptedBy(headerOf(call.request, 'accept'));
+  if (!accepted.json && !accepted.events) {
+    refuse(call.response, REFUSALS.accept);
+    return;
+  }
+  const frame = scan(body);
+  if (frame.fault === 'array') {
+    serveBatch(context, served, { ...call, accepted }, frame);
+  } else if (frame.fault !== undefined) {
+    context.metrics.rejected.inc({ reason: frame.fault });
+    refuse(call.response, { status: 400, ...faultError(frame) }, frame.idBytes);
+  } else {
+    serveMessage(context, served, { ...call, accepted }, frame);
+  }
+}
+
+interface PostCall extends HttpCall {
+  readonly accepted: Accepted;
+}
+
+function serveMessage(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: PostCall,
+  frame: Frame,
+): void {
+  const claimed = modernHeaderFault(call, frame);
+  if (claimed !== undefined) {
+    refuse(call.response, claimed, frame.idBytes);
+    return;
+  }
+  if (frame.kind === 'request' && frame.method === INITIALIZE) {
+    void serveInitialize(context, served, call, frame);
+    return;
+  }
+  const found = findSession(context, served, call, frame.idBytes);
+  if (found === undefined) return;
+  if (frame.kind === 'request') {
+    found.session.request(frame, sinkFor(context, call, found));
+  } else {
+    if (frame.kind === 'notification') found.session.notification(frame);
+    else found.session.response(frame);
+    sendEmpty(call.response, 202);
+  }
+}
+
+/** A header of the stateless era over a message without its envelope (protocol.md 0.1). */
+function modernHeaderFault(
+  call: PostCall,
+  frame: Frame,
+): (typeof REFUSALS)[keyof typeof REFUSALS] | undefined {
+  if (frame.claimStart >= 0) return REFUSALS.protocolVersion;
+  const version = headerOf(call.request, 'mcp-protocol-version');
+  if (version === undefined || !isModernVersion(version) || frame.kind !== 'request') {
+    return undefined;
+  }
+  return frame.method === INITIALIZE ? REFUSALS.headerMismatch : REFUSALS.envelopeMissing;
+}
+
+async function serveInitialize(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: PostCall,
+  frame: Frame,
+): Promise<void> {
+  const { response } = call;
+  const id = frame.idBytes;
+  if (isLive(context, served, call)) {
+    refuse(response, REFUSALS.initialized, id);
+    return;
+  }
+  if (context.isDraining()) {
+    refuse(response, REFUSALS.draining, id);
+    return;
+  }
+  const profile = profileOf(frame);
+  try {
+    const opened = await openSession(
+      profile,
+      {
+        transport: 'streamable-http',
+        endpoint: served.endpoint,
+        principal: call.principal,
+        outlet: new SessionStreams(profile.version),
+        meter: served.meter,
+        hasStreamPerRequest: true,
+      },
+      context.sessions,
+    );
+    if (opened === undefined) refuse(response, REFUSALS.tooManySessions, id);
+    else answerInitialize(context, call, opened.session, resultMessage(id ?? NULL_ID, opened.result));
+  } catch (error) {
+    failInitialize(context, response, error, id);
+  }
+}
+
+/** A client that went away while the server started gets no session. */
+function answerInitialize(
+  context: ListenerContext,
+  call: PostCall,
+  session: Session,
+  message: Buffer,
+): void {
+  if (call.response.destroyed) {
+    context.sessions.end(session);
+    return;
+  }
+  const headers = { 'mcp-session-id': session.id };
+  if (call.accepted.json) {
+    sendJson(call.response, 200, message, headers);
+    return;
+  }
+  const found: OpenSession = { session, streams: session.outlet as SessionStreams };
+  sinkFor(context, call, found).end(message);
+}
+
+function failInitialize(
+  context: ListenerContext,
+  response: ServerResponse,
+  error: unknown,
+  id: Buffer | undefined,
+): void {
+  const failure =
+    error instanceof GatewayError
+      ? error
+      : new GatewayError('internal', 'The session could not be opened.', {
+          outcome: 'not_sent',
+          cause: error,
+        });
+  if (failure !== error) context.logger.error({ err: error }, 'session could not be opened');
+  if (response.destroyed) return;
+  sendJson(response, 200, errorMessage(id, wireErrorOf(failure)));
+}
+
+function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall): boolean {
+  const sessionId = headerOf(call.request, 'mcp-session-id');
+  if (sessionId === undefined) return false;
+  return context.sessions.find(sessionId, served.endpoint.name, call.principal) !== undefined;
+}
+
+function sinkFor(context: ListenerContext, call: PostCall, found: OpenSession): ResponseSink {
+  return new ResponseSink(call.response, {
+    sessionId: found.session.id,
+    streams: found.streams,
+    accepted: call.accepted,
+    heartbeat: context.heartbeat,
+    slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
+  });
+}
+
+function serveBatch(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: PostCall,
+  batch: Frame,
+): void {
+  if (headerOf(call.request, 'mcp-session-id') === undefined) {
+    refuse(call.response, { status: 400, ...faultError(batch) });
+    return;
+  }
+  const found = findSession(context, served, call);
+  if (found === undefined) return;
+  if (!allowsBatches(found.session.version)) {
+    refuse(call.response, { status: 400, ...faultError(batch) });
+    return;
+  }
+  const messages = splitBatch(batch, MCP_RULES);
+  if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
+  else if (messages.length > MAX_BATCH) refuse(call.response, REFUSALS.batchTooLong);
+  else takeBatch(context, call, found, messages);
+}
+
+function takeBatch(
+  context: ListenerContext,
+  call: PostCall,
+  found: OpenSession,
+  messages: readonly Frame[],
+): void {
+  const { session } = found;
+  const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
+  if (answered === 0) {
+    sendEmpty(call.response, 202);
+    for (const frame of messages) takeUnanswered(session, frame);
+    return;
+  }
+  const answers = new BatchAnswers(sinkFor(context, call, found), answered);
+  for (const frame of messages) {
+    if (frame.kind === 'invalid') answers.sink().end(invalidElement());
+    else if (frame.kind !== 'request') takeUnanswered(session, frame);
+    // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
+    else session.request(frame, answers.sink());
+  }
+}
+
+function takeUnanswered(session: Session, frame: Frame): void {
+  if (frame.kind === 'notification') session.notification(frame);
+  else session.response(frame);
+}

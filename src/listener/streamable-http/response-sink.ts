@@ -1,0 +1,123 @@
+// The answer to one POST, in the cheapest form that is right: JSON when the answer is the first
+// thing to send, an event stream as soon as something comes before it (design.md 4.3).
+import type { ServerResponse } from 'node:http';
+import { monotonicMs } from '../../base/clock.ts';
+import { onOneLine } from '../../jsonrpc/splice.ts';
+import type { AnswerSink } from '../../ports/sink.ts';
+import type { EventStream } from '../../session/event-stream.ts';
+import type { SessionStreams } from '../../session/session-streams.ts';
+import { sendEmpty, sendJson } from '../error-response.ts';
+import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
+import type { Accepted } from '../request-headers.ts';
+import { SseWriter } from '../sse-writer.ts';
+
+export interface ResponseContext {
+  readonly sessionId: string;
+  readonly streams: SessionStreams;
+  readonly accepted: Accepted;
+  readonly heartbeat: Heartbeat;
+  slow(): void;
+}
+
+/** One POST's response. */
+export class ResponseSink implements AnswerSink, PendingResponse {
+  readonly sinceMs = monotonicMs();
+  readonly #response: ServerResponse;
+  readonly #context: ResponseContext;
+  #stream: EventStream | undefined;
+  #isDone = false;
+
+  constructor(response: ServerResponse, context: ResponseContext) {
+    this.#response = response;
+    this.#context = context;
+    if (context.accepted.events) context.heartbeat.expect(this);
+  }
+
+  push(message: Buffer): boolean {
+    if (this.#isDone || !this.#context.accepted.events) return false;
+    this.beginStream();
+    this.#stream?.write(message);
+    return true;
+  }
+
+  end(message: Buffer): void {
+    if (this.#isDone) return;
+    if (this.#stream === undefined && !this.#context.accepted.json) this.beginStream();
+    this.#finish();
+    if (this.#stream !== undefined) {
+      this.#stream.write(message);
+      this.#stream.finish();
+    } else if (!this.#response.destroyed) {
+      sendJson(this.#response, 200, message);
+    }
+  }
+
+  /** Ends with several answers: one array as JSON, or an event each. */
+  endAll(messages: readonly Buffer[]): void {
+    if (this.#isDone) return;
+    if (this.#stream === undefined && this.#context.accepted.json) {
+      this.end(jsonArray(messages));
+      return;
+    }
+    this.beginStream();
+    this.#finish();
+    for (const message of messages) this.#stream?.write(message);
+    this.#stream?.finish();
+  }
+
+  /** Releases the response, which would stay open for ever otherwise (protocol.md 4.3). */
+  abandon(): void {
+    if (this.#isDone) return;
+    this.#finish();
+    if (this.#stream !== undefined) {
+      this.#stream.finish();
+      this.#stream.clear();
+    } else if (this.#response.destroyed) {
+      return;
+    } else if (this.#context.accepted.events) {
+      this.#response.writeHead(200, { 'content-type': 'text/event-stream' });
+      this.#response.end();
+    } else {
+      sendEmpty(this.#response, 202);
+    }
+  }
+
+  beginStream(): void {
+    if (this.#stream !== undefined || this.#isDone || this.#response.destroyed) return;
+    const { heartbeat, streams, sessionId } = this.#context;
+    heartbeat.forget(this);
+    const writer = new SseWriter(
+      this.#response,
+      { 'mcp-session-id': sessionId },
+      {
+        closed: (closed) => {
+          heartbeat.closed(closed);
+          streams.closed(closed);
+        },
+        slow: () => this.#context.slow(),
+      },
+    );
+    heartbeat.opened(writer, 'streamable-http');
+    this.#stream = streams.openForCall(writer);
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    this.#context.heartbeat.forget(this);
+  }
+}
+
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
+
+/** Messages as one JSON array. */
+export function jsonArray(messages: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [OPEN];
+  messages.forEach((message, at) => {
+    if (at > 0) parts.push(COMMA);
+    parts.push(onOneLine(message));
+  });
+  parts.push(CLOSE);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,104 @@
+// Streamable HTTP of the session era: POST, GET and DELETE of one endpoint (protocol.md 2.3).
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isKnownVersion, isModernVersion } from '../../mcp/versions.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { Session } from '../../session/session.ts';
+import { SessionStreams } from '../../session/session-streams.ts';
+import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import { REFUSALS, refuse, sendEmpty } from '../error-response.ts';
+import { acceptedBy } from '../request-headers.ts';
+import { SseWriter } from '../sse-writer.ts';
+
+/** One request of the endpoint. */
+export interface HttpCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly principal: Principal;
+}
+
+/** A session together with its streams. */
+export interface OpenSession {
+  readonly session: Session;
+  readonly streams: SessionStreams;
+}
+
+/** The value of a header that must not come twice. */
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/**
+ * The session that a request names; answers the request itself when there is none.
+ * @param id of the JSON-RPC request, for the error
+ */
+export function findSession(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: HttpCall,
+  id?: Buffer,
+): OpenSession | undefined {
+  const sessionId = headerOf(call.request, 'mcp-session-id');
+  if (sessionId === undefined) {
+    refuse(call.response, REFUSALS.noSession, id);
+    return undefined;
+  }
+  const session = context.sessions.find(sessionId, served.endpoint.name, call.principal);
+  if (session === undefined || !(session.outlet instanceof SessionStreams)) {
+    context.metrics.rejected.inc({ reason: 'session_not_found' });
+    refuse(call.response, REFUSALS.sessionNotFound, id);
+    return undefined;
+  }
+  const version = headerOf(call.request, 'mcp-protocol-version');
+  if (version !== undefined && !isServedVersion(version)) {
+    refuse(call.response, REFUSALS.protocolVersion, id);
+    return undefined;
+  }
+  return { session, streams: session.outlet };
+}
+
+// Any legacy revision is fine: what the session agreed on counts (protocol.md 2.3).
+function isServedVersion(version: string): boolean {
+  return isKnownVersion(version) && !isModernVersion(version);
+}
+
+/** GET: the stream for what belongs to no call, or the rest of a stream that broke. */
+export function serveGet(context: ListenerContext, served: ServedEndpoint, call: HttpCall): void {
+  if (!acceptedBy(headerOf(call.request, 'accept')).events) {
+    refuse(call.response, REFUSALS.acceptStream);
+    return;
+  }
+  const found = findSession(context, served, call);
+  if (found === undefined) return;
+  const { session, streams } = found;
+  const { heartbeat, metrics } = context;
+  session.touch();
+  const writer = new SseWriter(
+    call.response,
+    { 'mcp-session-id': session.id },
+    {
+      closed: (closed) => {
+        heartbeat.closed(closed);
+        streams.closed(closed);
+        session.touch();
+      },
+      slow: () => metrics.slowConsumers.inc({ transport: 'streamable-http' }),
+    },
+  );
+  heartbeat.opened(writer, 'streamable-http');
+  const lastEventId = headerOf(call.request, 'last-event-id');
+  if (lastEventId === undefined) streams.openGeneral(writer);
+  else streams.resume(lastEventId, writer);
+}
+
+/** DELETE: the client is done. */
+export function serveDelete(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: HttpCall,
+): void {
+  const found = findSession(context, served, call);
+  if (found === undefined) return;
+  context.sessions.end(found.session);
+  sendEmpty(call.response, 200);
+}

@@ -1,0 +1,77 @@
+// One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
+// toward one that does not read (protocol.md 2.6).
+import type { RawData, WebSocket } from 'ws';
+import { every, type Timer } from '../../base/clock.ts';
+import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
+
+const PING_MS = 25_000;
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+const UNSUPPORTED_DATA = 1003;
+const GOING_AWAY = 1001;
+const TRY_AGAIN_LATER = 1013;
+
+/** An open socket as a transport of messages. */
+export class WebSocketConnection implements ChannelTransport {
+  readonly #socket: WebSocket;
+  readonly #slow: () => void;
+  readonly #ping: Timer;
+  #isAlive = true;
+
+  /**
+   * @param slow told when the peer is cut off because it did not read
+   */
+  constructor(socket: WebSocket, slow: () => void) {
+    this.#socket = socket;
+    this.#slow = slow;
+    this.#ping = every(PING_MS, () => this.#checkAlive());
+    socket.on('pong', () => {
+      this.#isAlive = true;
+    });
+    socket.on('error', () => socket.terminate());
+  }
+
+  /** Hands what arrives to the channel, until the socket is closed. */
+  serve(channel: MessageChannel, closed: () => void): void {
+    this.#socket.on('message', (data: RawData, isBinary: boolean) => {
+      this.#isAlive = true;
+      if (isBinary) this.#socket.close(UNSUPPORTED_DATA, 'text frames only');
+      else channel.receive(asBuffer(data));
+    });
+    this.#socket.once('close', () => {
+      this.#ping.cancel();
+      channel.close();
+      closed();
+    });
+  }
+
+  send(message: Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
+      this.#slow();
+      this.#socket.close(TRY_AGAIN_LATER, 'does not read');
+      this.#socket.terminate();
+      return;
+    }
+    this.#socket.send(message, { binary: false });
+  }
+
+  end(): void {
+    this.#ping.cancel();
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.close(GOING_AWAY);
+  }
+
+  #checkAlive(): void {
+    if (!this.#isAlive) {
+      this.#socket.terminate();
+      return;
+    }
+    this.#isAlive = false;
+    this.#socket.ping();
+  }
+}
+
+function asBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

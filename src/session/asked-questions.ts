@@ -1,0 +1,122 @@
+// The questions that one client has been asked and has not answered: gives each an id of the
+// session's own, since ids of different servers, and of one server for different clients, collide.
+import { after, type Timer } from '../base/clock.ts';
+import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { integerId } from '../jsonrpc/id.ts';
+import { callMessage } from '../jsonrpc/serialize.ts';
+import { replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
+import { CANCELLED } from '../mcp/methods.ts';
+import type { Question } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { Outlet } from '../ports/sink.ts';
+
+/** How long a question outside any call waits for a client that does not read (protocol.md 4.5). */
+const UNREAD_LIMIT_MS = 30_000;
+/** How long a question outside any call may stay open. */
+const OPEN_LIMIT_MS = 600_000;
+
+interface Asked {
+  readonly question: Question;
+  readonly exchange: Exchange | undefined;
+  readonly timer: Timer | undefined;
+}
+
+/** Questions to one client. */
+export class AskedQuestions {
+  readonly #outlet: Outlet;
+  readonly #asked = new Map<number, Asked>();
+  #lastId = 0;
+
+  constructor(outlet: Outlet) {
+    this.#outlet = outlet;
+  }
+
+  get size(): number {
+    return this.#asked.size;
+  }
+
+  /** Asks, on the stream of the call that it belongs to if there is one. */
+  ask(question: Question, exchange: Exchange | undefined): void {
+    const id = ++this.#lastId;
+    const timer = exchange === undefined ? this.#watch(id, UNREAD_LIMIT_MS) : undefined;
+    this.#asked.set(id, { question, exchange, timer });
+    this.#send(withIds(question.frame, id), exchange);
+  }
+
+  /**
+   * Takes a client's response.
+   * @returns false when it answers nothing that was asked
+   */
+  answer(response: Frame): boolean {
+    const id = integerId(response.bytes, response.idStart, response.idEnd);
+    const asked = id === undefined ? undefined : this.#take(id);
+    asked?.question.answer(response);
+    return asked !== undefined;
+  }
+
+  /** Takes a client's progress on a question. */
+  progress(notification: Frame): void {
+    const { bytes, tokenStart, tokenEnd } = notification;
+    const id = integerId(bytes, tokenStart, tokenEnd);
+    if (id !== undefined) this.#asked.get(id)?.question.progress(notification);
+  }
+
+  /** Takes a question back and says so to the client. */
+  withdraw(question: Question, notice: Frame | undefined): void {
+    for (const [id, asked] of this.#asked) {
+      if (asked.question !== question) continue;
+      this.#take(id);
+      this.#send(cancelOf(id, notice), asked.exchange);
+    }
+  }
+
+  /** The client is gone: nobody will answer. */
+  close(): void {
+    for (const id of [...this.#asked.keys()]) this.#refuse(id);
+  }
+
+  #send(message: Buffer, exchange: Exchange | undefined): void {
+    if (exchange?.push(message) === true) return;
+    this.#outlet.send(message, undefined);
+  }
+
+  #watch(id: number, limitMs: number): Timer {
+    return after(limitMs, () => {
+      const asked = this.#asked.get(id);
+      if (asked === undefined) return;
+      if (limitMs === UNREAD_LIMIT_MS && this.#outlet.isOpen) {
+        this.#asked.set(id, { ...asked, timer: this.#watch(id, OPEN_LIMIT_MS) });
+      } else {
+        this.#refuse(id);
+      }
+    });
+  }
+
+  #refuse(id: number): void {
+    this.#take(id)?.question.refuse({
+      code: INTERNAL_ERROR,
+      message: 'The client did not answer.',
+    });
+  }
+
+  #take(id: number): Asked | undefined {
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    asked?.timer?.cancel();
+    return asked;
+  }
+}
+
+function withIds(frame: Frame, id: number): Buffer {
+  const text = Buffer.from(String(id));
+  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = frame;
+  if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
+  return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
+}
+
+function cancelOf(id: number, notice: Frame | undefined): Buffer {
+  if (notice === undefined) return callMessage(CANCELLED, { requestId: id });
+  const { bytes, requestIdStart, requestIdEnd } = notice;
+  return replaceSpan(bytes, requestIdStart, requestIdEnd, Buffer.from(String(id)));
+}

@@ -1,0 +1,67 @@
+// JSON-RPC batches (2025-03-26 and plain JSON-RPC): split on the way in, answered together on the
+// way out. Servers never see one.
+import { INVALID_REQUEST } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { splitArray } from '../jsonrpc/parse.ts';
+import { scan, type ScanOptions } from '../jsonrpc/scan.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+import type { AnswerSink } from '../ports/sink.ts';
+
+/** Messages in one batch (reliability.md 2.3). */
+export const MAX_BATCH = 100;
+
+/** Where the answers of a batch go. */
+export interface BatchTarget {
+  push(message: Buffer): boolean;
+  endAll(messages: readonly Buffer[]): void;
+  abandon(): void;
+}
+
+/** The messages of a batch. */
+export function splitBatch(batch: Frame, options: ScanOptions): Frame[] {
+  return splitArray(batch.bytes).map((bytes) => scan(bytes, options));
+}
+
+/** The answer for an element that is no valid message. */
+export function invalidElement(): Buffer {
+  return errorMessage(undefined, { code: INVALID_REQUEST, message: 'Invalid request.' });
+}
+
+/** Collects the answers of a batch and sends them when the last one is there. */
+export class BatchAnswers {
+  readonly #target: BatchTarget;
+  readonly #answers: Buffer[] = [];
+  #open: number;
+
+  /**
+   * @param expected how many sinks will be asked for and ended
+   */
+  constructor(target: BatchTarget, expected: number) {
+    this.#target = target;
+    this.#open = expected;
+  }
+
+  /** The sink of one request of the batch. */
+  sink(): AnswerSink {
+    let isDone = false;
+    const close = (message: Buffer | undefined): void => {
+      if (isDone) return;
+      isDone = true;
+      this.#close(message);
+    };
+    return {
+      push: (message) => !isDone && this.#target.push(message),
+      end: close,
+      abandon: () => close(undefined),
+    };
+  }
+
+  #close(message: Buffer | undefined): void {
+    // A copy: the answer may be a view on a chunk of the server's output, and may wait.
+    if (message !== undefined) this.#answers.push(Buffer.from(message));
+    this.#open--;
+    if (this.#open > 0) return;
+    if (this.#answers.length === 0) this.#target.abandon();
+    else this.#target.endAll(this.#answers);
+  }
+}

@@ -1,0 +1,96 @@
+// A client's request from the moment it is read to the moment it is answered. Restores the caller's
+// id, guarantees that there is one answer at most, and tells whoever holds it of a cancel.
+import type { GatewayError } from '../base/errors.ts';
+import { monotonicMs } from '../base/clock.ts';
+import type { WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import type { RequestOutcome } from '../observe/metrics.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { AnswerSink } from '../ports/sink.ts';
+
+/** Told when an exchange is over. */
+export interface ExchangeOwner {
+  settled(exchange: ClientExchange): void;
+}
+
+const NULL_ID = Buffer.from('null');
+
+/** One request of one client. */
+export class ClientExchange implements Exchange {
+  readonly frame: Frame;
+  readonly client: Downstream;
+  holder: ExchangeHolder | undefined = undefined;
+  readonly #sink: AnswerSink;
+  readonly #owner: ExchangeOwner;
+  readonly #meter: RequestMeter;
+  readonly #startedMs = monotonicMs();
+  #isSettled = false;
+
+  constructor(
+    frame: Frame,
+    parts: {
+      client: Downstream;
+      owner: ExchangeOwner;
+      sink: AnswerSink;
+      meter: RequestMeter;
+    },
+  ) {
+    this.frame = frame;
+    this.client = parts.client;
+    this.#owner = parts.owner;
+    this.#sink = parts.sink;
+    this.#meter = parts.meter;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  get #id(): Buffer {
+    return this.frame.idBytes ?? NULL_ID;
+  }
+
+  respond(answer: Frame): void {
+    if (!this.#settle(answer.resultStart >= 0 ? 'ok' : 'error')) return;
+    this.#sink.end(replaceSpan(answer.bytes, answer.idStart, answer.idEnd, this.#id));
+  }
+
+  answer(result: Buffer): void {
+    if (this.#settle('ok')) this.#sink.end(resultMessage(this.#id, result));
+  }
+
+  refuse(error: WireError): void {
+    if (this.#settle('error')) this.#sink.end(errorMessage(this.#id, error));
+  }
+
+  fail(failure: GatewayError): void {
+    if (this.#settle('failed')) this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+  }
+
+  push(message: Buffer): boolean {
+    return !this.#isSettled && this.#sink.push(message);
+  }
+
+  /**
+   * The caller does not want the answer any more, or is gone.
+   * @param notice what it sent to say so
+   */
+  cancel(notice: Frame | undefined): void {
+    if (!this.#settle('cancelled')) return;
+    this.holder?.cancel(notice);
+    this.#sink.abandon();
+  }
+
+  #settle(outcome: RequestOutcome): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    this.#owner.settled(this);
+    this.#meter.record(this.frame.method, outcome, (monotonicMs() - this.#startedMs) / 1_000);
+    return true;
+  }
+}

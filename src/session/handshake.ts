@@ -1,0 +1,67 @@
+// `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
+// answered from what the server said once (protocol.md 3.1).
+import { jsonBytes } from '../jsonrpc/serialize.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { negotiate } from '../mcp/versions.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Outlet } from '../ports/sink.ts';
+import { type ClientProfile, Session } from './session.ts';
+import { newSessionId, type SessionStore } from './session-store.ts';
+
+/** Where and for whom a session is opened. */
+export interface SessionOrigin {
+  readonly transport: string;
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly outlet: Outlet;
+  readonly meter: RequestMeter;
+  readonly hasStreamPerRequest: boolean;
+}
+
+/** A session, and what `initialize` is answered with. */
+export interface Opened {
+  readonly session: Session;
+  readonly result: Buffer;
+}
+
+/** What a client says of itself in `initialize`. */
+export function profileOf(initialize: Frame): ClientProfile {
+  const { protocolVersion, capabilities, clientInfo } = parseParams(initialize);
+  return {
+    version: negotiate(protocolVersion),
+    capabilities: isObject(capabilities) ? capabilities : {},
+    info: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
+  };
+}
+
+/**
+ * Opens a session.
+ * @returns undefined when there are too many sessions
+ * @throws GatewayError when the server can't be had; no session exists then
+ */
+export async function openSession(
+  profile: ClientProfile,
+  origin: SessionOrigin,
+  store: SessionStore,
+): Promise<Opened | undefined> {
+  if (!store.reserve()) return undefined;
+  try {
+    const { endpoint, ...rest } = origin;
+    const session = new Session({
+      id: newSessionId(),
+      endpoint: endpoint.name,
+      profile,
+      ...rest,
+    });
+    const attachment = await endpoint.attach(session);
+    session.attachment = attachment;
+    store.add(session);
+    const result = { ...attachment.welcome.result, protocolVersion: session.version };
+    return { session, result: jsonBytes(result) };
+  } finally {
+    store.release();
+  }
+}

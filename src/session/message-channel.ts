@@ -1,0 +1,225 @@
+// A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
+// client goes out on it; what comes in is sorted here (protocol.md 2.4, 2.6).
+import { GatewayError } from '../base/errors.ts';
+import { INVALID_REQUEST, PARSE_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { onOneLine } from '../jsonrpc/splice.ts';
+import { scan, type ScanOptions } from '../jsonrpc/scan.ts';
+import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import { INITIALIZE, PING } from '../mcp/methods.ts';
+import { allowsBatches } from '../mcp/versions.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { AnswerSink, Outlet } from '../ports/sink.ts';
+import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from './batch.ts';
+import { openSession, profileOf } from './handshake.ts';
+import type { ClientProfile, Session } from './session.ts';
+import type { SessionStore } from './session-store.ts';
+
+/** The transport under a channel. */
+export interface ChannelTransport {
+  /** Sends one message. A client that does not read is cut off. */
+  send(message: Buffer): void;
+  /** Ends it in order. */
+  end(): void;
+}
+
+export interface MessageChannelParts {
+  readonly transportName: string;
+  readonly transport: ChannelTransport;
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly meter: RequestMeter;
+  readonly sessions: SessionStore;
+  readonly isDraining: () => boolean;
+}
+
+const EMPTY_RESULT = Buffer.from('{}');
+const NULL_ID = Buffer.from('null');
+/** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
+const PLAIN_PROFILE: ClientProfile = { version: '', capabilities: {}, info: undefined };
+
+/** One client's channel. */
+export class MessageChannel implements Outlet, AnswerSink {
+  readonly #parts: MessageChannelParts;
+  readonly #rules: ScanOptions;
+  #session: Session | undefined;
+  #opening: Promise<void> | undefined;
+  /** Messages that came while the session was being opened. */
+  #early: Frame[] = [];
+  #isClosed = false;
+
+  constructor(parts: MessageChannelParts) {
+    this.#parts = parts;
+    this.#rules = { anyParams: parts.endpoint.protocol === 'jsonrpc' };
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed;
+  }
+
+  /** Sends a message to the client: an answer, a question, a notification. */
+  send(message: Buffer, _kind?: string): void {
+    if (!this.#isClosed) this.#parts.transport.send(onOneLine(message));
+  }
+
+  push(message: Buffer): boolean {
+    this.send(message);
+    return !this.#isClosed;
+  }
+
+  end(message: Buffer): void {
+    this.send(message);
+  }
+
+  abandon(): void {
+    // Nothing is held open for one answer.
+  }
+
+  tidy(): void {
+    // Nothing is kept.
+  }
+
+  /** The channel is gone: so is the session, and with it its calls. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#early = [];
+    if (this.#session !== undefined) this.#parts.sessions.end(this.#session);
+    this.#parts.transport.end();
+  }
+
+  /** Opens the session of a server that has no handshake. */
+  async openPlain(): Promise<void> {
+    await this.#open(PLAIN_PROFILE, undefined);
+  }
+
+  /** Takes one message of the client. */
+  receive(bytes: Buffer): void {
+    const frame = scan(bytes, this.#rules);
+    if (this.#opening !== undefined) this.#keepEarly(frame);
+    else this.#take(frame);
+  }
+
+  #keepEarly(frame: Frame): void {
+    if (frame.kind === 'request' && frame.method === PING) this.#pong(frame);
+    else if (this.#early.length < MAX_BATCH) this.#early.push(frame);
+    else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Too many messages too early.' });
+  }
+
+  #take(frame: Frame): void {
+    if (frame.fault === 'array') this.#takeBatch(frame);
+    else if (frame.fault !== undefined) this.#refuse(frame, faultOf(frame));
+    else if (this.#session === undefined) this.#takeFirst(frame);
+    else this.#deliver(this.#session, frame, this);
+  }
+
+  #takeFirst(frame: Frame): void {
+    if (frame.kind !== 'request') return;
+    if (frame.method === PING) this.#pong(frame);
+    else if (frame.method === INITIALIZE) void this.#open(profileOf(frame), frame);
+    else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Send initialize first.' });
+  }
+
+  #deliver(session: Session, frame: Frame, sink: AnswerSink): void {
+    if (frame.kind === 'request') session.request(frame, sink);
+    else if (frame.kind === 'notification') session.notification(frame);
+    else session.response(frame);
+  }
+
+  #takeBatch(batch: Frame): void {
+    const session = this.#session;
+    const isAllowed = session !== undefined && allowsBatches(session.version);
+    const messages = isAllowed ? splitBatch(batch, this.#rules) : [];
+    if (session === undefined || messages.length === 0 || messages.length > MAX_BATCH) {
+      this.#refuse(batch, { code: INVALID_REQUEST, message: 'Invalid request: batch.' });
+      return;
+    }
+    const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
+    const answers = new BatchAnswers(
+      {
+        push: (message) => this.push(message),
+        endAll: (all) => this.send(joined(all)),
+        abandon: () => undefined,
+      },
+      answered,
+    );
+    for (const frame of messages) {
+      if (frame.kind === 'invalid') answers.sink().end(invalidElement());
+      else this.#deliver(session, frame, frame.kind === 'request' ? answers.sink() : this);
+    }
+  }
+
+  async #open(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {
+    this.#opening = this.#openSession(profile, initialize);
+    await this.#opening;
+    this.#opening = undefined;
+    const early = this.#early;
+    this.#early = [];
+    for (const frame of early) this.#take(frame);
+  }
+
+  async #openSession(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {
+    const { endpoint, principal, meter, sessions, transportName } = this.#parts;
+    const id = initialize?.idBytes;
+    try {
+      const opened = this.#parts.isDraining()
+        ? undefined
+        : await openSession(
+            profile,
+            {
+              transport: transportName,
+              endpoint,
+              principal,
+              outlet: this,
+              meter,
+              hasStreamPerRequest: false,
+            },
+            sessions,
+          );
+      if (opened === undefined) throw noRoom();
+      if (this.#isClosed) {
+        sessions.end(opened.session);
+        return;
+      }
+      this.#session = opened.session;
+      if (id !== undefined) this.send(resultMessage(id, opened.result));
+    } catch (error) {
+      this.send(errorMessage(id, wireErrorOf(asFailure(error))));
+    }
+  }
+
+  #pong(frame: Frame): void {
+    this.send(resultMessage(frame.idBytes ?? NULL_ID, EMPTY_RESULT));
+  }
+
+  #refuse(frame: Frame, error: WireError): void {
+    // Notifications and responses are never answered, valid or not; what can't be read is.
+    this.send(errorMessage(frame.idBytes, error));
+  }
+}
+
+function joined(messages: readonly Buffer[]): Buffer {
+  return Buffer.from(`[${messages.map((message) => message.toString('utf8')).join(',')}]`);
+}
+
+function faultOf(frame: Frame): WireError {
+  if (frame.fault === 'json') return { code: PARSE_ERROR, message: 'Parse error' };
+  return { code: INVALID_REQUEST, message: `Invalid request: ${frame.fault ?? 'shape'}` };
+}
+
+function noRoom(): GatewayError {
+  return new GatewayError('overloaded', 'Too many sessions, or the gateway is stopping.', {
+    outcome: 'not_sent',
+  });
+}
+
+function asFailure(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('internal', 'The session could not be opened.', {
+    outcome: 'not_sent',
+    cause: error,
+  });
+}

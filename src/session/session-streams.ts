@@ -1,0 +1,162 @@
+// Which open stream of a Streamable HTTP session carries which message, and what waits while none
+// is open. A message goes out on exactly one stream (2025-11-25 basic/transports).
+import { monotonicMs } from '../base/clock.ts';
+import { comment } from '../jsonrpc/sse-framing.ts';
+import { hasPrimingEvent } from '../mcp/versions.ts';
+import type { Outlet } from '../ports/sink.ts';
+import type { StreamWriter } from '../ports/stream-writer.ts';
+import { EventStream } from './event-stream.ts';
+import { ReplayBudget } from './replay-budget.ts';
+
+/** Messages kept while the client has no stream open (reliability.md 2.3). */
+const MAX_WAITING = 1_000;
+const MAX_WAITING_BYTES = 1024 * 1024;
+/** How long a finished stream can still be resumed. */
+const KEEP_FINISHED_MS = 300_000;
+const MAX_STREAMS = 256;
+
+interface Waiting {
+  readonly message: Buffer;
+  readonly kind: string | undefined;
+}
+
+/** The streams of one session. */
+export class SessionStreams implements Outlet {
+  readonly #version: string;
+  readonly #budget = new ReplayBudget();
+  readonly #streams = new Map<number, EventStream>();
+  #lastNumber = 0;
+  #general: EventStream | undefined;
+  #generalWriter: StreamWriter | undefined;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+
+  constructor(version: string) {
+    this.#version = version;
+  }
+
+  /** Whether the client reads what belongs to no call. */
+  get isOpen(): boolean {
+    return this.#generalWriter !== undefined;
+  }
+
+  /** Opens the stream of one call. */
+  openForCall(writer: StreamWriter): EventStream {
+    const stream = this.#create();
+    stream.attach(writer, hasPrimingEvent(this.#version));
+    return stream;
+  }
+
+  /**
+   * Opens the stream for what belongs to no call. The newest one gets everything; an older one is
+   * ended, since its client may have lost it without noticing (reliability.md 6-1).
+   */
+  openGeneral(writer: StreamWriter): void {
+    this.#supersede();
+    const stream = this.#create();
+    this.#general = stream;
+    this.#generalWriter = writer;
+    stream.attach(writer, hasPrimingEvent(this.#version));
+    this.#flush();
+  }
+
+  /**
+   * Continues a stream behind the event with this id.
+   * @param eventId value of `Last-Event-ID`; one that is unknown opens a general stream
+   */
+  resume(eventId: string, writer: StreamWriter): void {
+    const match = /^(\d{1,15})_(\d{1,15})$/.exec(eventId);
+    const stream = this.#streams.get(Number(match?.[1] ?? Number.NaN));
+    if (stream === undefined) {
+      this.openGeneral(writer);
+      return;
+    }
+    const isGeneral = stream === this.#general;
+    const previous = stream.resume(Number(match?.[2]), writer);
+    if (previous !== undefined && previous !== writer) supersede(previous);
+    if (!isGeneral) return;
+    this.#generalWriter = writer;
+    this.#flush();
+  }
+
+  /** A reader is gone. */
+  closed(writer: StreamWriter): void {
+    if (this.#generalWriter === writer) this.#generalWriter = undefined;
+    for (const stream of this.#streams.values()) stream.detach(writer);
+  }
+
+  send(message: Buffer, kind: string | undefined): void {
+    if (this.#general !== undefined && this.#generalWriter !== undefined) {
+      this.#general.write(message);
+      return;
+    }
+    if (kind !== undefined) this.#waiting = this.#waiting.filter((one) => one.kind !== kind);
+    // A copy: the message is a view on a chunk of the server's output.
+    this.#waiting.push({ message: Buffer.from(message), kind });
+    this.#bound();
+  }
+
+  tidy(): void {
+    this.#forgetOld();
+  }
+
+  close(): void {
+    for (const stream of this.#streams.values()) {
+      stream.finish();
+      stream.clear();
+    }
+    this.#streams.clear();
+    this.#general = undefined;
+    this.#generalWriter = undefined;
+    this.#waiting = [];
+  }
+
+  #create(): EventStream {
+    this.#forgetOld();
+    const stream = new EventStream(++this.#lastNumber, this.#budget);
+    this.#streams.set(stream.number, stream);
+    return stream;
+  }
+
+  #supersede(): void {
+    const stream = this.#general;
+    const writer = this.#generalWriter;
+    this.#general = undefined;
+    this.#generalWriter = undefined;
+    if (stream === undefined) return;
+    writer?.write(comment('superseded'));
+    stream.finish();
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const { message } of waiting) this.#general?.write(message);
+  }
+
+  #bound(): void {
+    this.#waitingBytes = this.#waiting.reduce((sum, { message }) => sum + message.length, 0);
+    while (this.#waiting.length > MAX_WAITING || this.#waitingBytes > MAX_WAITING_BYTES) {
+      const dropped = this.#waiting.shift();
+      if (dropped === undefined) return;
+      this.#waitingBytes -= dropped.message.length;
+    }
+  }
+
+  #forgetOld(): void {
+    const beforeMs = monotonicMs() - KEEP_FINISHED_MS;
+    for (const [number, stream] of this.#streams) {
+      const { finishedAtMs } = stream;
+      if (finishedAtMs === undefined) continue;
+      if (finishedAtMs > beforeMs && this.#streams.size < MAX_STREAMS) continue;
+      stream.clear();
+      this.#streams.delete(number);
+    }
+  }
+}
+
+function supersede(writer: StreamWriter): void {
+  writer.write(comment('superseded'));
+  writer.end();
+}

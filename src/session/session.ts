@@ -1,0 +1,198 @@
+// One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
+// flight, the questions it was asked. Knows nothing of HTTP or servers.
+import { monotonicMs } from '../base/clock.ts';
+import { INVALID_REQUEST } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isSameId } from '../jsonrpc/id.ts';
+import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { CANCELLED, INITIALIZE, INITIALIZED, PING, PROGRESS } from '../mcp/methods.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Attachment } from '../ports/dispatcher.ts';
+import type { Downstream, Question } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { AnswerSink, Outlet } from '../ports/sink.ts';
+import { AskedQuestions } from './asked-questions.ts';
+import { ClientExchange, type ExchangeOwner } from './client-exchange.ts';
+
+const EMPTY_RESULT = Buffer.from('{}');
+/** Calls that one session may have in flight (reliability.md 2.3). */
+const MAX_IN_FLIGHT = 64;
+
+/** What a client said of itself. */
+export interface ClientProfile {
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  readonly info: unknown;
+}
+
+export interface SessionParts {
+  readonly id: string;
+  /** Which transport it came over; a metric label. */
+  readonly transport: string;
+  readonly endpoint: string;
+  readonly principal: Principal;
+  readonly profile: ClientProfile;
+  readonly outlet: Outlet;
+  readonly meter: RequestMeter;
+  /** Whether each request has a stream of its own, so that equal ids can be told apart. */
+  readonly hasStreamPerRequest: boolean;
+}
+
+/** One client's session. */
+export class Session implements Downstream, ExchangeOwner {
+  readonly id: string;
+  readonly transport: string;
+  readonly endpoint: string;
+  readonly principal: Principal;
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  readonly info: unknown;
+  readonly outlet: Outlet;
+  readonly #meter: RequestMeter;
+  readonly #hasStreamPerRequest: boolean;
+  readonly #exchanges = new Set<ClientExchange>();
+  #questions: AskedQuestions | undefined;
+  #attachment: Attachment | undefined;
+  #lastUsedMs = monotonicMs();
+  #isClosed = false;
+
+  constructor(parts: SessionParts) {
+    this.id = parts.id;
+    this.transport = parts.transport;
+    this.endpoint = parts.endpoint;
+    this.principal = parts.principal;
+    this.version = parts.profile.version;
+    this.capabilities = parts.profile.capabilities;
+    this.info = parts.profile.info;
+    this.outlet = parts.outlet;
+    this.#meter = parts.meter;
+    this.#hasStreamPerRequest = parts.hasStreamPerRequest;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Links the session to what is behind its endpoint. Once, before the first request. */
+  set attachment(attachment: Attachment) {
+    this.#attachment = attachment;
+  }
+
+  /** Requests in flight and questions that are not answered. */
+  get pending(): number {
+    return this.#exchanges.size + (this.#questions?.size ?? 0);
+  }
+
+  /** Whether nothing has happened since `sinceMs`, and nobody reads. */
+  isIdleSince(sinceMs: number): boolean {
+    return this.#lastUsedMs < sinceMs && this.pending === 0 && !this.outlet.isOpen;
+  }
+
+  /** Notes that the client is alive. */
+  touch(): void {
+    this.#lastUsedMs = monotonicMs();
+  }
+
+  /** Takes a request; its answer goes to `sink`. */
+  request(frame: Frame, sink: AnswerSink): void {
+    this.#lastUsedMs = monotonicMs();
+    const exchange = new ClientExchange(frame, {
+      client: this,
+      owner: this,
+      sink,
+      meter: this.#meter,
+    });
+    const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
+    this.#exchanges.add(exchange);
+    if (frame.method === PING) exchange.answer(EMPTY_RESULT);
+    else if (frame.method === INITIALIZE) {
+      exchange.refuse({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
+    } else if (isDuplicate) {
+      exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
+    } else if (this.#exchanges.size > MAX_IN_FLIGHT) {
+      exchange.refuse(tooManyInFlight());
+    } else this.#attachment?.dispatch(exchange);
+  }
+
+  /** Takes a notification. */
+  notification(frame: Frame): void {
+    this.#lastUsedMs = monotonicMs();
+    switch (frame.method) {
+      case INITIALIZED:
+        return;
+      case CANCELLED:
+        this.#cancel(frame);
+        return;
+      case PROGRESS:
+        this.#questions?.progress(frame);
+        return;
+      default:
+        this.#attachment?.notify(frame);
+    }
+  }
+
+  /**
+   * Takes a client's answer to a question.
+   * @returns false when nothing was asked under its id
+   */
+  response(frame: Frame): boolean {
+    this.#lastUsedMs = monotonicMs();
+    return this.#questions?.answer(frame) ?? false;
+  }
+
+  notify(message: Buffer, kind: string | undefined): void {
+    if (!this.#isClosed) this.outlet.send(message, kind);
+  }
+
+  ask(question: Question, exchange: Exchange | undefined): void {
+    this.#questions ??= new AskedQuestions(this.outlet);
+    this.#questions.ask(question, exchange);
+  }
+
+  withdraw(question: Question, notice: Frame | undefined): void {
+    this.#questions?.withdraw(question, notice);
+  }
+
+  settled(exchange: ClientExchange): void {
+    this.#exchanges.delete(exchange);
+  }
+
+  /** Ends it: calls are cancelled, questions answered for the client, places given up. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const exchange of [...this.#exchanges]) exchange.cancel(undefined);
+    this.#questions?.close();
+    this.#attachment?.detach();
+    this.outlet.close();
+  }
+
+  #hasInFlight(frame: Frame): boolean {
+    const id = frame.idBytes;
+    if (id === undefined) return false;
+    for (const exchange of this.#exchanges) {
+      const other = exchange.frame.idBytes;
+      if (other !== undefined && isSameId(id, other)) return true;
+    }
+    return false;
+  }
+
+  /** Over HTTP several requests may have the id: a cancel means all of them (protocol.md A-01). */
+  #cancel(notice: Frame): void {
+    const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
+    if (id === undefined) return;
+    for (const exchange of [...this.#exchanges]) {
+      const other = exchange.frame.idBytes;
+      if (other !== undefined && isSameId(id, other)) exchange.cancel(notice);
+    }
+  }
+}
+
+function tooManyInFlight(): { code: number; message: string; data: unknown } {
+  return {
+    code: -32603,
+    message: `This session has ${MAX_IN_FLIGHT} requests in flight already; wait for answers.`,
+    data: { reason: 'overloaded', outcome: 'not_sent' },
+  };
+}
