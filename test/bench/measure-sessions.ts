@@ -28,7 +28,7 @@ const FIRST_SESSIONS = 20;
 const WARM_SESSIONS = 400;
 const STEP = 100;
 /** A process a session: a machine does not hold a thousand of them. */
-const MAX_PROCESSES = 60;
+const MAX_PROCESSES = 32;
 const MAX_SECONDS = 20;
 
 /** Opens the sessions on one subject, as many as it can within bounds. */
