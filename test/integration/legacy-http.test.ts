@@ -2,7 +2,6 @@
  * Streamable HTTP for the legacy versions, apart from its streams: negotiation, session ids, statuses,
  * headers, verbs and paths.
  */
-import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { HttpExchange, POST_HEADERS, post, send } from '../support/http-client.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type LegacySession,
 } from '../support/legacy-session.ts';
 import { waitGone } from '../support/processes.ts';
+import { exchangeRaw } from '../support/raw-socket.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { answers, type Json, textOf } from '../support/wire-message.ts';
@@ -363,18 +363,7 @@ describe('verbs and paths', () => {
   });
 
   it('bytes that are no HTTP get 400 (trial 78)', async () => {
-    const { hostname, port } = new URL(rig.url());
-    const answer = await new Promise<string>((resolve, reject) => {
-      let text = '';
-      const socket = connect(Number(port), hostname, () =>
-        socket.write('\x16\x03\x01 what\r\n\r\n'),
-      );
-      socket.on('data', (chunk) => {
-        text += chunk.toString('latin1');
-      });
-      socket.on('close', () => resolve(text));
-      socket.on('error', reject);
-    });
+    const answer = await exchangeRaw(rig.url(), '\x16\x03\x01 what\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 });

@@ -225,6 +225,55 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
     expect(stolen.messages.all.some(answers(pending.id))).toBe(false);
   });
 
+  it('GW-060 is resumed although its answer was written already, more than once', async () => {
+    const session = await rig.session({ version });
+    const { exchange, answer, id } = session.beginCall(
+      'progress',
+      { v: 'done' },
+      { meta: { progressToken: 1 } },
+    );
+    await answer;
+    const [first] = exchange.events.all.filter((event) => (event.data ?? '') !== '');
+    for (let i = 0; i < 2; i++) {
+      const resumed = session.openStream(first?.id);
+      expect(textOf(await resumed.messages.next(answers(id)))).toBe('done');
+      const steps = resumed.messages.all.map(({ params }) => params?.['progress']);
+      expect(steps).toEqual([2, 3, undefined]);
+    }
+  });
+
+  it('GW-060 is resumed while still attached: the newest connection wins', async () => {
+    const session = await rig.session({ version });
+    const { key, pending } = await hold(session, { token: 1, v: 'once' });
+    const seen = await pending.exchange.events.next((event) => (event.data ?? '') !== '');
+    const resumed = session.openStream(seen.id);
+    expect((await resumed.head).status).toBe(200);
+    await session.call('release', { key });
+    expect(textOf(await resumed.messages.next(answers(pending.id)))).toBe('once');
+    expect(pending.exchange.messages.all.some(answers(pending.id))).toBe(false);
+  });
+
+  it('GW-060 a GET stream is resumed too: what was missed comes once', async () => {
+    const session = await rig.session({ version });
+    const stream = await openStream(session);
+    await session.request('resources/subscribe', { uri: 'test://seen' });
+    await session.request('resources/subscribe', { uri: 'test://missed' });
+    await session.call('touch', { uri: 'test://seen' });
+    const seen = await stream.events.next((event) => (event.data ?? '').includes('test://seen'));
+    expect(seen.id).toBeDefined();
+    stream.destroy();
+    await stream.events.ended;
+    await session.call('touch', { uri: 'test://missed' });
+    const resumed = session.openStream(seen.id);
+    await resumed.messages.next(({ params }) => params?.['uri'] === 'test://missed');
+    await fence(session, [resumed]);
+    const uris = resumed.messages.all
+      .filter(hasMethod(UPDATED))
+      .map(({ params }) => params?.['uri']);
+    expect(uris.filter((uri) => uri === 'test://missed')).toHaveLength(1);
+    expect(uris).not.toContain('test://seen');
+  });
+
   it('GW-060 an event id that nobody knows opens a plain stream', async () => {
     const session = await rig.session({ version });
     const stream = session.openStream('no-such-event');
@@ -244,6 +293,19 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
     const cancels = journal.messages('notifications/cancelled');
     expect(cancels.filter(({ params }) => params?.['requestId'] === upstreamId)).toEqual([]);
   });
+});
+
+it('GW-060 a stream of 2025-11-25 is resumed from its priming event', async () => {
+  const session = await rig.session({ version: '2025-11-25' });
+  const { key, pending } = await hold(session, { token: 1, v: 'all of it' });
+  const priming = await pending.exchange.events.next();
+  expect(priming.data).toBe('');
+  pending.exchange.destroy();
+  await session.call('release', { key });
+  const resumed = session.openStream(priming.id);
+  expect(textOf(await resumed.messages.next(answers(pending.id)))).toBe('all of it');
+  const steps = resumed.messages.all.map(({ params }) => params?.['progress']);
+  expect(steps).toEqual([1, 2, undefined]);
 });
 
 describe('a client that goes away', () => {

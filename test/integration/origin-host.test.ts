@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { HttpExchange, POST_HEADERS, send } from '../support/http-client.ts';
 import { initializeRequest, type LegacySession } from '../support/legacy-session.ts';
+import { exchangeRaw } from '../support/raw-socket.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { SseClient } from '../support/sse-client.ts';
 import { useScripted } from '../support/use-gateway.ts';
@@ -144,20 +145,17 @@ describe('CORS', () => {
 });
 
 describe('Host', () => {
-  it.each([
-    'evil.example',
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    'evil.example:80',
-    '',
-  ])('GW-067 %j gets 4xx everywhere', async (host) => {
-    const session = await rig.session();
-    for (const status of Object.values(await statuses({ host }, session))) {
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(status).toBeLessThan(500);
-    }
-    expect((await session.request('ping')).result).toEqual({});
-  });
+  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:80'])(
+    'GW-067 %j gets 4xx everywhere',
+    async (host) => {
+      const session = await rig.session();
+      for (const status of Object.values(await statuses({ host }, session))) {
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(status).toBeLessThan(500);
+      }
+      expect((await session.request('ping')).result).toEqual({});
+    },
+  );
 
   it('GW-067 a foreign one with the same Origin gets 4xx (trial 80)', async () => {
     const headers = { ...POST_HEADERS, host: 'evil.example', origin: 'http://evil.example' };
@@ -175,6 +173,24 @@ describe('Host', () => {
 
   it('GW-067 a configured one is served', async () => {
     expect(await statuses({ host: 'gateway.example' }, await rig.session())).toEqual(SERVED);
+  });
+
+  it.each([
+    ['an empty one', 'Host: \r\n', '/servers/one/mcp'],
+    ['none', '', '/servers/one/mcp'],
+    ['two', 'Host: 127.0.0.1\r\nHost: evil.example\r\n', '/servers/one/mcp'],
+    [
+      'one that the request target contradicts',
+      'Host: 127.0.0.1\r\n',
+      'http://evil.example/servers/one/mcp',
+    ],
+  ])('GW-067 %s gets 400', async (_name, host, target) => {
+    const answer = await exchangeRaw(
+      rig.url(),
+      `POST ${target} HTTP/1.1\r\n${host}Content-Type: application/json\r\n` +
+        `Connection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   it('GW-067 is checked on the admin listener too', async () => {
