@@ -21,12 +21,16 @@ interface Frame {
   retry?: number;
 }
 
+const LINE_END = /\r\n|\n|\r(?!$)/;
+
 export class SseParser {
   /** Comment lines seen, without the colon. */
   readonly comments: string[] = [];
   readonly #onEvent: (event: SseEvent) => void;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  #rest = '';
+  /** What has come of the line that is not complete. */
+  readonly #pieces: string[] = [];
+  #endsInReturn = false;
   #frame: Frame = {};
 
   constructor(onEvent: (event: SseEvent) => void) {
@@ -35,15 +39,21 @@ export class SseParser {
 
   /** Feeds bytes in whatever pieces they come. @throws TypeError on bytes that are not UTF-8. */
   push(chunk: Uint8Array): void {
-    this.#rest += this.#decoder.decode(chunk, { stream: true });
+    const text = this.#decoder.decode(chunk, { stream: true });
+    // Only looks for a line end where one can be: a line of 12 MB comes in hundreds of pieces.
+    if (!/[\r\n]/.test(text) && !this.#endsInReturn) {
+      this.#pieces.push(text);
+      return;
+    }
+    let rest = this.#pieces.splice(0).join('') + text;
     // A lone CR at the very end may be half of a CRLF: it stays until the next piece shows.
-    for (;;) {
-      const match = /\r\n|\n|\r(?!$)/.exec(this.#rest);
-      if (!match) return;
-      const line = this.#rest.slice(0, match.index);
-      this.#rest = this.#rest.slice(match.index + match[0].length);
+    for (let match = LINE_END.exec(rest); match; match = LINE_END.exec(rest)) {
+      const line = rest.slice(0, match.index);
+      rest = rest.slice(match.index + match[0].length);
       this.#line(line);
     }
+    this.#endsInReturn = rest.endsWith('\r');
+    this.#pieces.push(rest);
   }
 
   #line(line: string): void {
