@@ -53,7 +53,7 @@ export class AsyncQueue<T> {
   }
 
   /** Takes the first item that fits, waiting up to `timeoutMs` for it. */
-  next(fits: (item: T) => boolean = () => true, timeoutMs = 10_000): Promise<T> {
+  next(fits: (item: T) => boolean = () => true, timeoutMs = 20_000): Promise<T> {
     const index = this.#pending.findIndex(fits);
     const [found] = index < 0 ? [] : this.#pending.splice(index, 1);
     if (index >= 0) return Promise.resolve(found as T);

@@ -61,7 +61,7 @@ export class Gateway {
   }
 
   /** The first log line that fits, waiting for it. */
-  waitForLog(fits: (line: LogLine) => boolean, timeoutMs = 10_000): Promise<LogLine> {
+  waitForLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000): Promise<LogLine> {
     return this.#process.waitForLog(fits, timeoutMs);
   }
 
@@ -216,8 +216,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const opened = (listener: string) => (line: LogLine) =>
       line['msg'] === 'listening' && line['listener'] === listener;
-    const open = await running.waitForLog(opened('public'), 20_000);
-    const admin = await running.waitForLog(opened('admin'), 20_000);
+    const open = await running.waitForLog(opened('public'), 40_000);
+    const admin = await running.waitForLog(opened('admin'), 40_000);
     if (options.waitReady !== false) {
       await running.waitForLog((line) => line['msg'] === 'ready', 60_000);
     }

@@ -87,7 +87,7 @@ export class HttpExchange {
   }
 
   /** Status, headers and body, once the answer has ended. */
-  async response(timeoutMs = 15_000): Promise<FullResponse> {
+  async response(timeoutMs = 30_000): Promise<FullResponse> {
     const head = await within(this.head, timeoutMs, 'HTTP head');
     await within(this.events.ended, timeoutMs, 'end of the HTTP answer');
     const body = this.bytes;
@@ -96,7 +96,7 @@ export class HttpExchange {
   }
 
   /** The message that answers request `id`, wherever it stands in the answer. */
-  answer(id: MessageId, timeoutMs = 15_000): Promise<WireMessage> {
+  answer(id: MessageId, timeoutMs = 30_000): Promise<WireMessage> {
     return this.messages.next(answers(id), timeoutMs);
   }
 

@@ -62,7 +62,7 @@ const TABLES = [
 /** Waits until no call, queued call, session or stream is left. @throws Error naming what is. */
 export async function assertTablesEmpty(
   gateway: { readonly adminUrl: string },
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<void> {
   let left: Sample[] = [];
   try {

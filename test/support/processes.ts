@@ -62,7 +62,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until none of `pids` is left. @throws Error naming the ones that are. */
-export async function waitGone(pids: readonly number[], timeoutMs = 10_000): Promise<void> {
+export async function waitGone(pids: readonly number[], timeoutMs = 20_000): Promise<void> {
   try {
     await until(() => pids.every((pid) => !isAlive(pid)), { timeoutMs });
   } catch {

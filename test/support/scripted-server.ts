@@ -65,13 +65,13 @@ export class Journal {
   }
 
   /** The first message that fits, waiting for it. */
-  waitFor(fits: (message: JournalMessage) => boolean, timeoutMs = 10_000): Promise<JournalMessage> {
+  waitFor(fits: (message: JournalMessage) => boolean, timeoutMs = 20_000): Promise<JournalMessage> {
     const what = `a fitting message in the journal ${this.file}`;
     return until(() => this.messages().find(fits), { what, timeoutMs });
   }
 
   /** Waits for an event. @returns the pid of the first process that recorded it. */
-  async waitForEvent(event: string, timeoutMs = 10_000): Promise<number> {
+  async waitForEvent(event: string, timeoutMs = 20_000): Promise<number> {
     const what = `event ${event} in the journal ${this.file}`;
     return await until(() => this.pidsOf(event)[0], { what, timeoutMs });
   }

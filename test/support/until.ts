@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface UntilOptions {
   /** What is waited for, for the error message. */
   readonly what?: string;
-  /** Gives up after this many milliseconds. Default 10 000. */
+  /** Gives up after this many milliseconds. Default 20 000. */
   readonly timeoutMs?: number;
   /** Milliseconds between two looks. Default 10. */
   readonly intervalMs?: number;
@@ -24,7 +24,7 @@ export async function until<T>(
   probe: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<Exclude<T, Falsy>> {
-  const { what = 'condition', timeoutMs = 10_000, intervalMs = 10 } = options;
+  const { what = 'condition', timeoutMs = 20_000, intervalMs = 10 } = options;
   const deadline = Date.now() + timeoutMs;
   let lastError: unknown;
   for (;;) {
