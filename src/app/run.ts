@@ -1,10 +1,11 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
-import type { Config } from '../config/config.ts';
+
+import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
 import { createLogger } from '../observe/logger.ts';
 import { Gateway } from './gateway.ts';
-import type { Environment } from '../backend/stdio/environment.ts';
 
 const OK = 0;
 const CANNOT_START = 1;

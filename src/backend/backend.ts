@@ -1,5 +1,6 @@
 // A configured server with its instances: which of them serves whom (design.md 5.1).
 import { sharedClientCapabilities } from '../mcp/capabilities.ts';
+import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
 import { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -7,7 +8,6 @@ import { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
-import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
 import { gatewayIntroduction, type Introduction } from './handshake.ts';
 import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';

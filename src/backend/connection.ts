@@ -1,7 +1,8 @@
 // One life of a server: its channel and the mux on it, from spawn to the end of the process. An
 // instance has one after the other; nothing of a connection outlives it.
-import { GatewayError } from '../base/errors.ts';
+
 import { monotonicMs } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import { soleCaller } from '../mux/attribution.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Mux, type MuxEvents } from '../mux/mux.ts';
@@ -12,8 +13,8 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ServerOptions } from './options.ts';
-import { StdioChannel } from './stdio/stdio-channel.ts';
 import type { Environment } from './stdio/environment.ts';
+import { StdioChannel } from './stdio/stdio-channel.ts';
 
 /** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
 const MAX_VIOLATIONS = 3;

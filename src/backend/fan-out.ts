@@ -3,13 +3,8 @@
 import { after, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
-import {
-  ELICITATION_COMPLETE,
-  LIST_CHANGED,
-  MESSAGE,
-  RESOURCE_UPDATED,
-} from '../mcp/methods.ts';
-import { DEFAULT_SHARED_LEVEL, levelOf, type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
+import { DEFAULT_SHARED_LEVEL, type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
+import { ELICITATION_COMPLETE, LIST_CHANGED, MESSAGE, RESOURCE_UPDATED } from '../mcp/methods.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';

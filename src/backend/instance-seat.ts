@@ -1,5 +1,7 @@
 // A client's place at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
+
+import { GatewayError } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan, parseString } from '../jsonrpc/parse.ts';
@@ -8,7 +10,6 @@ import { ROOTS_CHANGED, SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Seat, ServerIdentity } from '../ports/seat.ts';
-import { GatewayError } from '../base/errors.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
 

@@ -1,17 +1,18 @@
 // One live copy of a server: starts it, keeps it running, queues calls while it can't take them,
 // and replays what the server must know after a restart. One state, changed in one place.
-import { GatewayError, messageOf } from '../base/errors.ts';
+
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { SET_LEVEL, SUBSCRIBE } from '../mcp/methods.ts';
+import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
-import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Connection } from './connection.ts';
 import { FanOut } from './fan-out.ts';
 import { handshake, type Introduction } from './handshake.ts';
@@ -70,7 +71,9 @@ export class Instance {
       soleCaller: () => this.#connection?.soleCaller(),
     });
     this.#lists = new KnownLists();
-    this.#waiting = new WaitingCalls(options.limits.queue, (exchange) => this.#waitedTooLong(exchange));
+    this.#waiting = new WaitingCalls(options.limits.queue, (exchange) =>
+      this.#waitedTooLong(exchange),
+    );
   }
 
   get state(): InstanceState {
@@ -222,8 +225,7 @@ export class Instance {
     const connection: Connection = new Connection(
       {
         ...this.#context,
-        staticRoots:
-          options.roots.length > 0 ? jsonBytes({ roots: options.roots }) : undefined,
+        staticRoots: options.roots.length > 0 ? jsonBytes({ roots: options.roots }) : undefined,
         soleClient: () => (isShared ? undefined : this.fanOut.soleClient),
         elicited: (id, client) => this.fanOut.elicited(id, client),
       },
@@ -297,7 +299,9 @@ export class Instance {
       exchange.fail(this.#unavailable());
       return;
     }
-    if (!this.#waiting.add(exchange, this.#waitLimitMs(tools.match(exchange.frame) !== undefined))) {
+    if (
+      !this.#waiting.add(exchange, this.#waitLimitMs(tools.match(exchange.frame) !== undefined))
+    ) {
       exchange.fail(
         new GatewayError(
           'overloaded',

@@ -58,7 +58,9 @@ export class ContentLengthFraming {
       if (bytes.length > MAX_HEADER_BYTES) this.#break('no end of header');
       return false;
     }
-    const match = /^content-length:[ \t]*(\d{1,12})[ \t]*$/im.exec(bytes.toString('latin1', 0, end));
+    const match = /^content-length:[ \t]*(\d{1,12})[ \t]*$/im.exec(
+      bytes.toString('latin1', 0, end),
+    );
     if (match?.[1] === undefined) {
       this.#break('no Content-Length');
       return false;

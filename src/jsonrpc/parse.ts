@@ -1,7 +1,7 @@
 // Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
 // The only JSON.parse on the data path.
 import type { Frame } from './frame.ts';
-import { skipSpace, skipValue, CLOSE_BRACKET, OPEN_BRACKET } from './json-text.ts';
+import { CLOSE_BRACKET, OPEN_BRACKET, skipSpace, skipValue } from './json-text.ts';
 
 export type JsonObject = { readonly [member: string]: unknown };
 

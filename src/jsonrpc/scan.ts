@@ -1,7 +1,7 @@
 // Bytes -> Frame in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
 // message, and notes where the members stand that Sluice reads. Builds no objects (design.md 4.2).
 import { isUtf8 } from 'node:buffer';
-import { Frame, type Fault } from './frame.ts';
+import { type Fault, Frame } from './frame.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -121,9 +121,7 @@ function scanTopMember(
   if (isKey(bytes, key, keyEnd, PARAMS)) {
     if (frame.paramsStart >= 0) frame.fault = 'duplicate';
     const isObject = bytes[value] === OPEN_BRACE;
-    const after = isObject
-      ? scanParams(frame, value, options)
-      : skipValue(bytes, value, end, 1);
+    const after = isObject ? scanParams(frame, value, options) : skipValue(bytes, value, end, 1);
     frame.paramsStart = value;
     frame.paramsEnd = after;
     return after;
@@ -303,7 +301,9 @@ function hasValidId(frame: Frame): boolean {
 function isIntegral(frame: Frame): boolean {
   const first = frame.bytes[frame.idStart] as number;
   const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
-  return isNumber && Number.isInteger(Number(frame.bytes.toString('latin1', frame.idStart, frame.idEnd)));
+  return (
+    isNumber && Number.isInteger(Number(frame.bytes.toString('latin1', frame.idStart, frame.idEnd)))
+  );
 }
 
 function isTwoPointZero(bytes: Buffer, start: number, end: number): boolean {

@@ -25,12 +25,7 @@ export function replaceTwoSpans(
   second: readonly [number, number, Uint8Array],
 ): Buffer {
   const [left, right] = first[0] < second[0] ? [first, second] : [second, first];
-  return replaceSpan(
-    replaceSpan(bytes, right[0], right[1], right[2]),
-    left[0],
-    left[1],
-    left[2],
-  );
+  return replaceSpan(replaceSpan(bytes, right[0], right[1], right[2]), left[0], left[1], left[2]);
 }
 
 /**

@@ -7,14 +7,14 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } f
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import type { ListenerContext } from './context.ts';
-import { answerPreflight, allowOrigin } from './cors.ts';
-import { REFUSALS, refuse, sendJson, type Refusal } from './error-response.ts';
+import { allowOrigin, answerPreflight } from './cors.ts';
+import { REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
 import { SseStreams } from './http-sse/routes.ts';
 import type { PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { isJsonBody } from './request-headers.ts';
 import { servePost } from './streamable-http/post.ts';
-import { headerOf, type HttpCall, serveDelete, serveGet } from './streamable-http/routes.ts';
+import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
 import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;

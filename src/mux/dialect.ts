@@ -40,4 +40,7 @@ const JSONRPC: Dialect = {
   cancelMessage: (id) => callMessage('$/cancelRequest', { id }),
 };
 
-export const DIALECTS: Readonly<Record<'mcp' | 'jsonrpc', Dialect>> = { mcp: MCP, jsonrpc: JSONRPC };
+export const DIALECTS: Readonly<Record<'mcp' | 'jsonrpc', Dialect>> = {
+  mcp: MCP,
+  jsonrpc: JSONRPC,
+};

@@ -1,15 +1,16 @@
 // Many callers on one connection to a server: gives every request an id of the connection's own,
 // matches answers and progress with it, restores what the caller sent, keeps deadlines, cancels.
 // Knows ids; knows nothing of HTTP, sessions or processes.
-import { GatewayError } from '../base/errors.ts';
+
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
+import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, errorMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
-import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -17,10 +18,10 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import { Call, type CallOwner } from './call.ts';
 import { CallTable } from './call-table.ts';
+import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { ownerOfOversize } from './oversize.ts';
 import type { Questions } from './questions.ts';
-import { DIALECTS, type Dialect } from './dialect.ts';
 
 const NOT_FOUND_PING: WireError = { code: -32601, message: 'Method not found' };
 /** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
@@ -281,11 +282,7 @@ export class Mux implements CallOwner {
     }
   }
 
-  #fail(
-    call: Call,
-    reason: 'response_too_large' | 'server_protocol_error',
-    message: string,
-  ): void {
+  #fail(call: Call, reason: 'response_too_large' | 'server_protocol_error', message: string): void {
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
     if (call.abandonedAtMs === undefined) {

@@ -1,6 +1,16 @@
 // Whose answer was it that was too large to read? Looks for the id in the two ends that were kept.
-import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE, skipColon, skipSpace, skipString, skipValue } from '../jsonrpc/json-text.ts';
+
 import { integerId } from '../jsonrpc/id.ts';
+import {
+  CLOSE_BRACE,
+  COMMA,
+  OPEN_BRACE,
+  QUOTE,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+} from '../jsonrpc/json-text.ts';
 
 // At the very end of a message `,"id":7}` can only be a member of the message itself: the last
 // brace closes it. A backslash before the quote would make it part of a string.

@@ -1,7 +1,13 @@
 // The requests that a server makes: holds each until it is clear which client's call it belongs to,
 // hands it to that client, and carries the answer back under the server's own id (design.md 5.2).
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  type WireError,
+} from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { parseParams } from '../jsonrpc/parse.ts';
@@ -14,7 +20,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import { candidatesOf, judge } from './attribution.ts';
 import type { Call } from './call.ts';
-import { toolOf, type InteractiveTools } from './interactive-tools.ts';
+import { type InteractiveTools, toolOf } from './interactive-tools.ts';
 
 /** How long a question waits for the candidates to become one (design.md 5.2 step 3). */
 const HOLD_MS = 10_000;

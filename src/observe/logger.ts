@@ -1,6 +1,6 @@
 // The program's one logger: JSON lines on stderr, so that stdout stays clean for `check` and
 // `connect`. Everybody else gets a child with bindings and writes constant sentences with fields.
-import { pino, type Logger as PinoLogger } from 'pino';
+import { type Logger as PinoLogger, pino } from 'pino';
 import type { LogOptions } from './options.ts';
 
 export type Logger = PinoLogger;

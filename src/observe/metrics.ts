@@ -1,6 +1,6 @@
 // Every instrument: its name, help, labels and buckets exist only here (design.md 3.5). Labels come
 // from the configuration or from closed lists, never from what a client chose.
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Traffic } from './traffic.ts';
 
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];

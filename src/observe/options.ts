@@ -13,11 +13,9 @@ export interface LogOptions {
 
 /** `log:` */
 export const logSchema = section({
-  level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
-    .prefault('info')
-    .meta({
-      description: 'The least severe level that is written. Logs are JSON lines on stderr.',
-    }),
+  level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).prefault('info').meta({
+    description: 'The least severe level that is written. Logs are JSON lines on stderr.',
+  }),
   messages: flag().prefault(false).meta({
     description: "Log each message's envelope. Bodies are logged only at level trace.",
   }),

@@ -1,6 +1,7 @@
 // A client as servers see it: somebody who can be told and asked things.
-import type { Frame } from '../jsonrpc/frame.ts';
+
 import type { WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import type { Exchange } from './exchange.ts';
 import type { Principal } from './principal.ts';

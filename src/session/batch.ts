@@ -3,7 +3,7 @@
 import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { splitArray } from '../jsonrpc/parse.ts';
-import { scan, type ScanOptions } from '../jsonrpc/scan.ts';
+import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 

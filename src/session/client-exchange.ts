@@ -1,7 +1,8 @@
 // A client's request from the moment it is read to the moment it is answered. Restores the caller's
 // id, guarantees that there is one answer at most, and tells whoever holds it of a cancel.
-import type { GatewayError } from '../base/errors.ts';
+
 import { monotonicMs } from '../base/clock.ts';
+import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';

@@ -1,8 +1,9 @@
 // `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
 // answered from what the server said once (protocol.md 3.1).
-import { jsonBytes } from '../jsonrpc/serialize.ts';
+
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { negotiate } from '../mcp/versions.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';

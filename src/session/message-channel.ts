@@ -3,9 +3,9 @@
 import { GatewayError } from '../base/errors.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { onOneLine } from '../jsonrpc/splice.ts';
-import { scan, type ScanOptions } from '../jsonrpc/scan.ts';
+import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { onOneLine } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';

@@ -16,7 +16,7 @@ import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from '../error-response.ts';
 import { type Accepted, acceptedBy } from '../request-headers.ts';
 import { ResponseSink } from './response-sink.ts';
-import { findSession, headerOf, type HttpCall, type OpenSession } from './routes.ts';
+import { findSession, type HttpCall, headerOf, type OpenSession } from './routes.ts';
 
 const MCP_RULES = { anyParams: false };
 const NULL_ID = Buffer.from('null');
@@ -118,7 +118,8 @@ async function serveInitialize(
       context.sessions,
     );
     if (opened === undefined) refuse(response, REFUSALS.tooManySessions, id);
-    else answerInitialize(context, call, opened.session, resultMessage(id ?? NULL_ID, opened.result));
+    else
+      answerInitialize(context, call, opened.session, resultMessage(id ?? NULL_ID, opened.result));
   } catch (error) {
     failInitialize(context, response, error, id);
   }
