@@ -58,6 +58,10 @@ export class OriginGuard {
         origin = rawHeaders[at + 1];
       }
     }
+    return this.#judge(host, origin);
+  }
+
+  #judge(host: string | undefined, origin: string | undefined): GuardRefusal | undefined {
     if (host === undefined || host === '') return { status: 400, message: 'No Host header.' };
     if (!this.#isKnownHost(host)) return { status: 403, message: hostAdvice(host) };
     if (origin !== undefined && !this.isAllowedOrigin(origin)) {

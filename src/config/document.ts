@@ -179,20 +179,12 @@ export class ConfigDocument {
     let node: Node | undefined = this.#document.contents ?? undefined;
     let key: Node | undefined;
     for (const step of path) {
-      const container: unknown = isAlias(node) ? node.resolve(this.#document) : node;
-      let next: unknown;
-      if (isMap(container)) {
-        const pair = container.items.find((item) => keyText(item) === String(step));
-        key = pair === undefined ? key : (pair.key as Node);
-        next = pair === undefined ? undefined : (pair.value ?? pair.key);
-      } else if (isSeq(container)) {
-        next = container.items[Number(step)];
-        key = next === undefined ? key : (next as Node);
-      }
-      if (next === undefined) {
+      const child = childOf(isAlias(node) ? node.resolve(this.#document) : node, step);
+      key = child.key ?? key;
+      if (child.node === undefined) {
         return { node, key, isWhole: false };
       }
-      node = next as Node;
+      node = child.node;
     }
     return {
       node: isAlias(node) ? (node.resolve(this.#document) ?? node) : node,
@@ -251,4 +243,19 @@ function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+// The member of a map or list; a map's member without a value is its key.
+function childOf(
+  container: unknown,
+  step: string | number,
+): { node: Node | undefined; key: Node | undefined } {
+  if (isMap(container)) {
+    const pair = container.items.find((item) => keyText(item) === String(step));
+    const key = pair?.key as Node | undefined;
+    return { node: (pair?.value as Node | null | undefined) ?? key, key };
+  }
+  if (!isSeq(container)) return { node: undefined, key: undefined };
+  const item = container.items[Number(step)] as Node | undefined;
+  return { node: item, key: item };
 }

@@ -135,19 +135,21 @@ export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer):
   sendJson(response, refusal.status, errorMessage(id, error), refusal.headers);
 }
 
+/** Up to here head and body are cheaper to send as one string than as two buffers. */
+const ONE_WRITE_BYTES = 16 * 1024;
+
 /** Answers with JSON text. */
 export function sendJson(
   response: ServerResponse,
   status: number,
   body: Buffer,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    ...headers,
-  });
-  response.end(body);
+  const length = { 'content-type': 'application/json', 'content-length': body.length };
+  response.writeHead(status, headers === undefined ? length : { ...length, ...headers });
+  // Latin-1 maps every byte onto one character and back, so the bytes stay what they are.
+  if (body.length <= ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1');
+  else response.end(body);
 }
 
 /** Answers without a body. */

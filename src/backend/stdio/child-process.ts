@@ -36,7 +36,8 @@ export class ChildProcess {
   #isEnded = false;
   #hasExited = false;
   #stopping: Promise<void> | undefined;
-  #corkTimer = false;
+  #unwritten: Buffer[] = [];
+  #unwrittenBytes = 0;
 
   constructor(command: ChildCommand, events: ChildEvents) {
     this.#events = events;
@@ -61,23 +62,28 @@ export class ChildProcess {
 
   /** Bytes that wait for the process to read them. */
   get bufferedBytes(): number {
-    return this.#child.stdin?.writableLength ?? 0;
+    return (this.#child.stdin?.writableLength ?? 0) + this.#unwrittenBytes;
   }
 
-  /** Writes to stdin; what is written in one turn of the event loop goes out in one system call. */
+  /**
+   * Writes to stdin. What is written in one turn of the event loop goes out in one system call,
+   * which is most of what a small call costs.
+   */
   write(bytes: Buffer): void {
-    const { stdin } = this.#child;
-    if (stdin === null || this.#isEnded || stdin.destroyed) return;
-    if (!this.#corkTimer) {
-      this.#corkTimer = true;
-      stdin.cork();
-      process.nextTick(() => {
-        this.#corkTimer = false;
-        stdin.uncork();
-      });
-    }
-    stdin.write(bytes);
+    if (this.#isEnded) return;
+    this.#unwritten.push(bytes);
+    this.#unwrittenBytes += bytes.length;
+    if (this.#unwritten.length === 1) process.nextTick(this.#flush);
   }
+
+  readonly #flush = (): void => {
+    const { stdin } = this.#child;
+    const [only] = this.#unwritten;
+    const all = this.#unwritten.length === 1 ? only : Buffer.concat(this.#unwritten);
+    this.#unwritten = [];
+    this.#unwrittenBytes = 0;
+    if (all !== undefined && stdin?.writable === true) stdin.write(all);
+  };
 
   /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
   stop(): Promise<void> {

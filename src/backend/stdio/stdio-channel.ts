@@ -9,7 +9,7 @@ import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { StderrLog } from './stderr-log.ts';
 
-const LINE_FEED = Buffer.from('\n');
+const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** How much of a line that is no message is logged. */
 const SHOWN = 200;
@@ -71,8 +71,7 @@ export class StdioChannel implements Channel {
       this.#child.write(withContentLength(message));
       return;
     }
-    this.#child.write(message);
-    this.#child.write(LINE_FEED);
+    this.#child.write(withLineFeed(message));
   }
 
   close(): Promise<void> {
@@ -108,6 +107,13 @@ export class StdioChannel implements Channel {
     this.#logger.debug({ line: text }, 'server wrote something that is no message to stdout');
     this.#events.noise();
   }
+}
+
+function withLineFeed(message: Buffer): Buffer {
+  const line = Buffer.allocUnsafe(message.length + 1);
+  message.copy(line);
+  line[message.length] = LINE_FEED;
+  return line;
 }
 
 // Cheap first look, so that banners don't count as broken messages.
