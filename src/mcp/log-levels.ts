@@ -16,9 +16,6 @@ export type LoggingLevel = (typeof LEVELS)[number];
 /** What a session gets on a shared server before it has set a level (protocol.md 4.6). */
 export const DEFAULT_SHARED_LEVEL: LoggingLevel = 'info';
 
-/** All levels, least severe first. */
-export const LOGGING_LEVELS: readonly LoggingLevel[] = LEVELS;
-
 /** How severe a level is, from 0; undefined when it is none. */
 export function severityOf(level: unknown): number | undefined {
   const severity = (LEVELS as readonly unknown[]).indexOf(level);

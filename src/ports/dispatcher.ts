@@ -30,9 +30,3 @@ export interface Endpoint {
    */
   attach(client: Downstream): Promise<Attachment>;
 }
-
-/** Which endpoint a path belongs to. */
-export interface Dispatcher {
-  /** @returns undefined when there is no such endpoint */
-  endpoint(name: string): Endpoint | undefined;
-}

@@ -103,7 +103,7 @@ async function run(job: RunJob): Promise<RunResult> {
       }
     }),
   );
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) throw failure instanceof Error ? failure : new Error(String(failure));
   const seconds = (performance.now() - begin) / 1000;
   const after = sampleProcess(target.pid);
   return {
@@ -136,7 +136,7 @@ async function perform(job: Job): Promise<Reply> {
 }
 
 process.on('message', (job: Job) => {
-  perform(job)
+  void perform(job)
     .catch((error: unknown): Reply => ({ ok: false, error: String(error) }))
     .then((reply) => process.send?.(reply));
 });

@@ -1,0 +1,107 @@
+// What reaches outside the program, or decides when something happens, has one home each: so it can
+// be found, bounded and replaced in a test. A home that no longer needs its entry fails too.
+import { describe, expect, test } from 'vitest';
+import { sourceFiles } from './sources.ts';
+
+const files = sourceFiles();
+
+/** Package or built-in module -> the files that may import it. */
+const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
+  'node:buffer': /^jsonrpc\/scan/,
+  'node:child_process': /^backend\/stdio\//,
+  // Session ids and the id in the address of an HTTP+SSE stream.
+  'node:crypto': /^session\/session-store|^listener\/http-sse\//,
+  'node:fs': /^config\/interpolate|^cli\/commands/,
+  'node:http': /^listener\//,
+  'node:module': /^cli\/commands/,
+  // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
+  'node:net': /^listener\/|^admin\/|^base\/loopback/,
+  'node:path': /^config\/|^cli\/|^backend\/options/,
+  'node:stream': /^listener\//,
+  'node:util': /^cli\/args/,
+  fastify: /^listener\/http-server|^admin\/admin-server/,
+  pino: /^observe\/logger/,
+  'prom-client': /^observe\/metrics/,
+  ws: /^listener\/websocket\//,
+  yaml: /^config\//,
+  // Never on the path of a message.
+  zod: /\/options\.ts$|^config\/(schema|issues)/,
+};
+
+/** What a home does, and where. */
+interface GlobalHome {
+  readonly name: string;
+  readonly uses: RegExp;
+  readonly home: RegExp;
+}
+
+const GLOBAL_HOMES: readonly GlobalHome[] = [
+  {
+    name: 'timers and the clock',
+    uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
+    home: /^base\/clock/,
+  },
+  { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
+  // json-text decodes one string; parse.ts is for the few messages that are really read.
+  { name: 'JSON.parse', uses: /\bJSON\.parse\b/, home: /^jsonrpc\/(parse|json-text)/ },
+  {
+    name: 'JSON.stringify',
+    uses: /\bJSON\.stringify\b/,
+    // config/ and handshake quote text in messages for people.
+    home: /^jsonrpc\/serialize|^config\/issues|^backend\/handshake/,
+  },
+  { name: 'the environment', uses: /\bprocess\.env\b/, home: /^config\/interpolate/ },
+  { name: 'the end of the process', uses: /\bprocess\.(exit|exitCode)\b/, home: /^main|^app\/run/ },
+  { name: 'signals to the process', uses: /\bprocess\.(on|once|ppid)\b/, home: /^app\/run/ },
+  { name: 'signals to others', uses: /\bprocess\.kill\b/, home: /^backend\/stdio\// },
+  { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/run/ },
+  { name: 'stderr', uses: /\bprocess\.stderr\b/, home: /^main|^cli\/commands|^app\/run/ },
+];
+
+/** What nothing here may do at all. */
+const NOWHERE = /\bconsole\.|\beval\(|\bnew Function\b|\bfetch\(|\brequire\(|\.readline\b/;
+
+describe('capabilities', () => {
+  test('every module has its home', () => {
+    const strays = files.flatMap(({ path, imports }) =>
+      imports
+        .map(({ specifier }) => specifier)
+        .filter((name) => !name.startsWith('.') && MODULE_HOMES[name]?.test(path) !== true)
+        .map((name) => `${path} imports ${name}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  test.for(Object.entries(MODULE_HOMES))('%s is still needed by its home', ([name, home]) => {
+    const users = files
+      .filter(({ imports }) => imports.some(({ specifier }) => specifier === name))
+      .map(({ path }) => path);
+    for (const part of alternatives(home)) {
+      expect(
+        users.some((path) => part.test(path)),
+        String(part),
+      ).toBe(true);
+    }
+  });
+
+  test.for(GLOBAL_HOMES)('$name: only in its home', ({ uses, home }) => {
+    const users = files.filter(({ code }) => uses.test(code)).map(({ path }) => path);
+    expect(users.filter((path) => !home.test(path))).toEqual([]);
+    for (const part of alternatives(home)) {
+      expect(
+        users.some((path) => part.test(path)),
+        String(part),
+      ).toBe(true);
+    }
+  });
+
+  test('nothing evaluates text, prints past the log or opens a connection of its own', () => {
+    const strays = files.filter(({ code }) => NOWHERE.test(code)).map(({ path }) => path);
+    expect(strays).toEqual([]);
+  });
+});
+
+// `^a|^b` -> `^a`, `^b`: each must be in use. Groups inside a part stay as they are.
+function alternatives(home: RegExp): RegExp[] {
+  return home.source.split(/\|(?=\^|\\\/options)/).map((part) => new RegExp(part));
+}
