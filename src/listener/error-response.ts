@@ -1,12 +1,7 @@
 // Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
 // of client code can read it (protocol.md 1.2, 2.3). The only place that makes one.
 import type { ServerResponse } from 'node:http';
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  PARSE_ERROR,
-} from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../jsonrpc/error.ts';
 import type { Fault, Frame } from '../jsonrpc/frame.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 
@@ -37,7 +32,10 @@ const FAULTS: Readonly<Record<Fault, Pick<Refusal, 'code' | 'message'>>> = {
     code: INVALID_REQUEST,
     message: 'Invalid request: a member stands twice, or in another spelling.',
   },
-  shape: { code: INVALID_REQUEST, message: 'Invalid request: no request, notification or response.' },
+  shape: {
+    code: INVALID_REQUEST,
+    message: 'Invalid request: no request, notification or response.',
+  },
 };
 
 /** The error for a message that is not valid. */

@@ -1,7 +1,7 @@
 // A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
 import { ContentLengthFraming, withContentLength } from '../../jsonrpc/content-length-framing.ts';
-import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
+import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Channel, ChannelEvents } from '../../ports/channel.ts';
 import type { ServerOptions } from '../options.ts';
