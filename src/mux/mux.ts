@@ -4,10 +4,10 @@
 
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { WireError } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, errorMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
@@ -222,7 +222,9 @@ export class Mux implements CallOwner {
       call.onAnswer?.(frame);
       if (call.exchange !== undefined) {
         if (frame.resultStart >= 0) this.#events.answered(call.exchange.frame, frame);
-        call.exchange.respond(frame);
+        const invalid = frame.resultStart < 0 ? invalidError(frame) : undefined;
+        if (invalid === undefined) call.exchange.respond(frame);
+        else call.exchange.refuse(invalid);
       }
     }
     this.#questions?.callSettled(call);
@@ -353,6 +355,18 @@ function withIds(frame: Frame, id: number): Buffer {
   const { bytes, idStart, idEnd, tokenStart, tokenEnd } = frame;
   if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
   return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
+}
+
+/**
+ * What to say instead of a server's error that is none: clients refuse whole messages over a code
+ * that is not an integer (protocol.md 1.1).
+ */
+function invalidError(frame: Frame): WireError | undefined {
+  const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);
+  const { code, message } = isObject(error) ? error : {};
+  if (Number.isInteger(code) && typeof message === 'string') return undefined;
+  const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
+  return { code: INTERNAL_ERROR, message: text };
 }
 
 function pong(id: Buffer): Buffer {
