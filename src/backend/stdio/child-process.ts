@@ -77,6 +77,7 @@ export class ChildProcess {
   }
 
   readonly #flush = (): void => {
+    if (this.#unwritten.length === 0) return;
     const { stdin } = this.#child;
     const [only] = this.#unwritten;
     const all = this.#unwritten.length === 1 ? only : Buffer.concat(this.#unwritten);
@@ -135,6 +136,8 @@ export class ChildProcess {
   async #runStopLadder(): Promise<void> {
     this.#isEnded = true;
     if (this.#child.pid === undefined) return;
+    // Answers and cancels of this very turn are still the server's to read.
+    this.#flush();
     this.#child.stdin?.end();
     await this.#waitForExit(EOF_GRACE_MS);
     if (this.#isGroupAlive()) {
