@@ -34,6 +34,25 @@ export function soleCaller(calls: Iterable<Call>, nowMs: number): Exchange | und
   return verdict.kind === 'one' ? verdict.call.exchange : undefined;
 }
 
+/** Those of the candidates that count still. */
+export function stillCandidates(candidates: ReadonlySet<Call>, nowMs: number): Set<Call> {
+  return withoutPast([...candidates], nowMs);
+}
+
+/**
+ * When an abandoned candidate will count no more.
+ * @returns milliseconds from now until the first one; infinite when there is none
+ */
+export function nextDropoutMs(candidates: ReadonlySet<Call>, nowMs: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { abandonedAtMs } of candidates) {
+    if (abandonedAtMs === undefined) continue;
+    const leftMs = abandonedAtMs + ABANDONED_GRACE_MS - nowMs;
+    if (leftMs > 0) next = Math.min(next, leftMs);
+  }
+  return next;
+}
+
 function withoutPast(calls: readonly Call[], nowMs: number): Set<Call> {
   const eligible = calls.filter((call) => call.exchange !== undefined);
   const principals = new Set(eligible.map((call) => call.exchange?.client.principal.key));
@@ -42,7 +61,7 @@ function withoutPast(calls: readonly Call[], nowMs: number): Set<Call> {
 }
 
 function isPast(call: Call, nowMs: number): boolean {
-  return call.abandonedAtMs !== undefined && nowMs - call.abandonedAtMs > ABANDONED_GRACE_MS;
+  return call.abandonedAtMs !== undefined && nowMs - call.abandonedAtMs >= ABANDONED_GRACE_MS;
 }
 
 /** Who is left among the candidates. */

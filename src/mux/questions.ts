@@ -18,7 +18,7 @@ import { ELICITATION, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
-import { candidatesOf, judge } from './attribution.ts';
+import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
 import { type InteractiveTools, toolOf } from './interactive-tools.ts';
 
@@ -57,6 +57,8 @@ class OpenQuestion implements Question {
   readonly #owner: Questions;
   candidates: Set<Call> | undefined;
   hold: Timer | undefined;
+  /** Latest time by which it must be clear whose it is. */
+  holdEndMs: number | undefined;
   client: Downstream | undefined;
   call: Call | undefined;
 
@@ -204,7 +206,23 @@ export class Questions {
     } else if (verdict.kind === 'none') {
       this.#giveUp(question);
     } else {
-      question.hold ??= after(HOLD_MS, () => this.#giveUp(question));
+      this.#hold(question, candidates);
+    }
+  }
+
+  /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
+  #hold(question: OpenQuestion, candidates: ReadonlySet<Call>): void {
+    const nowMs = monotonicMs();
+    question.holdEndMs ??= nowMs + HOLD_MS;
+    const waitMs = Math.min(question.holdEndMs - nowMs, nextDropoutMs(candidates, nowMs));
+    question.hold?.cancel();
+    if (waitMs > 0) {
+      question.hold = after(Math.ceil(waitMs), () => {
+        question.candidates = stillCandidates(candidates, monotonicMs());
+        this.#judge(question);
+      });
+    } else {
+      this.#giveUp(question);
     }
   }
 
