@@ -40,6 +40,8 @@ const TWO_POINT_ZERO = Buffer.from('"2.0"');
 const TOP_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 const PARAM_MEMBERS = new Set(['name', 'uri', '_meta', 'arguments', 'requestid', 'progresstoken']);
 
+const LONGEST_NAME = 'progressToken'.length;
+
 // Other members of `params` that the protocol has; no need to look at their spelling.
 const PLAIN_PARAMS = ['arguments', 'cursor', 'ref', 'argument', 'context', 'reason', 'data'].map(
   (key) => Buffer.from(key),
@@ -135,9 +137,11 @@ function scanTopMember(
   } else if (isKey(bytes, key, keyEnd, METHOD)) {
     if (frame.method !== '') frame.fault = 'duplicate';
     if (bytes[value] === QUOTE) frame.method = decodeString(bytes, value, after);
-    else frame.fault ??= 'method';
+    // An empty name would hide that another `method` came before the next one.
+    if (frame.method === '') frame.fault ??= 'method';
   } else if (isKey(bytes, key, keyEnd, JSONRPC)) {
-    if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
+    if (frame.kind === 'request') frame.fault = 'duplicate';
+    else if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
     else frame.kind = 'request'; // marks that the member is there; classify() decides
   } else if (isKey(bytes, key, keyEnd, RESULT)) {
     if (frame.resultStart >= 0) frame.fault = 'duplicate';
@@ -336,7 +340,9 @@ function matches(bytes: Buffer, start: number, end: number, word: Buffer): boole
 }
 
 function foldsInto(bytes: Buffer, start: number, end: number, names: Set<string>): boolean {
-  if (end - start > 40) return false;
+  // A letter takes 3 bytes at most, unless it is escaped; a NUL is always.
+  const isLong = end - start > LONGEST_NAME * 3 + 2;
+  if (isLong && !bytes.subarray(start, end).includes(BACKSLASH)) return false;
   // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
   const folded = decodeString(bytes, start, end).toUpperCase().toLowerCase();
   const nul = folded.indexOf('\0');
