@@ -16,6 +16,9 @@ export interface CallSeries {
   readonly failure: string | undefined;
 }
 
+/** The pace and whether the time for measuring is over. */
+export type Clock = Pace & { isOver(): boolean };
+
 interface Lane {
   readonly subject: RunningSubject;
   readonly rounds: RunResult[];
@@ -24,20 +27,20 @@ interface Lane {
 }
 
 /**
- * @param isOver asked before each measurement
+ * @param pace its `isOver` is asked before each measurement
  * @returns one series a subject, in the same order
  */
 export async function measureCalls(
   scenario: CallScenario,
   subjects: readonly RunningSubject[],
   load: LoadProcess,
-  pace: Pace & { isOver(): boolean },
+  pace: Clock,
 ): Promise<CallSeries[]> {
   const lanes = subjects.map((subject): Lane => {
     return { subject, rounds: [], processes: 0, failure: undefined };
   });
   for (const lane of lanes) {
-    await attempt(lane, async () => {
+    await attempt(lane, pace, async () => {
       await load.open(lane.subject.target, scenario.inFlight);
       await run(lane, scenario, load, { durationMs: pace.warmUpMs, minCalls: 1 });
       lane.processes = lane.subject.countProcesses();
@@ -45,23 +48,15 @@ export async function measureCalls(
   }
   for (let round = 0; round < pace.rounds; round += 1) {
     for (const lane of rotate(lanes, round)) {
-      if (lane.failure !== undefined) continue;
-      if (pace.isOver()) lane.failure = 'out of time';
-      else
-        await attempt(
-          lane,
-          async () => void lane.rounds.push(await run(lane, scenario, load, pace)),
-        );
+      await attempt(lane, pace, async () => {
+        lane.rounds.push(await run(lane, scenario, load, pace));
+      });
     }
   }
   for (const lane of lanes) await load.close(lane.subject.target);
-  return lanes.map((lane) => ({
-    subject: lane.subject.subject.name,
-    title: lane.subject.subject.title,
-    rounds: lane.rounds,
-    processes: lane.processes,
-    failure: lane.failure,
-  }));
+  return lanes.map(({ subject: { subject }, rounds, processes, failure }) => {
+    return { subject: subject.name, title: subject.title, rounds, processes, failure };
+  });
 }
 
 async function run(
@@ -74,11 +69,17 @@ async function run(
 }
 
 /** A subject that fails is out of this scenario; the others go on. */
-async function attempt(lane: Lane, action: () => Promise<void>): Promise<void> {
+async function attempt(lane: Lane, pace: Clock, action: () => Promise<void>): Promise<void> {
+  if (lane.failure !== undefined) return;
+  if (pace.isOver()) {
+    lane.failure = 'out of time';
+    return;
+  }
   try {
     await action();
   } catch (error) {
-    lane.failure = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
+    lane.failure = lane.subject.obituary() ?? message;
   }
 }
 

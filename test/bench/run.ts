@@ -5,7 +5,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LoadProcess } from './load-process.ts';
-import { type CallSeries, measureCalls } from './measure-calls.ts';
+import { type CallSeries, type Clock, measureCalls } from './measure-calls.ts';
 import { measureSessions, type SessionSeries } from './measure-sessions.ts';
 import { callTable, sessionCost, sessionTable, summarize } from './report.ts';
 import { RunningSubject } from './running-subject.ts';
@@ -37,9 +37,6 @@ interface Outcome {
   readonly calls: Map<string, readonly CallSeries[]>;
   readonly sessions: Map<string, readonly SessionSeries[]>;
 }
-
-/** The pace and whether the time for measuring is over. */
-type Clock = Pace & { isOver(): boolean };
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -100,7 +97,7 @@ async function startAll(
         shape: { payload: 'small', bytes: 0 },
         inFlight: 8,
         durationMs: pace.firstWarmUpMs,
-        minCalls: 1,
+        minCalls: pace.firstWarmUpCalls,
       });
       await load.close(running.target);
     } catch (error) {
@@ -150,6 +147,7 @@ async function measureAllSessions(
       if (clock.isOver()) print(`\n${scenario.name}: without ${subject.name}, out of time`);
       else series.push(await measureSessions(scenario, subject, scratch));
     }
+    if (series.length === 0) continue;
     outcome.set(scenario.name, series);
     print(`\n${scenario.name}\n${sessionTable(series)}`);
   }
@@ -178,6 +176,7 @@ function writeJson(file: string, { calls, sessions }: Outcome): void {
 
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
+  const { pace } = settings;
   const cpu = cpus();
   print(`Node ${process.version}, ${cpu.length} x ${cpu[0]?.model.trim() ?? 'unknown CPU'}`);
   const subjects = prepareSubjects(settings.subjects);
@@ -186,16 +185,22 @@ async function main(): Promise<void> {
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
   const limit = setTimeout(() => {
-    print(`stopped: took more than ${settings.pace.limitMs / 1000} s`);
+    print(`stopped: took more than ${pace.limitMs / 1000} s`);
     process.exit(1);
-  }, settings.pace.limitMs);
-  const enough = performance.now() + settings.pace.enoughMs;
-  const clock = { ...settings.pace, isOver: () => performance.now() > enough };
+  }, pace.limitMs);
+  const begin = performance.now();
+  const until = (enoughMs: number) => () => performance.now() - begin > enoughMs;
   const ofCalls = settings.scenarios.filter((scenario) => scenario.kind === 'calls');
   const ofSessions = settings.scenarios.filter((scenario) => scenario.kind === 'sessions');
   const outcome = {
-    calls: await measureAllCalls(ofCalls, subjects, scratch, clock),
-    sessions: await measureAllSessions(ofSessions, subjects, scratch, clock),
+    calls: await measureAllCalls(ofCalls, subjects, scratch, {
+      ...pace,
+      isOver: until(pace.enoughCallsMs),
+    }),
+    sessions: await measureAllSessions(ofSessions, subjects, scratch, {
+      ...pace,
+      isOver: until(pace.enoughMs),
+    }),
   };
   clearTimeout(limit);
   if (settings.jsonFile !== undefined) writeJson(settings.jsonFile, outcome);

@@ -40,12 +40,14 @@ export class RunningSubject {
   readonly target: Target;
   readonly #child: ChildProcess;
   readonly #heapFile: string;
+  readonly #output: () => string;
 
   private constructor(subject: Subject, child: ChildProcess, target: Target, heapFile: string) {
     this.subject = subject;
     this.target = target;
     this.#child = child;
     this.#heapFile = heapFile;
+    this.#output = keepTail(child);
     running.add(this);
   }
 
@@ -65,7 +67,6 @@ export class RunningSubject {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    const output = keepTail(child);
     if (child.pid === undefined) throw new Error(`${subject.name} cannot be started`);
     const started = new RunningSubject(subject, child, { port, path, pid: child.pid }, heapFile);
     const listens = await waitUntil(START_TIMEOUT_MS, () =>
@@ -73,7 +74,14 @@ export class RunningSubject {
     );
     if (listens && child.exitCode === null) return started;
     await started.stop();
-    throw new Error(`${subject.name} does not listen: ${output().slice(-400)}`);
+    throw new Error(`${subject.name} does not listen: ${started.#output().slice(-400)}`);
+  }
+
+  /** How it ended when it has ended by itself, with its last words; undefined while it runs. */
+  obituary(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode === null && signalCode === null) return undefined;
+    return `ended with ${signalCode ?? exitCode}: ${this.#output().slice(-400)}`;
   }
 
   /** How many processes there are because of it, itself included. */

@@ -51,9 +51,13 @@ export interface Pace {
   readonly minCalls: number;
   /** Once a subject, with small calls, until its code is compiled. */
   readonly firstWarmUpMs: number;
+  /** Goes on for so many calls, up to three times as long: a busy machine compiles late. */
+  readonly firstWarmUpCalls: number;
   /** Once a subject and scenario. */
   readonly warmUpMs: number;
-  /** After this no measurement starts. */
+  /** After this no measurement of calls starts. */
+  readonly enoughCallsMs: number;
+  /** After this no measurement of sessions starts. */
   readonly enoughMs: number;
   /** After this everything is killed. */
   readonly limitMs: number;
@@ -64,8 +68,10 @@ export const FULL_PACE: Pace = {
   durationMs: 1200,
   minCalls: 10,
   firstWarmUpMs: 3000,
+  firstWarmUpCalls: 30_000,
   warmUpMs: 800,
-  enoughMs: 520_000,
+  enoughCallsMs: 440_000,
+  enoughMs: 550_000,
   limitMs: 600_000,
 };
 
@@ -74,7 +80,9 @@ export const QUICK_PACE: Pace = {
   durationMs: 500,
   minCalls: 5,
   firstWarmUpMs: 1000,
+  firstWarmUpCalls: 10_000,
   warmUpMs: 200,
-  enoughMs: 60_000,
+  enoughCallsMs: 50_000,
+  enoughMs: 72_000,
   limitMs: 90_000,
 };
