@@ -1,5 +1,6 @@
 // Messages framed by a `Content-Length` header block, as language servers use on stdio (Language
 // Server Protocol, base protocol). Same contract as line-framing: bounded, one event per message.
+import { MessageEnds } from './message-ends.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
 /** A header block longer than this is not one. */
@@ -7,7 +8,7 @@ const MAX_HEADER_BYTES = 4096;
 
 export interface ContentLengthEvents {
   message(bytes: Buffer): void;
-  /** A message longer than the limit was dropped. `head` is its beginning. */
+  /** A message longer than the limit was dropped. `head` and `tail` are its two ends. */
   oversize(head: Buffer, tail: Buffer, length: number): void;
   /** The stream no longer follows the framing; nothing more can be read from it. */
   broken(reason: string): void;
@@ -21,7 +22,8 @@ export class ContentLengthFraming {
   #length = 0;
   /** Body bytes that are expected; -1 while the header is read. */
   #expected = -1;
-  #dropping = false;
+  /** The message that is being read when it is over the limit. */
+  #dropped: MessageEnds | undefined;
   #isBroken = false;
 
   constructor(maxBytes: number, events: ContentLengthEvents) {
@@ -66,13 +68,13 @@ export class ContentLengthFraming {
       return false;
     }
     this.#expected = Number(match[1]);
-    this.#dropping = this.#expected > this.#maxBytes;
+    this.#dropped = this.#expected > this.#maxBytes ? new MessageEnds() : undefined;
     this.#keepFrom(bytes, end + HEADER_END.length);
     return true;
   }
 
   #readBody(): boolean {
-    if (this.#dropping) return this.#dropBody();
+    if (this.#dropped !== undefined) return this.#dropBody(this.#dropped);
     if (this.#length < this.#expected) return false;
     const bytes = this.#joined();
     const expected = this.#expected;
@@ -82,15 +84,16 @@ export class ContentLengthFraming {
     return true;
   }
 
-  #dropBody(): boolean {
+  #dropBody(dropped: MessageEnds): boolean {
     const bytes = this.#joined();
     const taken = Math.min(this.#expected, bytes.length);
     this.#expected -= taken;
+    dropped.push(bytes.subarray(0, taken));
     this.#keepFrom(bytes, taken);
     if (this.#expected > 0) return false;
     this.#expected = -1;
-    this.#dropping = false;
-    this.#events.oversize(bytes.subarray(0, taken), bytes.subarray(0, taken), taken);
+    this.#dropped = undefined;
+    this.#events.oversize(dropped.head, dropped.tail, dropped.length);
     return true;
   }
 

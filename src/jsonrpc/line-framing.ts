@@ -1,10 +1,9 @@
 // Newline-delimited messages (2025-11-25 basic/transports stdio): frames on byte 0x0A only, keeps
 // what a chunk leaves unfinished in a list, and holds no more than the limit of an endless line.
+import { MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** Kept from each end of an oversize line, so that its owner can be found. */
-const KEPT = 64 * 1024;
 
 export interface LineEvents {
   /** One line without its end; never empty. */
@@ -19,8 +18,8 @@ export class LineFraming {
   readonly #events: LineEvents;
   #pieces: Buffer[] = [];
   #length = 0;
-  #head: Buffer | undefined;
-  #tail: Buffer = Buffer.alloc(0);
+  /** The unfinished line when it is over the limit; the pieces are gone then. */
+  #dropped: MessageEnds | undefined;
 
   constructor(maxBytes: number, events: LineEvents) {
     this.#maxBytes = maxBytes;
@@ -46,25 +45,19 @@ export class LineFraming {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
-    if (this.#head !== undefined) {
-      this.#keepTail(piece);
+    if (this.#dropped !== undefined) {
+      this.#dropped.push(piece);
       return;
     }
     this.#pieces.push(piece);
     if (this.#length <= this.#maxBytes) return;
-    const all = Buffer.concat(this.#pieces);
+    this.#dropped = new MessageEnds();
+    for (const kept of this.#pieces) this.#dropped.push(kept);
     this.#pieces = [];
-    this.#head = Buffer.from(all.subarray(0, KEPT));
-    this.#tail = Buffer.from(all.subarray(-KEPT));
-  }
-
-  #keepTail(piece: Buffer): void {
-    const joined = Buffer.concat([this.#tail, piece.subarray(-KEPT)]);
-    this.#tail = Buffer.from(joined.subarray(-KEPT));
   }
 
   #finish(rest: Buffer): void {
-    if (this.#head !== undefined || this.#length + rest.length > this.#maxBytes) {
+    if (this.#dropped !== undefined || this.#length + rest.length > this.#maxBytes) {
       this.#keep(rest);
       this.#dropOversize();
       return;
@@ -77,12 +70,9 @@ export class LineFraming {
   }
 
   #dropOversize(): void {
-    const head = this.#head ?? Buffer.alloc(0);
-    const tail = this.#tail;
-    const length = this.#length;
-    this.#head = undefined;
-    this.#tail = Buffer.alloc(0);
+    const dropped = this.#dropped;
+    this.#dropped = undefined;
     this.#length = 0;
-    this.#events.oversize(head, tail, length);
+    if (dropped !== undefined) this.#events.oversize(dropped.head, dropped.tail, dropped.length);
   }
 }

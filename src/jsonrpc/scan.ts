@@ -135,10 +135,7 @@ function scanTopMember(
     frame.idStart = value;
     frame.idEnd = after;
   } else if (isKey(bytes, key, keyEnd, METHOD)) {
-    if (frame.method !== '') frame.fault = 'duplicate';
-    if (bytes[value] === QUOTE) frame.method = decodeString(bytes, value, after);
-    // An empty name would hide that another `method` came before the next one.
-    if (frame.method === '') frame.fault ??= 'method';
+    noteMethod(frame, value, after);
   } else if (isKey(bytes, key, keyEnd, JSONRPC)) {
     if (frame.kind === 'request') frame.fault = 'duplicate';
     else if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
@@ -155,6 +152,13 @@ function scanTopMember(
     frame.fault = 'duplicate';
   }
   return after;
+}
+
+function noteMethod(frame: Frame, value: number, after: number): void {
+  if (frame.method !== '') frame.fault = 'duplicate';
+  if (frame.bytes[value] === QUOTE) frame.method = decodeString(frame.bytes, value, after);
+  // An empty name would hide that another `method` came before the next one.
+  if (frame.method === '') frame.fault ??= 'method';
 }
 
 /** Walks the members of `params`. */

@@ -2,8 +2,8 @@
 
 import { integerId } from '../jsonrpc/id.ts';
 import {
-  CLOSE_BRACE,
   COMMA,
+  MALFORMED,
   OPEN_BRACE,
   QUOTE,
   skipColon,
@@ -17,33 +17,40 @@ import {
 const ID_AT_END = /[^\\]"id"\s*:\s*(\d{1,16})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 
 /**
- * The id of a response of which only the two ends are known.
+ * The id of a response of which only the two ends are known. A message that does not show that it is
+ * a response has no owner: the id of a server's own request is none of ours.
  * @returns undefined when neither end shows it
  */
 export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined {
-  const atStart = idInHead(head);
-  if (atStart !== undefined) return atStart;
+  const { isAnswer, id } = membersIn(head);
+  if (!isAnswer) return undefined;
+  if (id !== undefined) return id;
   const match = ID_AT_END.exec(tail.subarray(-256).toString('latin1'));
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** Walks the members of the message until one is cut off. */
-function idInHead(head: Buffer): number | undefined {
+/** What the members of the message say, up to the one that is cut off. */
+function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } {
   const end = head.length;
+  let isAnswer = false;
+  let id: number | undefined;
   let at = skipSpace(head, 0, end);
-  if (head[at] !== OPEN_BRACE) return undefined;
-  at = skipSpace(head, at + 1, end);
-  while (head[at] === QUOTE) {
-    const keyEnd = skipString(head, at, end);
-    if (keyEnd < 0) return undefined;
-    const value = skipColon(head, keyEnd, end);
-    if (value < 0) return undefined;
-    const after = skipValue(head, value, end, 0);
-    if (after < 0) return undefined;
-    if (head.toString('latin1', at, keyEnd) === '"id"') return integerId(head, value, after);
-    at = skipSpace(head, after, end);
-    if (head[at] === CLOSE_BRACE || head[at] !== COMMA) return undefined;
+  while (head[at] === OPEN_BRACE || head[at] === COMMA) {
     at = skipSpace(head, at + 1, end);
+    const value = skipKey(head, at);
+    if (value < 0) break;
+    const key = head.toString('latin1', at, value).replace(/\s*:\s*$/, '');
+    if (key === '"result"' || key === '"error"') isAnswer = true;
+    const after = skipValue(head, value, end, 0);
+    // A number at the very end may be cut off.
+    if (after < 0 || after === end) break;
+    if (key === '"id"') id = integerId(head, value, after);
+    at = skipSpace(head, after, end);
   }
-  return undefined;
+  return { isAnswer, id };
+}
+
+function skipKey(head: Buffer, at: number): number {
+  const keyEnd = head[at] === QUOTE ? skipString(head, at, head.length) : MALFORMED;
+  return keyEnd < 0 ? MALFORMED : skipColon(head, keyEnd, head.length);
 }
