@@ -5,6 +5,7 @@ import { ANONYMOUS } from '../auth/anonymous.ts';
 import { StdioBackend } from '../backend/backend.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
+import { StdioChannel } from '../backend/stdio/stdio-channel.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
 import { type ListenerContext, type ServedEndpoint, servedEndpoint } from '../listener/context.ts';
@@ -53,7 +54,8 @@ export class Gateway {
           budget,
           logger: parts.logger,
           metrics: this.#metrics,
-          environment: parts.environment,
+          openChannel: (options, channel) =>
+            new StdioChannel(options, { ...channel, environment: parts.environment }),
           gatewayVersion: parts.version,
         }),
     );

@@ -13,13 +13,13 @@ import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
-import type { Environment } from './stdio/environment.ts';
+import type { OpenChannel } from './server-channel.ts';
 
 export interface BackendParts {
   readonly budget: ProcessBudget;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly environment: Environment;
+  readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
 }
 
@@ -131,7 +131,7 @@ export class StdioBackend implements Backend {
       logger,
       budget: this.#parts.budget,
       metrics: this.#parts.metrics,
-      environment: this.#parts.environment,
+      openChannel: this.#parts.openChannel,
     });
   }
 

@@ -13,8 +13,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ServerOptions } from './options.ts';
-import type { Environment } from './stdio/environment.ts';
-import { StdioChannel } from './stdio/stdio-channel.ts';
+import type { OpenChannel, ServerChannel } from './server-channel.ts';
 
 /** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
 const MAX_VIOLATIONS = 3;
@@ -26,7 +25,7 @@ export interface ConnectionContext {
   readonly traffic: Traffic;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly environment: Environment;
+  readonly openChannel: OpenChannel;
   readonly staticRoots: Buffer | undefined;
   soleClient(): Downstream | undefined;
   elicited(elicitationId: string, client: Downstream): void;
@@ -40,7 +39,7 @@ export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled'
 /** A running server. */
 export class Connection {
   readonly mux: Mux;
-  readonly #channel: StdioChannel;
+  readonly #channel: ServerChannel;
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
   #violations: number[] = [];
@@ -49,10 +48,9 @@ export class Connection {
   constructor(context: ConnectionContext, events: ConnectionEvents) {
     this.#context = context;
     this.#events = events;
-    const { options, logger, environment, traffic, tools } = context;
-    this.#channel = new StdioChannel(options, {
+    const { options, logger, openChannel, traffic, tools } = context;
+    this.#channel = openChannel(options, {
       logger,
-      environment,
       events: {
         received: (message) => this.mux.receive(message),
         oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),

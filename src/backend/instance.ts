@@ -20,7 +20,7 @@ import { KnownLists } from './known-lists.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import { RestartPolicy } from './restart-policy.ts';
-import type { Environment } from './stdio/environment.ts';
+import type { OpenChannel } from './server-channel.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
 /**
@@ -38,7 +38,7 @@ export interface InstanceContext {
   readonly traffic: Traffic;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly environment: Environment;
+  readonly openChannel: OpenChannel;
 }
 
 /** How long a question of the gateway's own to a server may take. */

@@ -3,8 +3,9 @@ import { ContentLengthFraming, withContentLength } from '../../jsonrpc/content-l
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
-import type { Channel, ChannelEvents } from '../../ports/channel.ts';
+import type { ChannelEvents } from '../../ports/channel.ts';
 import type { ServerOptions } from '../options.ts';
+import type { ServerChannel } from '../server-channel.ts';
 import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { StderrLog } from './stderr-log.ts';
@@ -15,7 +16,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const SHOWN = 200;
 
 /** A child process that speaks JSON-RPC on stdio. */
-export class StdioChannel implements Channel {
+export class StdioChannel implements ServerChannel {
   readonly #options: ServerOptions;
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
