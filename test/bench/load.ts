@@ -137,7 +137,12 @@ async function perform(job: Job): Promise<Reply> {
 
 process.on('message', (job: Job) => {
   void perform(job)
-    .catch((error: unknown): Reply => ({ ok: false, error: String(error) }))
+    .catch(
+      (error: unknown): Reply => ({
+        ok: false,
+        error: error instanceof Error ? error.message : String(error),
+      }),
+    )
     .then((reply) => process.send?.(reply));
 });
 process.on('disconnect', () => process.exit(0));

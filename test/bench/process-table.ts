@@ -1,5 +1,4 @@
 // What Linux says about processes under /proc: CPU time, memory, descendants. Refuses other systems.
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** One process at one moment. */
@@ -7,14 +6,6 @@ export interface ProcessSample {
   /** User and system time of this process alone, without its children, in microseconds. */
   readonly cpuMicros: number;
   readonly rssBytes: number;
-}
-
-let ticksPerSecond: number | undefined;
-
-/** Microseconds in one unit of the times in /proc/PID/stat. */
-function microsPerTick(): number {
-  ticksPerSecond ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-  return 1e6 / ticksPerSecond;
 }
 
 /** The fields of /proc/PID/stat after the command's name, which may hold spaces and parentheses. */
@@ -28,16 +19,28 @@ function statFields(pid: number): string[] | undefined {
 }
 
 /**
+ * CPU time of all threads. The sum of user and system time in /proc/PID/stat is the same number in steps
+ * of 10 ms, too coarse for a short round. Node's threads live as long as the process.
+ */
+function cpuMicros(pid: number): number {
+  let nanos = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
+    nanos += Number(text.slice(0, text.indexOf(' ')));
+  }
+  return nanos / 1000;
+}
+
+/**
  * CPU time and memory of one process.
  * @throws Error when it does not run
  */
 export function sampleProcess(pid: number): ProcessSample {
-  const fields = statFields(pid);
-  if (fields === undefined) throw new Error(`process ${pid} does not run`);
+  if (!isRunning(pid)) throw new Error(`process ${pid} does not run`);
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const rssKiB = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN);
   return {
-    cpuMicros: (Number(fields[11]) + Number(fields[12])) * microsPerTick(),
+    cpuMicros: cpuMicros(pid),
     rssBytes: rssKiB * 1024,
   };
 }

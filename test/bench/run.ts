@@ -101,8 +101,9 @@ async function startAll(
       });
       await load.close(running.target);
     } catch (error) {
-      print(`without ${subject.name}: ${String(error)}`);
-      if (started.at(-1)?.subject === subject) await started.pop()?.stop();
+      const failed = started.at(-1)?.subject === subject ? started.pop() : undefined;
+      print(`without ${subject.name}: ${failed?.obituary() ?? String(error)}`);
+      await failed?.stop();
     }
   }
   return started;

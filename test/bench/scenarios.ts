@@ -44,6 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
 
 /** How long everything takes. */
 export interface Pace {
+  /** Many and short ones: load of others on the machine then meets all subjects alike. */
   readonly rounds: number;
   /** Of one measurement. */
   readonly durationMs: number;
@@ -64,8 +65,8 @@ export interface Pace {
 }
 
 export const FULL_PACE: Pace = {
-  rounds: 5,
-  durationMs: 1200,
+  rounds: 12,
+  durationMs: 500,
   minCalls: 10,
   firstWarmUpMs: 3000,
   firstWarmUpCalls: 30_000,
@@ -76,8 +77,8 @@ export const FULL_PACE: Pace = {
 };
 
 export const QUICK_PACE: Pace = {
-  rounds: 3,
-  durationMs: 500,
+  rounds: 6,
+  durationMs: 250,
   minCalls: 5,
   firstWarmUpMs: 1000,
   firstWarmUpCalls: 10_000,
