@@ -90,8 +90,12 @@ async function runWithProgress({ extra }: ToolCall): Promise<CallToolResult> {
   return text('Tool with progress executed successfully');
 }
 
-/** Over HTTP drops the stream before the answer; stdio has no stream to drop, it only waits. */
-async function runReconnection({ extra }: ToolCall): Promise<CallToolResult> {
+/**
+ * Over HTTP drops the stream before the answer; stdio has no stream to drop, it only waits. The log
+ * makes a gateway that answers fast calls as plain JSON open a stream, so that there is one to check.
+ */
+async function runReconnection({ extra, log }: ToolCall): Promise<CallToolResult> {
+  await log('Reconnection test started');
   extra.closeSSEStream?.();
   await delay(100);
   return text('Reconnection test completed successfully');

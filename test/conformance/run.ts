@@ -24,7 +24,7 @@ const CONCURRENCY = 2;
 /** The longest a scenario may take, in ms: over the suite's own 30 s, so that it may report. */
 const SCENARIO_MS = 40_000;
 /** The longest that everything may take, in ms. What is left then counts as not run. */
-const TOTAL_MS = 300_000;
+const TOTAL_MS = 600_000;
 
 interface Options {
   readonly direct: boolean;

@@ -27,6 +27,15 @@ export interface Target {
 const START_MS = 30_000;
 const STOP_MS = 15_000;
 
+/**
+ * 0.1.16 leaves its sessions behind without a DELETE, and here each of them has a process. So they
+ * are ended soon, and all clients together, one principal without authentication, may have more.
+ */
+const PROCESS_PER_SESSION = {
+  sessions: { idle: '10s' },
+  processes: { max: 64, maxPerPrincipal: 64 },
+};
+
 /** How much of the log goes into the error of a start that failed. */
 const LAST_LINES = 5;
 
@@ -41,16 +50,13 @@ function sibling(path: string): string {
  */
 async function writeConfig(dir: string, sharing: Sharing): Promise<string> {
   const file = join(dir, 'sluice.yaml');
+  const command = process.execPath;
+  const args = [sibling('legacy-server.ts')];
   const config = {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
-    servers: {
-      conformance: {
-        command: process.execPath,
-        args: [sibling('legacy-server.ts')],
-        sharing,
-      },
-    },
+    servers: { conformance: { command, args, sharing } },
+    ...(sharing === 'session' ? PROCESS_PER_SESSION : {}),
   };
   // JSON is YAML.
   await writeFile(file, JSON.stringify(config, null, 2));
