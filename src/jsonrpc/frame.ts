@@ -65,6 +65,16 @@ export class Frame {
   /** `params.id`, where `$/cancelRequest` of language servers names a request */
   paramIdStart = -1;
   paramIdEnd = -1;
+  /** `params.inputResponses` and `params.requestState` of a retry (2026-07-28 basic/patterns/mrtr). */
+  responsesStart = -1;
+  responsesEnd = -1;
+  stateStart = -1;
+  stateEnd = -1;
+  /** `result._meta` and `result.resultType` */
+  resultMetaStart = -1;
+  resultMetaEnd = -1;
+  resultTypeStart = -1;
+  resultTypeEnd = -1;
   /** `params._meta["io.modelcontextprotocol/protocolVersion"]`: a claim to the modern era */
   claimStart = -1;
   claimEnd = -1;

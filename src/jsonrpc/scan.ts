@@ -32,6 +32,9 @@ const PROGRESS = Buffer.from('progress');
 const REQUEST_ID = Buffer.from('requestId');
 const PROGRESS_TOKEN = Buffer.from('progressToken');
 const CLAIM = Buffer.from('io.modelcontextprotocol/protocolVersion');
+const RESULT_TYPE = Buffer.from('resultType');
+const INPUT_RESPONSES = Buffer.from('inputResponses');
+const REQUEST_STATE = Buffer.from('requestState');
 const TWO_POINT_ZERO = Buffer.from('"2.0"');
 
 // Members that decide where a message goes. A peer that folds case or cuts at NUL would read
@@ -128,7 +131,11 @@ function scanTopMember(
     frame.paramsEnd = after;
     return after;
   }
-  const after = skipValue(bytes, value, end, 1);
+  const isResult = isKey(bytes, key, keyEnd, RESULT);
+  const after =
+    isResult && bytes[value] === OPEN_BRACE
+      ? scanResult(frame, value)
+      : skipValue(bytes, value, end, 1);
   if (after < 0) return after;
   if (isKey(bytes, key, keyEnd, ID)) {
     if (frame.idStart >= 0) frame.fault = 'duplicate';
@@ -140,7 +147,7 @@ function scanTopMember(
     if (frame.kind === 'request') frame.fault = 'duplicate';
     else if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
     else frame.kind = 'request'; // marks that the member is there; classify() decides
-  } else if (isKey(bytes, key, keyEnd, RESULT)) {
+  } else if (isResult) {
     if (frame.resultStart >= 0) frame.fault = 'duplicate';
     frame.resultStart = value;
     frame.resultEnd = after;
@@ -159,6 +166,34 @@ function noteMethod(frame: Frame, value: number, after: number): void {
   if (frame.bytes[value] === QUOTE) frame.method = decodeString(frame.bytes, value, after);
   // An empty name would hide that another `method` came before the next one.
   if (frame.method === '') frame.fault ??= 'method';
+}
+
+/** Walks the members of `result`. */
+function scanResult(frame: Frame, open: number): number {
+  const { bytes } = frame;
+  const end = bytes.length;
+  let at = skipSpace(bytes, open + 1, end);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return MALFORMED;
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) return keyEnd;
+    const value = skipColon(bytes, keyEnd, end);
+    if (value < 0) return value;
+    const after = skipValue(bytes, value, end, 2);
+    if (after < 0) return after;
+    if (isKey(bytes, at, keyEnd, META)) {
+      frame.resultMetaStart = value;
+      frame.resultMetaEnd = after;
+    } else if (isKey(bytes, at, keyEnd, RESULT_TYPE)) {
+      frame.resultTypeStart = value;
+      frame.resultTypeEnd = after;
+    }
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return MALFORMED;
+    at = skipSpace(bytes, at + 1, end);
+  }
 }
 
 /** Walks the members of `params`. */
@@ -217,6 +252,12 @@ function noteParam(
   } else if (isKey(bytes, key, keyEnd, LEVEL)) {
     frame.levelStart = value;
     frame.levelEnd = after;
+  } else if (isKey(bytes, key, keyEnd, INPUT_RESPONSES)) {
+    frame.responsesStart = value;
+    frame.responsesEnd = after;
+  } else if (isKey(bytes, key, keyEnd, REQUEST_STATE)) {
+    frame.stateStart = value;
+    frame.stateEnd = after;
   } else if (isKey(bytes, key, keyEnd, ID)) {
     frame.paramIdStart = value;
     frame.paramIdEnd = after;

@@ -1,0 +1,75 @@
+// Editing the members of one JSON object as text: values that stay are copied, never re-serialised.
+import {
+  CLOSE_BRACE,
+  decodeString,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+} from './json-text.ts';
+
+/** One member of an object, as offsets into its text. */
+export interface Member {
+  readonly key: string;
+  readonly keyStart: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/**
+ * The members of the object at [start, end).
+ * @param bytes well-formed JSON text
+ */
+export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
+  const members: Member[] = [];
+  let at = skipSpace(bytes, start + 1, end);
+  while (at < end && bytes[at] !== CLOSE_BRACE) {
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) break;
+    const valueStart = skipColon(bytes, keyEnd, end);
+    const valueEnd = skipValue(bytes, valueStart, end, 0);
+    if (valueEnd < 0) break;
+    const key = decodeString(bytes, at, keyEnd);
+    members.push({ key, keyStart: at, valueStart, valueEnd });
+    at = skipSpace(bytes, valueEnd, end);
+    if (bytes[at] === CLOSE_BRACE) break;
+    at = skipSpace(bytes, at + 1, end);
+  }
+  return members;
+}
+
+/** What becomes of the members of an object. */
+export interface ObjectEdit {
+  /** Members that go. */
+  readonly remove?: (key: string) => boolean;
+  /** Members that are set, as JSON text; they replace those of the same key. */
+  readonly set?: ReadonlyMap<string, Buffer>;
+}
+
+const OPEN = Buffer.from('{');
+const COMMA = Buffer.from(',');
+const COLON = Buffer.from(':');
+const CLOSE = Buffer.from('}');
+
+/**
+ * The text of an object with some members removed and some set.
+ * @param bytes well-formed JSON text, an object at [start, end); an absent one is given as `{}`
+ */
+export function editObject(bytes: Buffer, start: number, end: number, edit: ObjectEdit): Buffer {
+  const parts: Buffer[] = [];
+  const add = (...member: Buffer[]): void => {
+    parts.push(parts.length === 0 ? OPEN : COMMA, ...member);
+  };
+  for (const { key, keyStart, valueEnd } of membersOf(bytes, start, end)) {
+    if (edit.remove?.(key) === true || edit.set?.has(key) === true) continue;
+    add(bytes.subarray(keyStart, valueEnd));
+  }
+  for (const [key, value] of edit.set ?? []) add(Buffer.from(JSON.stringify(key)), COLON, value);
+  if (parts.length === 0) parts.push(OPEN);
+  return Buffer.concat([...parts, CLOSE]);
+}
+
+/** Whether the object at [start, end) has no members. */
+export function isEmptyObject(bytes: Buffer, start: number, end: number): boolean {
+  return bytes[skipSpace(bytes, start + 1, end)] === CLOSE_BRACE;
+}

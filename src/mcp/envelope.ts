@@ -1,0 +1,50 @@
+// The envelope of a modern request: what a legacy client says once in `initialize` stands in `_meta`
+// of every message (2026-07-28 basic/index).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import type { ClientCapabilities } from './capabilities.ts';
+import { severityOf } from './log-levels.ts';
+import { META } from './meta.ts';
+
+/** What a modern request says of its client. */
+export interface Envelope {
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  readonly info: unknown;
+  /** Least severity of log messages that it wants; undefined: none at all. */
+  readonly severity: number | undefined;
+}
+
+/** Why an envelope is not one. */
+export interface EnvelopeFault {
+  readonly message: string;
+}
+
+/** The version that a request claims, or undefined when the claim is not a string. */
+export function claimedVersion(frame: Frame): string | undefined {
+  const claim = parseSpan(frame.bytes, frame.claimStart, frame.claimEnd);
+  return typeof claim === 'string' ? claim : undefined;
+}
+
+/** Reads the envelope of a request that has a claim. */
+export function readEnvelope(frame: Frame): Envelope | EnvelopeFault {
+  const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
+  const values = isObject(meta) ? meta : {};
+  const version = values[META.protocolVersion];
+  const capabilities = values[META.clientCapabilities];
+  const level = values[META.logLevel];
+  if (typeof version !== 'string') return missing(META.protocolVersion, 'a string');
+  if (!isObject(capabilities)) return missing(META.clientCapabilities, 'an object');
+  const severity = severityOf(level);
+  if (level !== undefined && severity === undefined) return missing(META.logLevel, 'a log level');
+  return { version, capabilities, info: values[META.clientInfo], severity };
+}
+
+/** Whether reading an envelope failed. */
+export function isFault(read: Envelope | EnvelopeFault): read is EnvelopeFault {
+  return 'message' in read;
+}
+
+function missing(key: string, kind: string): EnvelopeFault {
+  return { message: `Invalid params: _meta["${key}"] must be ${kind}.` };
+}
