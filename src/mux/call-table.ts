@@ -3,6 +3,7 @@
 // since a server may still ask on their behalf (docs/adr/0003).
 import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
+import type { InteractiveTools } from './interactive-tools.ts';
 
 /** Abandoned calls that are remembered; beyond it the oldest is forgotten. */
 const MAX_ABANDONED = 1024;
@@ -11,9 +12,11 @@ const MAX_ABANDONED = 1024;
 export class CallTable {
   readonly #calls = new Map<number, Call>();
   #abandoned = 0;
-  /** Calls of interactive tools whose caller still waits, and whose they are: all one client's. */
-  #interactive = 0;
-  #laneClient: Downstream | undefined;
+  /**
+   * How many calls of interactive tools each client waits for. There is more than one client only
+   * where a tool turned out to ask when its calls were in flight already.
+   */
+  readonly #lane = new Map<Downstream, number>();
 
   /** Calls whose caller still waits. */
   get inFlight(): number {
@@ -22,7 +25,7 @@ export class CallTable {
 
   /** Whether a call of an interactive tool of a client other than `client` is in flight. */
   isLaneBusyFor(client: Downstream): boolean {
-    return this.#interactive > 0 && this.#laneClient !== client;
+    return this.#lane.size > (this.#lane.has(client) ? 1 : 0);
   }
 
   get size(): number {
@@ -31,9 +34,17 @@ export class CallTable {
 
   open(call: Call): void {
     this.#calls.set(call.id, call);
-    if (call.interactiveTool === undefined) return;
-    this.#interactive++;
-    this.#laneClient = call.exchange?.client;
+    if (call.interactiveTool !== undefined) this.#enterLane(call);
+  }
+
+  /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
+  noteInteractive(tools: InteractiveTools): void {
+    for (const call of this.#calls.values()) {
+      if (call.interactiveTool !== undefined || call.abandonedAtMs !== undefined) continue;
+      if (call.exchange === undefined) continue;
+      call.interactiveTool = tools.match(call.exchange.frame);
+      if (call.interactiveTool !== undefined) this.#enterLane(call);
+    }
   }
 
   find(id: number): Call | undefined {
@@ -44,7 +55,7 @@ export class CallTable {
   settle(call: Call): void {
     if (!this.#calls.delete(call.id)) return;
     if (call.abandonedAtMs !== undefined) this.#abandoned--;
-    else if (call.interactiveTool !== undefined) this.#interactive--;
+    else if (call.interactiveTool !== undefined) this.#leaveLane(call);
   }
 
   /** Keeps a call only as somebody who may still be asked for. */
@@ -52,8 +63,20 @@ export class CallTable {
     if (!this.#calls.has(call.id) || call.abandonedAtMs !== undefined) return;
     call.abandonedAtMs = nowMs;
     this.#abandoned++;
-    if (call.interactiveTool !== undefined) this.#interactive--;
+    if (call.interactiveTool !== undefined) this.#leaveLane(call);
     if (this.#abandoned > MAX_ABANDONED) this.#forgetOldest();
+  }
+
+  #enterLane({ exchange }: Call): void {
+    if (exchange === undefined) return;
+    this.#lane.set(exchange.client, (this.#lane.get(exchange.client) ?? 0) + 1);
+  }
+
+  #leaveLane({ exchange }: Call): void {
+    if (exchange === undefined) return;
+    const left = (this.#lane.get(exchange.client) ?? 0) - 1;
+    if (left > 0) this.#lane.set(exchange.client, left);
+    else this.#lane.delete(exchange.client);
   }
 
   #forgetOldest(): void {
@@ -74,7 +97,7 @@ export class CallTable {
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     this.#abandoned = 0;
-    this.#interactive = 0;
+    this.#lane.clear();
     return calls;
   }
 }

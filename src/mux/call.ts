@@ -20,8 +20,10 @@ export class Call implements ExchangeHolder {
   readonly onAnswer: OwnAnswer | undefined;
   /** Whether the server may ask something while it works on this. */
   readonly mayAsk: boolean;
-  /** Key of a tool that is known to ask; undefined otherwise. */
-  readonly interactiveTool: string | undefined;
+  /** The tool that is called, if it is known or suspected to ask; undefined otherwise. */
+  interactiveTool: string | undefined;
+  /** The server has asked during this call, or may have. */
+  hasAsked = false;
   /** Latest time by which an answer, or progress, must come. */
   deadlineMs: number;
   /** Latest time by which the answer must come, whatever the progress. */

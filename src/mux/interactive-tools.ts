@@ -1,17 +1,23 @@
-// The tools of one server that were seen to ask their client something. Learned from attributed
-// questions, kept over restarts (design.md 5.2 step 4).
+// The tools of one server that were seen to ask their client something, and those that may have.
+// Learned from questions, kept over restarts (design.md 5.2 step 4, docs/adr/0004).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { decodeString, QUOTE } from '../jsonrpc/json-text.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
 
 const MAX_TOOLS = 10_000;
 
-/** Names of tools that ask. */
+/** Names of tools that ask, or are suspected to. */
 export class InteractiveTools {
-  readonly #names = new Set<string>();
+  readonly #names = new Map<string, 'known' | 'suspected'>();
+  #version = 0;
+
+  /** Changes when there are more names. */
+  get version(): number {
+    return this.#version;
+  }
 
   /**
-   * The tool that a request calls, if it is known to ask.
+   * The tool that a request calls, if it is known or suspected to ask.
    * @returns its name, or undefined
    */
   match(request: Frame): string | undefined {
@@ -20,10 +26,29 @@ export class InteractiveTools {
     return name !== undefined && this.#names.has(name) ? name : undefined;
   }
 
-  /** Remembers the tool that a request calls. */
-  learn(request: Frame): void {
-    const name = toolOf(request);
-    if (name !== undefined && this.#names.size < MAX_TOOLS) this.#names.add(name);
+  /**
+   * Learns from a question that one of `requests` is behind. If all call the same tool, that is known
+   * to ask. Otherwise each tool is suspected, if `mayBeSuspected`: its next call that runs alone will tell.
+   */
+  learn(requests: readonly Frame[], mayBeSuspected = true): void {
+    const tools = new Set(requests.map(toolOf));
+    if (tools.size > 1 && !mayBeSuspected) return;
+    for (const tool of tools) {
+      if (tool !== undefined) this.#note(tool, tools.size === 1 ? 'known' : 'suspected');
+    }
+  }
+
+  /** A call of the tool came to its end and asked nothing: it is no suspect any more. */
+  acquit(name: string): void {
+    if (this.#names.get(name) === 'suspected') this.#names.delete(name);
+  }
+
+  #note(name: string, certainty: 'known' | 'suspected'): void {
+    const before = this.#names.get(name);
+    if (before === 'known' || before === certainty) return;
+    if (before === undefined && this.#names.size >= MAX_TOOLS) return;
+    this.#names.set(name, certainty);
+    if (before === undefined) this.#version++;
   }
 }
 

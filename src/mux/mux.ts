@@ -56,6 +56,8 @@ export class Mux implements CallOwner {
   readonly #dialect: Dialect;
   readonly #calls = new CallTable();
   #questions: Questions | undefined;
+  /** The tools that the calls in flight were matched with last. */
+  #toolsVersion = 0;
   #lastId = 0;
   #sweeper: Timer | undefined;
   #lastSweepMs = 0;
@@ -87,6 +89,10 @@ export class Mux implements CallOwner {
    * server, and a question of the server's could then be either's.
    */
   isLaneBusyFor(client: Downstream): boolean {
+    if (this.#toolsVersion !== this.#tools.version) {
+      this.#toolsVersion = this.#tools.version;
+      this.#calls.noteInteractive(this.#tools);
+    }
     return this.#calls.isLaneBusyFor(client);
   }
 
@@ -218,17 +224,21 @@ export class Mux implements CallOwner {
       return;
     }
     this.#calls.settle(call);
+    const { exchange, interactiveTool } = call;
+    if (interactiveTool !== undefined && !call.hasAsked) this.#tools.acquit(interactiveTool);
     if (call.abandonedAtMs === undefined) {
       call.onAnswer?.(frame);
-      if (call.exchange !== undefined) {
-        if (frame.resultStart >= 0) this.#events.answered(call.exchange.frame, frame);
-        const invalid = frame.resultStart < 0 ? invalidError(frame) : undefined;
-        if (invalid === undefined) call.exchange.respond(frame);
-        else call.exchange.refuse(invalid);
-      }
+      if (exchange !== undefined) this.#respond(exchange, frame);
     }
     this.#questions?.callSettled(call);
     this.#events.settled();
+  }
+
+  #respond(exchange: Exchange, frame: Frame): void {
+    if (frame.resultStart >= 0) this.#events.answered(exchange.frame, frame);
+    const invalid = frame.resultStart < 0 ? invalidError(frame) : undefined;
+    if (invalid === undefined) exchange.respond(frame);
+    else exchange.refuse(invalid);
   }
 
   #onNotification(frame: Frame): void {

@@ -198,16 +198,27 @@ export class Questions {
     if (candidates === undefined) return;
     const verdict = judge(candidates);
     if (verdict.kind === 'one') {
-      // On a private instance there is nobody else to mix a question up with.
-      if (this.#context.soleClient() === undefined) {
-        this.#context.tools.learn(verdict.call.exchange?.frame ?? question.frame);
-      }
+      this.#learn(candidates, true);
       this.#deliver(question, verdict.client, verdict.call);
     } else if (verdict.kind === 'none') {
       this.#giveUp(question);
     } else {
+      // Whoever of them it was: if all call the same tool, no further call of it may join them.
+      this.#learn(candidates, false);
       this.#hold(question, candidates);
     }
+  }
+
+  /** Remembers which tools ask, so that their calls wait for each other from now on. */
+  #learn(candidates: ReadonlySet<Call>, mayBeSuspected: boolean): void {
+    // On a private instance there is nobody else to mix a question up with.
+    if (this.#context.soleClient() !== undefined) return;
+    const frames: Frame[] = [];
+    for (const call of candidates) {
+      call.hasAsked = true;
+      if (call.exchange !== undefined) frames.push(call.exchange.frame);
+    }
+    this.#context.tools.learn(frames, mayBeSuspected);
   }
 
   /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
@@ -237,6 +248,7 @@ export class Questions {
         'a question of a shared server could not be attributed; set `sharing: session` for it',
       );
     }
+    if (question.candidates !== undefined) this.#learn(question.candidates, true);
     this.#forget(question);
     this.#count(question, 'unattributable');
     this.#send(errorMessage(question.frame.idBytes, UNATTRIBUTABLE));

@@ -1,0 +1,69 @@
+/**
+ * What is learned of a server's tools from the questions that it asks.
+ */
+import { expect, it } from 'vitest';
+import type { Frame } from '../../../src/jsonrpc/frame.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import { DIALECTS } from '../../../src/mux/dialect.ts';
+import { InteractiveTools } from '../../../src/mux/interactive-tools.ts';
+
+const request = (method: string, name: string): Frame => {
+  const message = { jsonrpc: '2.0', id: 1, method, params: { name } };
+  return scan(Buffer.from(JSON.stringify(message)), DIALECTS.mcp);
+};
+const call = (tool: string): Frame => request('tools/call', tool);
+
+it('knows nothing at first', () => {
+  expect(new InteractiveTools().match(call('ask'))).toBeUndefined();
+});
+
+it('knows a tool for good when every candidate calls it', () => {
+  const tools = new InteractiveTools();
+  tools.learn([call('ask'), call('ask')]);
+  expect(tools.match(call('ask'))).toBe('ask');
+  tools.acquit('ask');
+  expect(tools.match(call('ask'))).toBe('ask');
+  expect(tools.match(call('echo'))).toBeUndefined();
+  expect(tools.match(request('prompts/get', 'ask'))).toBeUndefined();
+});
+
+it('suspects each of several tools until a call of it asks nothing', () => {
+  const tools = new InteractiveTools();
+  tools.learn([call('ask'), call('echo')]);
+  expect(tools.match(call('ask'))).toBe('ask');
+  expect(tools.match(call('echo'))).toBe('echo');
+  tools.acquit('echo');
+  expect(tools.match(call('echo'))).toBeUndefined();
+  tools.learn([call('ask')]);
+  tools.acquit('ask');
+  expect(tools.match(call('ask'))).toBe('ask');
+});
+
+it('suspects nobody where it is told not to', () => {
+  const tools = new InteractiveTools();
+  tools.learn([call('ask'), call('echo')], false);
+  expect(tools.match(call('ask'))).toBeUndefined();
+  tools.learn([call('ask'), call('ask')], false);
+  expect(tools.match(call('ask'))).toBe('ask');
+});
+
+it('only suspects a tool beside a request that calls none', () => {
+  const tools = new InteractiveTools();
+  tools.learn([call('ask'), request('prompts/get', 'p')]);
+  expect(tools.match(call('ask'))).toBe('ask');
+  tools.acquit('ask');
+  expect(tools.match(call('ask'))).toBeUndefined();
+});
+
+it('changes its version with every name that is new', () => {
+  const tools = new InteractiveTools();
+  const versions = [tools.version];
+  tools.learn([call('ask'), call('echo')]);
+  versions.push(tools.version);
+  tools.learn([call('ask')]);
+  expect(tools.version).toBe(versions[1]);
+  tools.acquit('echo');
+  tools.learn([call('echo')]);
+  versions.push(tools.version);
+  expect(new Set(versions).size).toBe(3);
+});
