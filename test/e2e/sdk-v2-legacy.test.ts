@@ -1,0 +1,25 @@
+/**
+ * The official TypeScript SDK 2.x in legacy mode against the shipped servers.
+ */
+import { describe, expect, it } from 'vitest';
+import { useGateway } from '../support/use-gateway.ts';
+import { testShippedServers } from './many-clients.ts';
+import { connectV2 } from './sdk-v2.ts';
+import { SHIPPED_NAMES, shippedServers } from './shipped-servers.ts';
+
+describe('SDK 2.x in legacy mode over Streamable HTTP and HTTP+SSE', () => {
+  testShippedServers(connectV2, ['streamable-http', 'sse']);
+});
+
+describe('SDK 2.x that asks for the modern version first', () => {
+  const rig = useGateway(shippedServers);
+
+  it.each(['streamable-http', 'sse'] as const)('falls back to legacy over %s', async (kind) => {
+    for (const name of SHIPPED_NAMES) {
+      const base = `${rig.gateway.url}/servers/${name}`;
+      const client = rig.track(await connectV2(base, kind, { secret: 'x' }, 'auto'));
+      expect(client.era).toBe('legacy');
+      expect((await client.listTools()).length).toBeGreaterThan(0);
+    }
+  });
+});
