@@ -90,16 +90,8 @@ export class StdioBackend implements Backend {
     );
   }
 
-  async seat(client: Downstream): Promise<Seat> {
-    const instance = this.#instanceFor(client);
-    const seat = new InstanceSeat(client, instance, this.#seatContext);
-    try {
-      await instance.ready();
-    } catch (error) {
-      seat.leave();
-      throw error;
-    }
-    return seat;
+  place(client: Downstream): Seat {
+    return new InstanceSeat(client, this.#instanceFor(client), this.#seatContext);
   }
 
   /** Stops every instance. */

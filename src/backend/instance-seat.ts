@@ -1,19 +1,17 @@
 // A client's place at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
-
 import { GatewayError } from '../base/errors.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, parseSpan, parseString } from '../jsonrpc/parse.ts';
-import { severityOf } from '../mcp/log-levels.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
 import { ROOTS_CHANGED, SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Seat, ServerIdentity } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
-
-const EMPTY_RESULT = Buffer.from('{}');
 
 /** What a seat needs of the backend that gave it. */
 export interface SeatContext {
@@ -36,11 +34,14 @@ export class InstanceSeat implements Seat, Listener {
     this.client = client;
     this.instance = instance;
     this.#context = context;
-    instance.fanOut.join(this);
   }
 
   get identity(): ServerIdentity | undefined {
     return this.instance.identity;
+  }
+
+  ready(): Promise<void> {
+    return this.instance.ready();
   }
 
   dispatch(exchange: Exchange): void {
@@ -53,53 +54,34 @@ export class InstanceSeat implements Seat, Listener {
     this.instance.notify(notification.bytes);
   }
 
-  setLevel(exchange: Exchange): void {
-    const { frame } = exchange;
-    const level = parseString(frame.bytes, frame.levelStart, frame.levelEnd);
-    const severity = severityOf(level);
-    if (severity === undefined) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
-    } else if (this.identity?.capabilities['logging'] === undefined) {
-      exchange.refuse({ code: METHOD_NOT_FOUND, message: 'The server does not offer logging.' });
-    } else {
-      const before = this.instance.fanOut.level;
-      this.severity = severity;
-      void this.#settleLevel(exchange, before);
-    }
+  async join(level: LoggingLevel | undefined): Promise<void> {
+    if (this.#hasLeft) return;
+    this.instance.fanOut.join(this);
+    if (level !== undefined) await this.setLevel(level);
   }
 
-  async #settleLevel(exchange: Exchange, before: string | undefined): Promise<void> {
-    const { level } = this.instance.fanOut;
-    if (level === before || level === undefined) {
-      exchange.answer(EMPTY_RESULT);
-      return;
-    }
-    await this.#ask(exchange, SET_LEVEL, { level });
-  }
-
-  subscribe(exchange: Exchange): void {
-    const uri = this.#uriOf(exchange);
-    if (uri === undefined) return;
+  async setLevel(level: LoggingLevel): Promise<WireError | undefined> {
     const { fanOut } = this.instance;
-    if (fanOut.isSubscribed(uri)) {
-      fanOut.subscribe(this, uri);
-      exchange.answer(EMPTY_RESULT);
-      return;
-    }
-    fanOut.subscribe(this, uri);
-    void this.#ask(exchange, SUBSCRIBE, { uri }).then((isAgreed) => {
-      if (!isAgreed) fanOut.unsubscribe(this, uri);
-    });
+    const before = fanOut.level;
+    this.severity = severityOf(level);
+    const now = fanOut.level;
+    if (now === undefined || now === before) return undefined;
+    return await this.#ask(SET_LEVEL, { level: now });
   }
 
-  unsubscribe(exchange: Exchange): void {
-    const uri = this.#uriOf(exchange);
-    if (uri === undefined) return;
-    if (this.instance.fanOut.unsubscribe(this, uri)) {
-      void this.#ask(exchange, UNSUBSCRIBE, { uri });
-    } else {
-      exchange.answer(EMPTY_RESULT);
-    }
+  async subscribe(uri: string): Promise<WireError | undefined> {
+    const { fanOut } = this.instance;
+    const isFirst = !fanOut.isSubscribed(uri);
+    fanOut.subscribe(this, uri);
+    if (!isFirst) return undefined;
+    const error = await this.#ask(SUBSCRIBE, { uri });
+    if (error !== undefined) fanOut.unsubscribe(this, uri);
+    return error;
+  }
+
+  async unsubscribe(uri: string): Promise<WireError | undefined> {
+    if (!this.instance.fanOut.unsubscribe(this, uri)) return undefined;
+    return await this.#ask(UNSUBSCRIBE, { uri });
   }
 
   leave(): void {
@@ -114,48 +96,24 @@ export class InstanceSeat implements Seat, Listener {
     this.#context.left(this);
   }
 
-  /** Asks the server on behalf of everybody and answers the client with what comes back. */
-  async #ask(exchange: Exchange, method: string, params: unknown): Promise<boolean> {
+  /** Asks the server on behalf of everybody. */
+  async #ask(method: string, params: unknown): Promise<WireError | undefined> {
     await this.instance.ready().catch(() => undefined);
     const answer = await this.instance.request(method, params);
     if (answer === undefined) {
       const { server } = this.#context;
       const text = `Server "${server}" did not answer ${method}.`;
-      exchange.fail(new GatewayError('server_timeout', text, { outcome: 'unknown', server }));
-      return false;
+      return wireErrorOf(new GatewayError('server_timeout', text, { outcome: 'unknown', server }));
     }
-    if (answer.resultStart >= 0) {
-      exchange.answer(EMPTY_RESULT);
-      return true;
-    }
-    exchange.refuse(errorOf(answer));
-    return false;
-  }
-
-  #uriOf(exchange: Exchange): string | undefined {
-    const { bytes, uriStart, uriEnd } = exchange.frame;
-    const uri = parseString(bytes, uriStart, uriEnd);
-    if (uri === undefined) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
-    } else if (!this.#canSubscribe()) {
-      exchange.refuse({
-        code: METHOD_NOT_FOUND,
-        message: 'The server does not offer subscriptions.',
-      });
-      return undefined;
-    }
-    return uri;
-  }
-
-  #canSubscribe(): boolean {
-    const resources = this.identity?.capabilities['resources'];
-    return isObject(resources) && resources['subscribe'] === true;
+    return answer.resultStart >= 0 ? undefined : errorOf(answer);
   }
 }
 
 function errorOf(answer: Frame): WireError {
   const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
   const isError = isObject(error) && Number.isInteger(error['code']);
-  if (!isError) return { code: -32603, message: 'The server answered with an invalid error.' };
+  if (!isError) {
+    return { code: INTERNAL_ERROR, message: 'The server answered with an invalid error.' };
+  }
   return error as unknown as WireError;
 }

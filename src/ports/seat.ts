@@ -1,6 +1,8 @@
-// A server as a client's session sees it.
+// A server as a client's session, or one modern request, sees it.
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
+import type { LoggingLevel } from '../mcp/log-levels.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -14,19 +16,34 @@ export interface ServerIdentity {
 
 /** One client's place at one instance of a server. */
 export interface Seat {
-  /** Undefined for a server that does not speak MCP. */
+  /** Undefined before the first handshake, and for a server that does not speak MCP. */
   readonly identity: ServerIdentity | undefined;
+  /**
+   * Resolves when the server can be used.
+   * @throws GatewayError when it can't be started
+   */
+  ready(): Promise<void>;
   /** Takes a request; it is always settled in the end. */
   dispatch(exchange: Exchange): void;
   /** Takes a notification. */
   notify(notification: Frame): void;
-  /** `logging/setLevel`. */
-  setLevel(exchange: Exchange): void;
-  /** `resources/subscribe`. */
-  subscribe(exchange: Exchange): void;
-  /** `resources/unsubscribe`. */
-  unsubscribe(exchange: Exchange): void;
-  /** The session is over. */
+  /**
+   * From now on the client gets what the server tells all of its clients.
+   * @param level least severe log messages that it wants; undefined: what the server chooses
+   */
+  join(level: LoggingLevel | undefined): Promise<void>;
+  /**
+   * Wants log messages from this level on.
+   * @returns the error of a server that refused
+   */
+  setLevel(level: LoggingLevel): Promise<WireError | undefined>;
+  /**
+   * Wants to be told of changes of a resource.
+   * @returns the error of a server that refused
+   */
+  subscribe(uri: string): Promise<WireError | undefined>;
+  unsubscribe(uri: string): Promise<WireError | undefined>;
+  /** The client is done. */
   leave(): void;
 }
 
@@ -36,7 +53,7 @@ export interface Backend {
   readonly protocol: 'mcp' | 'jsonrpc';
   /**
    * Gives a client a place at one of the server's instances, starting one if needed.
-   * @throws GatewayError when there is none to be had
+   * @throws GatewayError when no process may be started for it
    */
-  seat(client: Downstream): Promise<Seat>;
+  place(client: Downstream): Seat;
 }

@@ -1,12 +1,15 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
-import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
+import { isObject, type JsonObject, parseString } from '../jsonrpc/parse.ts';
+import { levelOf, severityOf } from '../mcp/log-levels.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
+
+const EMPTY_RESULT = Buffer.from('{}');
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
@@ -27,70 +30,97 @@ export class DirectEndpoint implements Endpoint {
   }
 
   async attach(client: Downstream): Promise<Attachment> {
-    const seat = await this.#backend.seat(client);
-    return this.protocol === 'mcp' ? new DirectAttachment(seat) : new PlainAttachment(seat);
-  }
-}
-
-/** A session's link to one MCP server. */
-class DirectAttachment implements Attachment {
-  readonly #seat: Seat;
-
-  constructor(seat: Seat) {
-    this.#seat = seat;
-  }
-
-  get welcome(): Welcome {
-    const result = this.#seat.identity?.initializeResult ?? {};
-    return { result: withoutTasks(result) };
-  }
-
-  dispatch(exchange: Exchange): void {
-    switch (exchange.frame.method) {
-      case SET_LEVEL:
-        this.#seat.setLevel(exchange);
-        return;
-      case SUBSCRIBE:
-        this.#seat.subscribe(exchange);
-        return;
-      case UNSUBSCRIBE:
-        this.#seat.unsubscribe(exchange);
-        return;
-      default:
-        if (exchange.frame.method.startsWith('tasks/')) refuse(exchange);
-        else this.#seat.dispatch(exchange);
+    const seat = this.#backend.place(client);
+    try {
+      await seat.join(undefined);
+      await seat.ready();
+    } catch (error) {
+      seat.leave();
+      throw error;
     }
-  }
-
-  notify(notification: Frame): void {
-    this.#seat.notify(notification);
-  }
-
-  detach(): void {
-    this.#seat.leave();
+    return this.protocol === 'mcp' ? new DirectAttachment(seat) : new PlainAttachment(seat);
   }
 }
 
 /** A session's link to a server that speaks plain JSON-RPC: everything is carried. */
 class PlainAttachment implements Attachment {
   readonly welcome: Welcome = { result: {} };
-  readonly #seat: Seat;
+  protected readonly seat: Seat;
 
   constructor(seat: Seat) {
-    this.#seat = seat;
+    this.seat = seat;
   }
 
   dispatch(exchange: Exchange): void {
-    this.#seat.dispatch(exchange);
+    this.seat.dispatch(exchange);
   }
 
   notify(notification: Frame): void {
-    this.#seat.notify(notification);
+    this.seat.notify(notification);
   }
 
   detach(): void {
-    this.#seat.leave();
+    this.seat.leave();
   }
+}
+
+/** A session's link to one MCP server. */
+class DirectAttachment extends PlainAttachment {
+  override readonly welcome: Welcome;
+
+  constructor(seat: Seat) {
+    super(seat);
+    this.welcome = { result: withoutTasks(seat.identity?.initializeResult ?? {}) };
+  }
+
+  override dispatch(exchange: Exchange): void {
+    switch (exchange.frame.method) {
+      case SET_LEVEL:
+        this.#setLevel(exchange);
+        return;
+      case SUBSCRIBE:
+        this.#subscription(exchange, (uri) => this.seat.subscribe(uri));
+        return;
+      case UNSUBSCRIBE:
+        this.#subscription(exchange, (uri) => this.seat.unsubscribe(uri));
+        return;
+      default:
+        if (!exchange.frame.method.startsWith('tasks/')) this.seat.dispatch(exchange);
+        else exchange.refuse(notOffered('tasks'));
+    }
+  }
+
+  #setLevel(exchange: Exchange): void {
+    const { bytes, levelStart, levelEnd } = exchange.frame;
+    const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+    if (severity === undefined) {
+      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+    } else if (this.seat.identity?.capabilities['logging'] === undefined) {
+      exchange.refuse(notOffered('logging'));
+    } else {
+      void settle(exchange, this.seat.setLevel(levelOf(severity)));
+    }
+  }
+
+  #subscription(exchange: Exchange, change: (uri: string) => Promise<WireError | undefined>): void {
+    const { bytes, uriStart, uriEnd } = exchange.frame;
+    const uri = parseString(bytes, uriStart, uriEnd);
+    const resources = this.seat.identity?.capabilities['resources'];
+    if (uri === undefined) {
+      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
+    } else if (!isObject(resources) || resources['subscribe'] !== true) {
+      exchange.refuse(notOffered('subscriptions'));
+    } else {
+      void settle(exchange, change(uri));
+    }
+  }
+}
+
+/** Answers `{}`, or with the error. */
+async function settle(exchange: Exchange, change: Promise<WireError | undefined>): Promise<void> {
+  const error = await change;
+  if (error === undefined) exchange.answer(EMPTY_RESULT);
+  else exchange.refuse(error);
 }
 
 // A task id is a handle that any client of a shared server could use: not offered until ids are
@@ -102,6 +132,6 @@ function withoutTasks(result: JsonObject): JsonObject {
   return { ...result, capabilities: rest };
 }
 
-function refuse(exchange: Exchange): void {
-  exchange.refuse({ code: METHOD_NOT_FOUND, message: 'Method not found: tasks are not offered.' });
+function notOffered(what: string): WireError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` };
 }
