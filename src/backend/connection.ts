@@ -12,6 +12,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
 
@@ -91,6 +92,12 @@ export class Connection {
   /** The call of the only client that has any here. */
   soleCaller(): Exchange | undefined {
     return soleCaller(this.mux.calls(), monotonicMs());
+  }
+
+  /** Whose calls are here, those included whose caller left. */
+  *callers(): Iterable<Principal> {
+    for (const { exchange } of this.mux.calls())
+      if (exchange !== undefined) yield exchange.client.principal;
   }
 
   /** Ends it: calls in flight fail at once. */

@@ -8,6 +8,7 @@ import { ELICITATION_COMPLETE, LIST_CHANGED, MESSAGE, RESOURCE_UPDATED } from '.
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
 
 /** Several changes in a row are told once (protocol.md 4.7). */
 const DEBOUNCE_MS = 100;
@@ -27,6 +28,8 @@ export interface FanOutContext {
   readonly metrics: Metrics;
   /** The call of the only client with calls at the server; undefined when there is not one. */
   soleCaller(): Exchange | undefined;
+  /** Whose calls the server works on, those included whose caller left. */
+  callers(): Iterable<Principal>;
 }
 
 /** The audience of one instance. */
@@ -209,13 +212,12 @@ export class FanOut {
     return severity >= (listener?.severity ?? unset ?? 0);
   }
 
+  // Somebody who is gone counts as long as the server may still work, and talk, on their behalf.
   #isOnePrincipal(): boolean {
-    let key: string | undefined;
-    for (const { client } of this.#listeners) {
-      if (key !== undefined && client.principal.key !== key) return false;
-      key = client.principal.key;
-    }
-    return true;
+    const keys = new Set<string>();
+    for (const { client } of this.#listeners) keys.add(client.principal.key);
+    for (const { key } of this.#context.callers()) keys.add(key);
+    return keys.size <= 1;
   }
 
   #withhold(reason: string): void {

@@ -69,6 +69,7 @@ export class Instance {
       isShared,
       metrics,
       soleCaller: () => this.#connection?.soleCaller(),
+      callers: () => this.#connection?.callers() ?? [],
     });
     this.#lists = new KnownLists();
     this.#waiting = new WaitingCalls(options.limits.queue, (exchange) =>
