@@ -25,6 +25,8 @@ export interface Listener {
 export interface FanOutContext {
   readonly server: string;
   readonly isShared: boolean;
+  /** Whether the server speaks plain JSON-RPC: its notifications are for everybody. */
+  readonly isPlain: boolean;
   readonly metrics: Metrics;
   /** The call of the only client with calls at the server; undefined when there is not one. */
   soleCaller(): Exchange | undefined;
@@ -117,7 +119,8 @@ export class FanOut {
   /** Delivers a notification of the server. */
   deliver(notification: Frame): void {
     const { method } = notification;
-    if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
+    if (this.#context.isPlain) this.#toAll(notification, undefined);
+    else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
     else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
     else if (method === MESSAGE) this.#logMessage(notification);
     else if (method === ELICITATION_COMPLETE) this.#elicitationComplete(notification);
@@ -191,6 +194,10 @@ export class FanOut {
       if (!caller.push(notification.bytes)) caller.client.notify(notification.bytes, undefined);
       return;
     }
+    this.#toAll(notification, severity);
+  }
+
+  #toAll(notification: Frame, severity: number | undefined): void {
     if (!this.#isOnePrincipal()) {
       this.#withhold('unattributable');
       return;

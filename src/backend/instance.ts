@@ -67,6 +67,7 @@ export class Instance {
     this.fanOut = new FanOut({
       server: options.name,
       isShared,
+      isPlain: options.protocol === 'jsonrpc',
       metrics,
       soleCaller: () => this.#connection?.soleCaller(),
       callers: () => this.#connection?.callers() ?? [],

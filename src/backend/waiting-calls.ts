@@ -10,6 +10,7 @@ const SWEEP_MS = 100;
 export type Expired = (exchange: Exchange) => void;
 
 class Waiting implements ExchangeHolder {
+  readonly id = undefined;
   readonly exchange: Exchange;
   readonly deadlineMs: number;
   readonly #owner: WaitingCalls;

@@ -86,8 +86,11 @@ export class PlainPosts {
 
   async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Session | undefined> {
     const key = `${served.endpoint.name} ${call.principal.key}`;
-    const known = await this.#sessions.get(key)?.catch(() => undefined);
+    const pending = this.#sessions.get(key);
+    const known = await pending?.catch(() => undefined);
     if (known !== undefined && !known.isClosed) return known;
+    // Of several that found it closed, or waited in vain, one opens the next.
+    if (this.#sessions.get(key) !== pending) return await this.#sessionFor(served, call);
     const opening = this.#open(served, call);
     this.#sessions.set(key, opening);
     return await opening;

@@ -4,6 +4,8 @@ export const INITIALIZE = 'initialize';
 export const INITIALIZED = 'notifications/initialized';
 export const PING = 'ping';
 export const CANCELLED = 'notifications/cancelled';
+/** Not MCP: how language servers and their clients cancel. */
+export const CANCEL_REQUEST = '$/cancelRequest';
 export const PROGRESS = 'notifications/progress';
 export const MESSAGE = 'notifications/message';
 export const RESOURCE_UPDATED = 'notifications/resources/updated';

@@ -7,6 +7,8 @@ import type { Downstream } from './downstream.ts';
 
 /** Whoever works on an exchange: a queue, then a mux. */
 export interface ExchangeHolder {
+  /** The id that the server knows; undefined while nothing was sent. */
+  readonly id: number | undefined;
   /**
    * The caller no longer wants the answer.
    * @param notice the caller's `notifications/cancelled`, when it sent one

@@ -54,6 +54,7 @@ export async function openSession(
     const session = new Session({
       id: newSessionId(),
       endpoint: endpoint.name,
+      isPlain: endpoint.protocol === 'jsonrpc',
       profile,
       ...rest,
     });

@@ -104,7 +104,8 @@ export class MessageChannel implements Outlet, AnswerSink {
   }
 
   #keepEarly(frame: Frame): void {
-    if (frame.kind === 'request' && frame.method === PING) this.#pong(frame);
+    const isPing = frame.kind === 'request' && frame.method === PING;
+    if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
     else if (this.#early.length < MAX_BATCH) this.#early.push(frame);
     else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Too many messages too early.' });
   }
@@ -188,6 +189,8 @@ export class MessageChannel implements Outlet, AnswerSink {
       if (id !== undefined) this.send(resultMessage(id, opened.result));
     } catch (error) {
       this.send(errorMessage(id, wireErrorOf(asFailure(error))));
+      // Without a handshake nothing would ever try again: the client has to connect again.
+      if (initialize === undefined) this.close();
     }
   }
 

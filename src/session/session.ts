@@ -1,11 +1,20 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
 // flight, the questions it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
-import { INVALID_REQUEST } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
-import { CANCELLED, INITIALIZE, INITIALIZED, PING, PROGRESS } from '../mcp/methods.ts';
+import {
+  CANCEL_REQUEST,
+  CANCELLED,
+  INITIALIZE,
+  INITIALIZED,
+  PING,
+  PROGRESS,
+} from '../mcp/methods.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Attachment } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
@@ -37,6 +46,8 @@ export interface SessionParts {
   readonly meter: RequestMeter;
   /** Whether each request has a stream of its own, so that equal ids can be told apart. */
   readonly hasStreamPerRequest: boolean;
+  /** Whether the server speaks plain JSON-RPC: no method means anything to the gateway then. */
+  readonly isPlain: boolean;
 }
 
 /** One client's session. */
@@ -51,6 +62,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly outlet: Outlet;
   readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
+  readonly #isPlain: boolean;
   readonly #exchanges = new Set<ClientExchange>();
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
@@ -68,6 +80,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.outlet = parts.outlet;
     this.#meter = parts.meter;
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
+    this.#isPlain = parts.isPlain;
   }
 
   get isClosed(): boolean {
@@ -105,8 +118,9 @@ export class Session implements Downstream, ExchangeOwner {
     });
     const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
     this.#exchanges.add(exchange);
-    if (frame.method === PING) exchange.answer(EMPTY_RESULT);
-    else if (frame.method === INITIALIZE) {
+    const method = this.#isPlain ? '' : frame.method;
+    if (method === PING) exchange.answer(EMPTY_RESULT);
+    else if (method === INITIALIZE) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
     } else if (isDuplicate) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
@@ -118,6 +132,10 @@ export class Session implements Downstream, ExchangeOwner {
   /** Takes a notification. */
   notification(frame: Frame): void {
     this.#lastUsedMs = monotonicMs();
+    if (this.#isPlain) {
+      this.#plainNotification(frame);
+      return;
+    }
     switch (frame.method) {
       case INITIALIZED:
         return;
@@ -146,6 +164,10 @@ export class Session implements Downstream, ExchangeOwner {
   }
 
   ask(question: Question, exchange: Exchange | undefined): void {
+    if (this.#isPlain && this.#hasStreamPerRequest) {
+      question.refuse({ code: INTERNAL_ERROR, message: 'The client only sends POSTs.' });
+      return;
+    }
     this.#questions ??= new AskedQuestions(this.outlet);
     this.#questions.ask(question, exchange);
   }
@@ -170,12 +192,32 @@ export class Session implements Downstream, ExchangeOwner {
 
   #hasInFlight(frame: Frame): boolean {
     const id = frame.idBytes;
-    if (id === undefined) return false;
+    return id !== undefined && this.#findInFlight(id) !== undefined;
+  }
+
+  #findInFlight(id: Buffer): ClientExchange | undefined {
     for (const exchange of this.#exchanges) {
       const other = exchange.frame.idBytes;
-      if (other !== undefined && isSameId(id, other)) return true;
+      if (other !== undefined && isSameId(id, other)) return exchange;
     }
-    return false;
+    return undefined;
+  }
+
+  // Language servers are told of a cancel by id, and answer the request all the same. Over POST an
+  // id says nothing: all clients of a principal have one session.
+  #plainNotification(frame: Frame): void {
+    if (frame.method !== CANCEL_REQUEST) {
+      this.#attachment?.notify(frame);
+      return;
+    }
+    if (this.#hasStreamPerRequest) return;
+    const { bytes, paramIdStart, paramIdEnd } = frame;
+    const id = frame.slice(paramIdStart, paramIdEnd);
+    const serverId = id === undefined ? undefined : this.#findInFlight(id)?.holder?.id;
+    if (serverId === undefined) return;
+    const text = Buffer.from(String(serverId));
+    const message = replaceSpan(bytes, paramIdStart, paramIdEnd, text);
+    this.#attachment?.notify(scan(message, { anyParams: true }));
   }
 
   /** Over HTTP several requests may have the id: a cancel means all of them (protocol.md A-01). */
