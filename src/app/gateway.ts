@@ -7,6 +7,10 @@ import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { StdioChannel } from '../backend/stdio/stdio-channel.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
+import type { ModernCall } from '../bridge/modern-call.ts';
+import type { ModernState } from '../bridge/modern-gate.ts';
+import { Parks } from '../bridge/parks.ts';
+import { StateSealer } from '../bridge/request-state.ts';
 import type { Config } from '../config/config.ts';
 import { type ListenerContext, type ServedEndpoint, servedEndpoint } from '../listener/context.ts';
 import { Heartbeat } from '../listener/heartbeat.ts';
@@ -15,11 +19,14 @@ import { PathTable } from '../listener/paths.ts';
 import type { Logger } from '../observe/logger.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
+import { ModernRequests } from '../session/modern-requests.ts';
 import { SessionStore } from '../session/session-store.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
 const DRAIN_POLL_MS = 20;
+/** How long a modern client may take to answer a server's questions. */
+const PARK_TTL_MS = 600_000;
 
 /** Where the gateway can be reached. */
 export interface Addresses {
@@ -35,6 +42,12 @@ export class Gateway {
   readonly #backends: readonly StdioBackend[];
   readonly #sessions: SessionStore;
   readonly #heartbeat = new Heartbeat();
+  readonly #modernRequests = new ModernRequests();
+  readonly #modern: ModernState = {
+    parks: new Parks<ModernCall>(PARK_TTL_MS),
+    sealer: new StateSealer([]),
+    listens: new Set(),
+  };
   readonly #http: HttpServer;
   readonly #admin: AdminServer;
   #isDraining = false;
@@ -89,16 +102,23 @@ export class Gateway {
     this.#isDraining = true;
     this.#http.stopAccepting();
     const endMs = monotonicMs() + this.#config.drainMs;
-    while (this.#sessions.pending > 0 && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
-    const left = this.#sessions.pending;
+    for (const listen of [...this.#modern.listens]) listen.end();
+    while (this.#pending > 0 && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
+    const left = this.#pending;
     if (left > 0) this.#logger.warn({ left }, 'drain took too long, calls in flight fail');
     await within(CLOSE_LIMIT_MS, this.#closeAll());
+  }
+
+  get #pending(): number {
+    return this.#sessions.pending + this.#modernRequests.pending;
   }
 
   async #closeAll(): Promise<void> {
     // Servers first, so that calls in flight get their error before their streams end.
     const backends = Promise.all(this.#backends.map((backend) => backend.close('draining')));
+    this.#modern.parks.close();
     this.#sessions.close();
+    this.#modernRequests.close();
     this.#heartbeat.close();
     await this.#http.close();
     await backends;
@@ -109,6 +129,7 @@ export class Gateway {
     return {
       options: this.#config.listen,
       sessions: this.#sessions,
+      modern: this.#modernRequests,
       heartbeat: this.#heartbeat,
       logger: this.#logger,
       metrics: this.#metrics,
@@ -121,12 +142,15 @@ export class Gateway {
   #createPaths(): PathTable {
     const paths = new PathTable();
     const served: ServedEndpoint[] = this.#backends.map((backend) =>
-      servedEndpoint(new DirectEndpoint(`/servers/${backend.name}`, backend), this.#metrics),
+      servedEndpoint(
+        new DirectEndpoint(`/servers/${backend.name}`, backend, this.#modern),
+        this.#metrics,
+      ),
     );
     for (const one of served) paths.add(one.endpoint.name, one);
     const [only] = this.#backends;
     if (only !== undefined && this.#backends.length === 1) {
-      paths.add('', servedEndpoint(new DirectEndpoint('/', only), this.#metrics));
+      paths.add('', servedEndpoint(new DirectEndpoint('/', only, this.#modern), this.#metrics));
     }
     return paths;
   }

@@ -1,5 +1,5 @@
 // A configured server with its instances: which of them serves whom (design.md 5.1).
-import { sharedClientCapabilities } from '../mcp/capabilities.ts';
+import { legacyCapabilities, sharedClientCapabilities } from '../mcp/capabilities.ts';
 import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
 import { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -12,6 +12,7 @@ import { gatewayIntroduction, type Introduction } from './handshake.ts';
 import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';
 import type { ServerOptions } from './options.ts';
+import { PrivateInstances } from './private-instances.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import type { OpenChannel } from './server-channel.ts';
 
@@ -21,12 +22,6 @@ export interface BackendParts {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
-}
-
-interface Private {
-  readonly instance: Instance;
-  readonly key: string;
-  readonly principalKey: string;
 }
 
 /** A child-process server. */
@@ -39,10 +34,8 @@ export class StdioBackend implements Backend {
   readonly #logger: Logger;
   readonly #tools = new InteractiveTools();
   readonly #replicas: Instance[] = [];
-  readonly #private = new Map<string, Private>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #private: PrivateInstances | undefined;
   readonly #seatContext: SeatContext;
-  #sessions = 0;
 
   constructor(options: ServerOptions, parts: BackendParts) {
     this.name = options.name;
@@ -54,9 +47,10 @@ export class StdioBackend implements Backend {
       server: options.name,
       isShared: options.sharing === 'shared',
       alternative: (exchange, own) => this.#alternative(exchange, own),
-      left: (seat) => this.#left(seat),
+      left: (seat) => this.#private?.release(seat.instance),
     };
     if (options.sharing === 'shared') this.#createReplicas();
+    else this.#private = this.#createPrivate(options.sharing);
   }
 
   /** Instances with a process. */
@@ -96,12 +90,14 @@ export class StdioBackend implements Backend {
 
   /** Stops every instance. */
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
-    await Promise.all(this.#all().map((instance) => instance.close(reason)));
-    await Promise.all(this.#closing);
+    await Promise.all([
+      ...this.#replicas.map((instance) => instance.close(reason)),
+      this.#private?.close(reason),
+    ]);
   }
 
   #all(): Instance[] {
-    return [...this.#replicas, ...[...this.#private.values()].map(({ instance }) => instance)];
+    return [...this.#replicas, ...(this.#private?.all() ?? [])];
   }
 
   #createReplicas(): void {
@@ -111,6 +107,16 @@ export class StdioBackend implements Backend {
     for (let replica = 0; replica < replicas; replica++) {
       this.#replicas.push(this.#createInstance(introduction, this.#logger.child({ replica })));
     }
+  }
+
+  #createPrivate(sharing: 'principal' | 'session'): PrivateInstances {
+    return new PrivateInstances({
+      server: this.name,
+      sharing,
+      budget: this.#parts.budget,
+      create: (client, key) =>
+        this.#createInstance(introductionOf(client), this.#logger.child({ key })),
+    });
   }
 
   #createInstance(introduction: Introduction, logger: Logger): Instance {
@@ -128,30 +134,7 @@ export class StdioBackend implements Backend {
   }
 
   #instanceFor(client: Downstream): Instance {
-    if (this.#options.sharing === 'shared') return leastLoaded(this.#replicas);
-    const principalKey = client.principal.key;
-    const isOwn = this.#options.sharing === 'session';
-    const key = isOwn ? `session ${++this.#sessions}` : `principal ${principalKey}`;
-    const existing = this.#private.get(key);
-    if (existing !== undefined) return existing.instance;
-    this.#parts.budget.acquire(principalKey, this.name);
-    const instance = this.#createInstance(introductionOf(client), this.#logger.child({ key }));
-    this.#private.set(key, { instance, key, principalKey });
-    return instance;
-  }
-
-  /** A private instance goes with its last client; one of a principal stays for its idle time. */
-  #left(seat: InstanceSeat): void {
-    if (this.#options.sharing === 'shared') return;
-    for (const entry of this.#private.values()) {
-      if (entry.instance !== seat.instance || entry.instance.fanOut.size > 0) continue;
-      this.#private.delete(entry.key);
-      const closed = entry.instance.close().finally(() => {
-        this.#parts.budget.release(entry.principalKey);
-        this.#closing.delete(closed);
-      });
-      this.#closing.add(closed);
-    }
+    return this.#private?.acquire(client) ?? leastLoaded(this.#replicas);
   }
 
   /** Another replica with a free lane, for a call of an interactive tool that would have to wait. */
@@ -165,12 +148,13 @@ export class StdioBackend implements Backend {
   }
 }
 
-// A private server sees its client as it is.
+// A private server sees its client as it is; a modern one as far as the handshake can say.
 function introductionOf(client: Downstream): Introduction {
+  const isLegacy = isLegacyVersion(client.version);
   return {
-    version: isLegacyVersion(client.version) ? client.version : NEWEST_LEGACY,
-    capabilities: client.capabilities,
-    clientInfo: client.info,
+    version: isLegacy ? client.version : NEWEST_LEGACY,
+    capabilities: isLegacy ? client.capabilities : legacyCapabilities(client.capabilities),
+    clientInfo: client.info ?? { name: 'unknown', version: '0' },
   };
 }
 

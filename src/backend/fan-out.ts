@@ -189,12 +189,18 @@ export class FanOut {
   #unattributed(notification: Frame, severity: number | undefined): void {
     const caller = this.#context.soleCaller();
     if (caller !== undefined) {
-      const listener = this.#listenerOf(caller.client);
-      if (severity !== undefined && !this.#wants(listener, severity)) return;
+      if (!this.#isWantedBy(caller.client, severity)) return;
       if (!caller.push(notification.bytes)) caller.client.notify(notification.bytes, undefined);
       return;
     }
     this.#toAll(notification, severity);
+  }
+
+  /** Whether a call of `client` carries a notification; `severity` is that of a log message. */
+  #isWantedBy(client: Downstream, severity: number | undefined): boolean {
+    const { logThreshold } = client;
+    if (logThreshold !== undefined) return severity !== undefined && severity >= logThreshold;
+    return severity === undefined || this.#wants(this.#listenerOf(client), severity);
   }
 
   #toAll(notification: Frame, severity: number | undefined): void {

@@ -28,6 +28,7 @@ export class InstanceSeat implements Seat, Listener {
   readonly instance: Instance;
   severity: number | undefined = undefined;
   readonly #context: SeatContext;
+  #hasJoined = false;
   #hasLeft = false;
 
   constructor(client: Downstream, instance: Instance, context: SeatContext) {
@@ -56,6 +57,7 @@ export class InstanceSeat implements Seat, Listener {
 
   async join(level: LoggingLevel | undefined): Promise<void> {
     if (this.#hasLeft) return;
+    this.#hasJoined = true;
     this.instance.fanOut.join(this);
     if (level !== undefined) await this.setLevel(level);
   }
@@ -87,13 +89,17 @@ export class InstanceSeat implements Seat, Listener {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
+    if (this.#hasJoined) this.#leaveFanOut();
+    this.#context.left(this);
+  }
+
+  #leaveFanOut(): void {
     const { fanOut } = this.instance;
     const before = fanOut.level;
     const orphans = fanOut.leave(this);
     for (const uri of orphans) void this.instance.request(UNSUBSCRIBE, { uri });
     const { level } = fanOut;
     if (level !== undefined && level !== before) void this.instance.request(SET_LEVEL, { level });
-    this.#context.left(this);
   }
 
   /** Asks the server on behalf of everybody. */

@@ -47,3 +47,8 @@ export async function within<T>(limitMs: number, work: Promise<T>): Promise<T | 
     timer?.cancel();
   }
 }
+
+/** Milliseconds since 1970, for what outlives the process. Jumps when the clock is set. */
+export function wallClockMs(): number {
+  return Date.now();
+}

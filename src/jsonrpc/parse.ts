@@ -53,3 +53,10 @@ export function splitArray(bytes: Buffer): Buffer[] {
   }
   return elements;
 }
+
+/** The code of an error response, or undefined when it has none. */
+export function errorCodeOf(answer: Frame): number | undefined {
+  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
+  const code = isObject(error) ? error['code'] : undefined;
+  return typeof code === 'number' ? code : undefined;
+}

@@ -5,6 +5,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { ListenOptions } from './options.ts';
@@ -13,6 +14,8 @@ import type { ListenOptions } from './options.ts';
 export interface ListenerContext {
   readonly options: ListenOptions;
   readonly sessions: SessionStore;
+  /** Modern requests in flight. */
+  readonly modern: ModernRequests;
   readonly heartbeat: Heartbeat;
   readonly logger: Logger;
   readonly metrics: Metrics;

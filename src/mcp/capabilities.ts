@@ -14,6 +14,13 @@ export function sharedClientCapabilities(hasStaticRoots: boolean): ClientCapabil
   };
 }
 
+/** What a modern client declares, as a server of the session era reads it. */
+export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
+  // Such a client can't say that its roots changed, and tasks are another extension there.
+  const { roots, tasks: _, ...rest } = capabilities;
+  return roots === undefined ? rest : { ...rest, roots: {} };
+}
+
 /** Why a client can't be asked something. */
 export type Refusal = 'method' | 'mode';
 

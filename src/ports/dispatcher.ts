@@ -3,6 +3,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
+import type { ModernExchange } from './modern.ts';
 
 /** What an endpoint says of itself in the answer to `initialize`, without the version. */
 export interface Welcome {
@@ -29,4 +30,6 @@ export interface Endpoint {
    * @throws GatewayError when they can't be had
    */
   attach(client: Downstream): Promise<Attachment>;
+  /** Serves a modern request; it is always settled in the end. */
+  serve(exchange: ModernExchange): void;
 }

@@ -23,6 +23,11 @@ export interface Downstream {
   /** The protocol revision agreed on with this client. */
   readonly version: string;
   readonly capabilities: ClientCapabilities;
+  /**
+   * Least severity of the log messages that its calls carry; infinite where it wants none. Absent:
+   * what its session has set.
+   */
+  readonly logThreshold?: number;
   /** The client's `clientInfo`, or undefined where the protocol has none. */
   readonly info: unknown;
   /**

@@ -5,8 +5,11 @@ export interface AnswerSink {
    * @returns false when the caller can't be given one
    */
   push(message: Buffer): boolean;
-  /** The answer; nothing comes after it. */
-  end(message: Buffer): void;
+  /**
+   * The answer; nothing comes after it.
+   * @param code of an error, where a transport has a status for it
+   */
+  end(message: Buffer, code?: number): void;
   /** There will be no answer: the caller cancelled. */
   abandon(): void;
 }

@@ -1,4 +1,5 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
+import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseString } from '../jsonrpc/parse.ts';
@@ -7,6 +8,7 @@ import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { ModernExchange } from '../ports/modern.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -15,10 +17,12 @@ const EMPTY_RESULT = Buffer.from('{}');
 export class DirectEndpoint implements Endpoint {
   readonly name: string;
   readonly #backend: Backend;
+  readonly #modern: ModernGate;
 
-  constructor(name: string, backend: Backend) {
+  constructor(name: string, backend: Backend, state: ModernState) {
     this.name = name;
     this.#backend = backend;
+    this.#modern = new ModernGate(name, backend, state);
   }
 
   get server(): string {
@@ -39,6 +43,10 @@ export class DirectEndpoint implements Endpoint {
       throw error;
     }
     return this.protocol === 'mcp' ? new DirectAttachment(seat) : new PlainAttachment(seat);
+  }
+
+  serve(exchange: ModernExchange): void {
+    this.#modern.serve(exchange);
   }
 }
 

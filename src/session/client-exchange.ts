@@ -5,6 +5,7 @@ import { monotonicMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { errorCodeOf } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
@@ -57,8 +58,10 @@ export class ClientExchange implements Exchange {
   }
 
   respond(answer: Frame): void {
-    if (!this.#settle(answer.resultStart >= 0 ? 'ok' : 'error')) return;
-    this.#sink.end(replaceSpan(answer.bytes, answer.idStart, answer.idEnd, this.#id));
+    const isResult = answer.resultStart >= 0;
+    if (!this.#settle(isResult ? 'ok' : 'error')) return;
+    const message = replaceSpan(answer.bytes, answer.idStart, answer.idEnd, this.#id);
+    this.#sink.end(message, isResult ? undefined : errorCodeOf(answer));
   }
 
   answer(result: Buffer): void {
@@ -66,7 +69,7 @@ export class ClientExchange implements Exchange {
   }
 
   refuse(error: WireError): void {
-    if (this.#settle('error')) this.#sink.end(errorMessage(this.#id, error));
+    if (this.#settle('error')) this.#sink.end(errorMessage(this.#id, error), error.code);
   }
 
   fail(failure: GatewayError): void {

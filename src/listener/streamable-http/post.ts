@@ -15,6 +15,7 @@ import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from '../error-response.ts';
 import { type Accepted, acceptedBy } from '../request-headers.ts';
+import { serveModern } from './modern-post.ts';
 import { ResponseSink } from './response-sink.ts';
 import { findSession, type HttpCall, headerOf, type OpenSession } from './routes.ts';
 
@@ -54,9 +55,13 @@ function serveMessage(
   call: PostCall,
   frame: Frame,
 ): void {
-  const claimed = modernHeaderFault(call, frame);
-  if (claimed !== undefined) {
-    refuse(call.response, claimed, frame.idBytes);
+  if (frame.claimStart >= 0) {
+    serveModern(context, served, call, frame);
+    return;
+  }
+  const fault = modernHeaderFault(call, frame);
+  if (fault !== undefined) {
+    refuse(call.response, fault, frame.idBytes);
     return;
   }
   if (frame.kind === 'request' && frame.method === INITIALIZE) {
@@ -79,7 +84,6 @@ function modernHeaderFault(
   call: PostCall,
   frame: Frame,
 ): (typeof REFUSALS)[keyof typeof REFUSALS] | undefined {
-  if (frame.claimStart >= 0) return REFUSALS.protocolVersion;
   const version = headerOf(call.request, 'mcp-protocol-version');
   if (version === undefined || !isModernVersion(version) || frame.kind !== 'request') {
     return undefined;

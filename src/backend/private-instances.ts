@@ -1,0 +1,108 @@
+// The instances of a server that are not shared by everybody: which client has which, how long one
+// is kept without clients, and how many there may be (design.md 5.1).
+import { after, type Timer } from '../base/clock.ts';
+import { isModernVersion } from '../mcp/versions.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Instance } from './instance.ts';
+import type { ProcessBudget } from './process-budget.ts';
+
+/**
+ * A modern client has no session that would end, and its server may keep state between its requests:
+ * the instance is kept as long as an idle session is.
+ */
+const KEPT_FOR_MODERN_MS = 1_800_000;
+
+interface Entry {
+  readonly key: string;
+  readonly principalKey: string;
+  readonly instance: Instance;
+  /** Seats that are taken. */
+  users: number;
+  /** How long it stays without a user. */
+  keptMs: number;
+  timer: Timer | undefined;
+}
+
+/** Private instances of one server. */
+export class PrivateInstances {
+  readonly #parts: {
+    readonly server: string;
+    readonly sharing: 'principal' | 'session';
+    readonly budget: ProcessBudget;
+    create(client: Downstream, key: string): Instance;
+  };
+  readonly #byKey = new Map<string, Entry>();
+  readonly #byInstance = new Map<Instance, Entry>();
+  readonly #closing = new Set<Promise<void>>();
+  #sessions = 0;
+
+  constructor(parts: {
+    readonly server: string;
+    readonly sharing: 'principal' | 'session';
+    readonly budget: ProcessBudget;
+    create(client: Downstream, key: string): Instance;
+  }) {
+    this.#parts = parts;
+  }
+
+  all(): Instance[] {
+    return [...this.#byInstance.keys()];
+  }
+
+  /**
+   * The instance of a client; give it back with `release`.
+   * @throws GatewayError `overloaded` when no process may be started for it
+   */
+  acquire(client: Downstream): Instance {
+    const isModern = isModernVersion(client.version);
+    const key = this.#keyOf(client, isModern);
+    const entry = this.#byKey.get(key) ?? this.#create(client, key);
+    entry.users++;
+    entry.timer?.cancel();
+    if (isModern) entry.keptMs = KEPT_FOR_MODERN_MS;
+    return entry.instance;
+  }
+
+  /** A client is done with its instance. */
+  release(instance: Instance): void {
+    const entry = this.#byInstance.get(instance);
+    if (entry === undefined) return;
+    entry.users--;
+    if (entry.users > 0) return;
+    if (entry.keptMs === 0) this.#end(entry);
+    else entry.timer = after(entry.keptMs, () => this.#end(entry));
+  }
+
+  /** Ends all of them. */
+  async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
+    for (const entry of [...this.#byKey.values()]) this.#end(entry, reason);
+    await Promise.all(this.#closing);
+  }
+
+  #keyOf(client: Downstream, isModern: boolean): string {
+    if (this.#parts.sharing === 'principal') return `principal ${client.principal.key}`;
+    if (!isModern) return `session ${++this.#sessions}`;
+    return `modern ${client.principal.key} ${JSON.stringify(client.capabilities)}`;
+  }
+
+  #create(client: Downstream, key: string): Entry {
+    const principalKey = client.principal.key;
+    this.#parts.budget.acquire(principalKey, this.#parts.server);
+    const instance = this.#parts.create(client, key);
+    const entry: Entry = { key, principalKey, instance, users: 0, keptMs: 0, timer: undefined };
+    this.#byKey.set(key, entry);
+    this.#byInstance.set(instance, entry);
+    return entry;
+  }
+
+  #end(entry: Entry, reason?: 'server_unavailable' | 'draining'): void {
+    entry.timer?.cancel();
+    this.#byKey.delete(entry.key);
+    this.#byInstance.delete(entry.instance);
+    const closed = entry.instance.close(reason).finally(() => {
+      this.#parts.budget.release(entry.principalKey);
+      this.#closing.delete(closed);
+    });
+    this.#closing.add(closed);
+  }
+}

@@ -1,0 +1,77 @@
+// A legacy server's questions as entries of `inputRequests`, and a modern client's answers to them
+// (protocol.md 5.7.1).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
+import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { META } from '../mcp/meta.ts';
+import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
+
+const FORM = Buffer.from('"form"');
+const EMPTY = Buffer.from('{}');
+// What belongs to the session era only.
+const DROPPED: ReadonlySet<string> = new Set(['elicitationId', 'task']);
+const DROPPED_META: ReadonlySet<string> = new Set(['progressToken', META.relatedTask]);
+
+/** First letters of keys; the number behind makes one unique over the life of a call. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  [ELICITATION, 'e'],
+  [SAMPLING, 's'],
+  [ROOTS_LIST, 'r'],
+]);
+
+/** The letter of a question's key; undefined when a modern client can't be asked it. */
+export function keyLetter(method: string): string | undefined {
+  return LETTERS.get(method);
+}
+
+/** A question as an entry of `inputRequests`, as JSON text. */
+export function inputRequest(question: Frame): Buffer {
+  const method = Buffer.from(JSON.stringify(question.method));
+  const parts: Buffer[] = [Buffer.from('{"method":'), method];
+  const params = convertedParams(question);
+  if (params !== undefined) parts.push(Buffer.from(',"params":'), params);
+  return Buffer.concat([...parts, Buffer.from('}')]);
+}
+
+function convertedParams(question: Frame): Buffer | undefined {
+  const { bytes, paramsStart, paramsEnd, metaStart, metaEnd, method } = question;
+  if (paramsStart < 0) return method === ELICITATION ? EMPTY : undefined;
+  const set = new Map<string, Buffer>();
+  const remove = new Set(DROPPED);
+  if (method === ELICITATION && parseParams(question)['mode'] === undefined) set.set('mode', FORM);
+  if (metaStart >= 0) {
+    const meta = editObject(bytes, metaStart, metaEnd, { remove: (key) => DROPPED_META.has(key) });
+    if (isEmptyObject(meta, 0, meta.length)) remove.add('_meta');
+    else set.set('_meta', meta);
+  }
+  return editObject(bytes, paramsStart, paramsEnd, { remove: (key) => remove.has(key), set });
+}
+
+/** Whether a client's answer has the shape that its question asks for. */
+export function isWellFormed(method: string, response: unknown): boolean {
+  if (!isObject(response)) return false;
+  switch (method) {
+    case ELICITATION:
+      return ['accept', 'decline', 'cancel'].includes(String(response['action']));
+    case SAMPLING:
+      return response['content'] !== undefined && typeof response['role'] === 'string';
+    case ROOTS_LIST:
+      return Array.isArray(response['roots']);
+    default:
+      return false;
+  }
+}
+
+/** The capability that a client needs for a question, as `requiredCapabilities` names it. */
+export function requiredCapability(question: Frame): Record<string, unknown> {
+  switch (question.method) {
+    case ELICITATION: {
+      const isUrl = parseParams(question)['mode'] === 'url';
+      return { elicitation: isUrl ? { url: {} } : {} };
+    }
+    case SAMPLING:
+      return { sampling: {} };
+    default:
+      return { roots: {} };
+  }
+}

@@ -1,0 +1,339 @@
+// One call of a modern client at a legacy server. Toward the server it is a call of a client of its
+// own, so that a question lands on exactly this call; toward the client it answers each round of the
+// request, and waits parked between rounds (protocol.md 5.7.1).
+import { after, type Timer, wallClockMs } from '../base/clock.ts';
+import type { GatewayError } from '../base/errors.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  type WireError,
+} from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { membersOf } from '../jsonrpc/members.ts';
+import { parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { levelOf } from '../mcp/log-levels.ts';
+import { ELICITATION, PROGRESS } from '../mcp/methods.ts';
+import { isCacheable } from '../mcp/modern-methods.ts';
+import type { Downstream, Question } from '../ports/downstream.ts';
+import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { ModernExchange } from '../ports/modern.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Seat } from '../ports/seat.ts';
+import { inputRequest, isWellFormed, keyLetter, requiredCapability } from './input-requests.ts';
+import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
+import type { Parkable, Parks } from './parks.ts';
+import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
+import { legacyRequest } from './request-text.ts';
+import type { ResultDress } from './result-text.ts';
+
+/** Questions that come close together are asked together. */
+const COALESCE_MS = 20;
+const UNUSED_ID = Buffer.from('0');
+const CANCELLED_FORM = scan(resultMessage(UNUSED_ID, Buffer.from('{"action":"cancel"}')));
+const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
+/** Whatever the client lacks is refused here, so that it can be said what was missing. */
+const ANYTHING: ClientCapabilities = {
+  roots: {},
+  sampling: { context: {}, tools: {} },
+  elicitation: { form: {}, url: {} },
+};
+
+/** What a call needs of its surroundings. */
+export interface ModernCallContext {
+  readonly endpoint: string;
+  readonly seat: Seat;
+  readonly dress: ResultDress;
+  readonly parks: Parks<ModernCall>;
+  readonly sealer: StateSealer;
+  /** The call is over: nothing of it is left. */
+  done(): void;
+}
+
+/** A modern client's call at a legacy server. */
+export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkable {
+  readonly frame: Frame;
+  readonly principal: Principal;
+  readonly version: string;
+  readonly capabilities = ANYTHING;
+  readonly info: unknown;
+  readonly logThreshold: number;
+  holder: ExchangeHolder | undefined = undefined;
+  readonly #context: ModernCallContext;
+  readonly #request: Frame;
+  readonly #declared: ClientCapabilities;
+  /** The rounds that wait for an answer: one, or two when the client asked again. */
+  #waiting: ModernExchange[] = [];
+  readonly #open = new Map<string, Question>();
+  #asked = 0;
+  #round = 0;
+  #park: string | undefined;
+  #lastResponses: Buffer | undefined;
+  #missing: Record<string, unknown> | undefined;
+  #coalescing: Timer | undefined;
+  #kept: Frame | undefined;
+  #keptFailure: GatewayError | undefined;
+  #isSettled = false;
+  #isOver = false;
+
+  constructor(exchange: ModernExchange, context: ModernCallContext) {
+    this.#context = context;
+    this.#request = exchange.frame;
+    this.frame = legacyRequest(exchange.frame);
+    this.principal = exchange.client.principal;
+    this.version = exchange.client.version;
+    this.info = exchange.client.info;
+    this.logThreshold = exchange.envelope.severity ?? Number.POSITIVE_INFINITY;
+    this.#declared = exchange.envelope.capabilities;
+    this.#wait(exchange);
+  }
+
+  get client(): Downstream {
+    return this;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** The id that the server knows it by. */
+  get id(): number | undefined {
+    return this.holder?.id;
+  }
+
+  get principalKey(): string {
+    return this.principal.key;
+  }
+
+  /** Sends the call to the server, after the level that it wants logs from. */
+  start(): void {
+    const { seat } = this.#context;
+    if (this.logThreshold === Number.POSITIVE_INFINITY) seat.dispatch(this);
+    else void seat.join(levelOf(this.logThreshold)).then(() => seat.dispatch(this));
+  }
+
+  // Toward the server: the answer.
+
+  respond(answer: Frame): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    if (this.#waiting.length === 0) this.#kept = scan(Buffer.from(answer.bytes));
+    else this.#deliver(answer);
+  }
+
+  answer(result: Buffer): void {
+    this.respond(scan(resultMessage(UNUSED_ID, result)));
+  }
+
+  refuse(error: WireError): void {
+    this.respond(scan(errorMessage(UNUSED_ID, error)));
+  }
+
+  fail(failure: GatewayError): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    if (this.#waiting.length === 0) this.#keptFailure = failure;
+    else this.#deliverFailure(failure);
+  }
+
+  push(message: Buffer): boolean {
+    const [current] = this.#waiting;
+    if (current === undefined) return false;
+    return current.push(this.#withCurrentToken(message, current));
+  }
+
+  // Toward the server: the client that can be told and asked.
+
+  notify(): void {
+    // What belongs to no call does not reach a modern client.
+  }
+
+  ask(question: Question): void {
+    const { frame } = question;
+    const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
+    const letter = keyLetter(frame.method);
+    if (letter === undefined || refusal !== undefined) {
+      this.#missing = { ...this.#missing, ...requiredCapability(frame) };
+      question.refuse({
+        code: refusal === 'mode' ? INVALID_PARAMS : METHOD_NOT_FOUND,
+        message: `The client does not offer ${frame.method}.`,
+      });
+      return;
+    }
+    this.#open.set(`${letter}${++this.#asked}`, question);
+    this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
+  }
+
+  withdraw(question: Question): void {
+    for (const [key, open] of this.#open) if (open === question) this.#open.delete(key);
+  }
+
+  // Toward the client: its rounds.
+
+  /** The client closed the stream of a round, or cancelled it. */
+  cancel(notice: Frame | undefined): void {
+    this.#waiting = this.#waiting.filter((exchange) => !exchange.isSettled);
+    if (this.#waiting.length > 0 || this.#isOver) return;
+    this.#end();
+    this.holder?.cancel(notice);
+  }
+
+  /**
+   * The client came back.
+   * @param claims what its state says; it is this call's
+   */
+  resume(exchange: ModernExchange, claims: StateClaims): void {
+    const { frame } = exchange;
+    const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
+    const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
+    if (claims.round === this.#round && this.#waiting.length === 0) {
+      this.#take(exchange, responses);
+    } else if (isRepeated && isSame(responses, this.#lastResponses)) {
+      this.#wait(exchange);
+      this.#continue();
+    } else {
+      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
+    }
+  }
+
+  expired(): void {
+    this.#park = undefined;
+    this.#answerForClient();
+    this.#end();
+    this.holder?.cancel(undefined);
+  }
+
+  #wait(exchange: ModernExchange): void {
+    this.#waiting.push(exchange);
+    exchange.holder = this;
+  }
+
+  #take(exchange: ModernExchange, responses: Buffer | undefined): void {
+    this.#wait(exchange);
+    this.#lastResponses = responses === undefined ? undefined : Buffer.from(responses);
+    if (responses !== undefined) this.#answerQuestions(responses);
+    this.#continue();
+  }
+
+  /** Goes on after a round came in: with the answer, with what is still open, or waiting. */
+  #continue(): void {
+    if (this.#kept !== undefined) this.#deliver(this.#kept);
+    else if (this.#keptFailure !== undefined) this.#deliverFailure(this.#keptFailure);
+    else if (this.#open.size > 0) this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
+  }
+
+  #answerQuestions(responses: Buffer): void {
+    for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
+      const question = this.#open.get(key);
+      const value = responses.subarray(valueStart, valueEnd);
+      if (question === undefined) continue;
+      if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
+      this.#open.delete(key);
+      question.answer(scan(resultMessage(UNUSED_ID, value)));
+    }
+  }
+
+  /** Answers the round with the open questions and parks the call. */
+  #prompt(): void {
+    this.#coalescing = undefined;
+    if (this.#open.size === 0 || this.#waiting.length === 0 || this.#isOver) return;
+    const { parks, sealer, endpoint } = this.#context;
+    const park = parks.park(this, this.#park);
+    if (park === undefined) {
+      this.#answerForClient();
+      return;
+    }
+    this.#park = park;
+    const state = sealer.seal({
+      park,
+      principal: this.principalKey,
+      endpoint,
+      request: digestOf(this.#request.method, parseParams(this.#request)),
+      round: ++this.#round,
+      expiresAt: wallClockMs() + parks.ttlMs,
+    });
+    this.#settleWaiting((exchange) => exchange.answer(this.#inputRequired(state)));
+  }
+
+  #inputRequired(state: string): Buffer {
+    const parts: Buffer[] = [];
+    for (const [key, { frame }] of this.#open) {
+      parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), inputRequest(frame));
+    }
+    const result = resultMessage(
+      UNUSED_ID,
+      Buffer.concat([
+        Buffer.from('{"resultType":"input_required","inputRequests":{'),
+        ...parts,
+        Buffer.from(`},"requestState":${JSON.stringify(state)}}`),
+      ]),
+    );
+    return this.#context.dress.addServerInfo(scan(result));
+  }
+
+  #deliver(answer: Frame): void {
+    const error = answer.resultStart < 0 ? modernError(this.#request, answer) : undefined;
+    this.#settleWaiting((exchange) => {
+      if (answer.resultStart >= 0) {
+        exchange.answer(this.#context.dress.modern(answer, isCacheable(this.#request.method)));
+      } else if (this.#missing !== undefined) exchange.refuse(missingCapability(this.#missing));
+      else if (error !== undefined) exchange.refuse(error);
+      else exchange.respond(answer);
+    });
+    this.#end();
+  }
+
+  #deliverFailure(failure: GatewayError): void {
+    this.#settleWaiting((exchange) => exchange.fail(failure));
+    this.#end();
+  }
+
+  #settleWaiting(settle: (exchange: ModernExchange) => void): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const exchange of waiting) settle(exchange);
+  }
+
+  /** Answers what the client will not: as somebody who closes a form, where that can be said. */
+  #answerForClient(): void {
+    for (const question of this.#open.values()) {
+      if (question.frame.method === ELICITATION) question.answer(CANCELLED_FORM);
+      else question.refuse(GONE);
+    }
+    this.#open.clear();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#coalescing?.cancel();
+    if (this.#park !== undefined) this.#context.parks.release(this.#park);
+    this.#context.done();
+  }
+
+  /** A retry may carry another progress token than the call was made with. */
+  #withCurrentToken(message: Buffer, current: ModernExchange): Buffer {
+    if (current.frame === this.#request) return message;
+    const frame = scan(message);
+    if (frame.method !== PROGRESS || frame.tokenStart < 0) return message;
+    const token = current.frame.slice(current.frame.tokenStart, current.frame.tokenEnd);
+    if (token === undefined) return message;
+    return replaceSpan(message, frame.tokenStart, frame.tokenEnd, token);
+  }
+}
+
+function missingCapability(requiredCapabilities: Record<string, unknown>): WireError {
+  return {
+    code: MISSING_CAPABILITY,
+    message: 'The request needs a capability that it does not declare.',
+    data: { requiredCapabilities },
+  };
+}
+
+function isSame(a: Buffer | undefined, b: Buffer | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.equals(b);
+}

@@ -1,0 +1,39 @@
+// A legacy server's errors as a modern client may see them (protocol.md 1.4, 5.4).
+import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { RESOURCES_READ } from '../mcp/methods.ts';
+
+const RESOURCE_NOT_FOUND = -32002;
+export const URL_ELICITATION_REQUIRED = -32042;
+export const MISSING_CAPABILITY = -32021;
+
+/**
+ * The error to answer with instead of the server's.
+ * @param request the client's request
+ * @returns undefined when the server's own may pass as it is
+ */
+export function modernError(request: Frame, answer: Frame): WireError | undefined {
+  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
+  if (!isObject(error))
+    return { code: INTERNAL_ERROR, message: 'The server sent no error object.' };
+  const { code, message, data } = error;
+  const text = typeof message === 'string' ? message : 'The server failed.';
+  if (code === RESOURCE_NOT_FOUND && request.method === RESOURCES_READ) {
+    const uri = parseParams(request)['uri'];
+    return {
+      code: INVALID_PARAMS,
+      message: text,
+      data: isObject(data) ? { uri, ...data } : { uri },
+    };
+  }
+  if (typeof code !== 'number' || !isReserved(code)) return undefined;
+  return { code: INTERNAL_ERROR, message: text, data: { upstreamCode: code } };
+}
+
+/** Codes that mean something else, or nothing, to a modern client. */
+function isReserved(code: number): boolean {
+  const isOldRange = code <= -32000 && code >= -32019;
+  const isSpecRange = code <= -32020 && code >= -32099;
+  return isOldRange || isSpecRange;
+}

@@ -1,0 +1,164 @@
+// Modern requests to one server: what the gateway answers itself, what it refuses, what becomes a
+// call, and which call a retry belongs to.
+import { wallClockMs } from '../base/clock.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { DISCOVER, isModernMethod, isOffered, LISTEN, mayAskInput } from '../mcp/modern-methods.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { ModernExchange } from '../ports/modern.ts';
+import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
+import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
+import { ModernCall } from './modern-call.ts';
+import { ModernListen } from './modern-listen.ts';
+import type { Parks } from './parks.ts';
+import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
+import { ResultDress } from './result-text.ts';
+
+/** What all endpoints share for modern clients. */
+export interface ModernState {
+  readonly parks: Parks<ModernCall>;
+  readonly sealer: StateSealer;
+  /** Open listen streams, to be ended in order when the gateway stops. */
+  readonly listens: Set<ModernListen>;
+}
+
+const BAD_STATE: WireError = {
+  code: INVALID_PARAMS,
+  message: 'Invalid params: requestState is not valid for this request, or no longer.',
+};
+
+/** Modern requests of one endpoint at one legacy server. */
+export class ModernGate {
+  readonly #endpoint: string;
+  readonly #backend: Backend;
+  readonly #state: ModernState;
+  #dressed: { identity: ServerIdentity; dress: ResultDress } | undefined;
+
+  constructor(endpoint: string, backend: Backend, state: ModernState) {
+    this.#endpoint = endpoint;
+    this.#backend = backend;
+    this.#state = state;
+  }
+
+  /** Serves a request; it is settled in the end. */
+  serve(exchange: ModernExchange): void {
+    const { method } = exchange.frame;
+    if (method === LISTEN) {
+      void this.#listen(exchange);
+    } else if (!isModernMethod(method)) {
+      exchange.refuse(notFound(method));
+    } else if (mayAskInput(method) && isRetry(exchange)) {
+      this.#resume(exchange);
+    } else {
+      this.#begin(exchange);
+    }
+  }
+
+  #begin(exchange: ModernExchange): void {
+    let seat: Seat;
+    try {
+      seat = this.#backend.place(exchange.client);
+    } catch (error) {
+      exchange.fail(asFailure(error, this.#backend.name));
+      return;
+    }
+    // The handshake is needed only once: a call must not wait for a promise.
+    if (seat.identity !== undefined) this.#go(exchange, seat, seat.identity);
+    else void this.#goWhenReady(exchange, seat);
+  }
+
+  async #goWhenReady(exchange: ModernExchange, seat: Seat): Promise<void> {
+    try {
+      await seat.ready();
+    } catch (error) {
+      seat.leave();
+      exchange.fail(asFailure(error, this.#backend.name));
+      return;
+    }
+    if (seat.identity !== undefined) this.#go(exchange, seat, seat.identity);
+  }
+
+  #go(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const { method } = exchange.frame;
+    if (method === DISCOVER) {
+      seat.leave();
+      exchange.answer(discoverResult(identity, this.#backend.name));
+    } else if (!isOffered(method, modernCapabilities(identity.capabilities))) {
+      seat.leave();
+      exchange.refuse(notFound(method));
+    } else if (!exchange.isSettled) {
+      this.#call(exchange, seat, identity);
+    }
+  }
+
+  #call(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const call = new ModernCall(exchange, {
+      endpoint: this.#endpoint,
+      seat,
+      dress: this.#dressFor(identity),
+      parks: this.#state.parks,
+      sealer: this.#state.sealer,
+      done: () => seat.leave(),
+    });
+    call.start();
+  }
+
+  #resume(exchange: ModernExchange): void {
+    const claims = this.#claimsOf(exchange);
+    const call = claims?.park === undefined ? undefined : this.#state.parks.find(claims.park);
+    if (claims === undefined || call === undefined) exchange.refuse(BAD_STATE);
+    else call.resume(exchange, claims);
+  }
+
+  /** What the state of a retry says, if it is one for exactly this request of this client. */
+  #claimsOf(exchange: ModernExchange): StateClaims | undefined {
+    const { frame, client } = exchange;
+    const state = parseString(frame.bytes, frame.stateStart, frame.stateEnd);
+    const claims = state === undefined ? undefined : this.#state.sealer.open(state);
+    if (claims === undefined) return undefined;
+    const isRight =
+      claims.principal === client.principal.key &&
+      claims.endpoint === this.#endpoint &&
+      claims.expiresAt > wallClockMs() &&
+      claims.request === digestOf(frame.method, parseParams(frame));
+    return isRight ? claims : undefined;
+  }
+
+  async #listen(exchange: ModernExchange): Promise<void> {
+    const listen = new ModernListen(exchange, () => this.#state.listens.delete(listen));
+    this.#state.listens.add(listen);
+    try {
+      await listen.start((client: Downstream) => this.#backend.place(client));
+    } catch (error) {
+      listen.cancel();
+      exchange.fail(asFailure(error, this.#backend.name));
+    }
+  }
+
+  #dressFor(identity: ServerIdentity): ResultDress {
+    if (this.#dressed?.identity !== identity) {
+      const dress = new ResultDress(serverInfoOf(identity, this.#backend.name));
+      this.#dressed = { identity, dress };
+    }
+    return this.#dressed.dress;
+  }
+}
+
+/** Whether a request answers questions, or brings a state back. */
+function isRetry(exchange: ModernExchange): boolean {
+  return exchange.frame.stateStart >= 0 || exchange.frame.responsesStart >= 0;
+}
+
+function notFound(method: string): WireError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
+}
+
+function asFailure(error: unknown, server: string): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('internal', `The request failed: ${messageOf(error)}`, {
+    outcome: 'not_sent',
+    server,
+    cause: error,
+  });
+}

@@ -1,0 +1,84 @@
+// Calls that wait for their client's next round trip: found by a random id, bounded in number and in
+// time (protocol.md 5.7.1). The only owner of parked calls.
+import { randomBytes } from 'node:crypto';
+import { after, type Timer } from '../base/clock.ts';
+
+const MAX_PARKS = 10_000;
+const MAX_PER_PRINCIPAL = 100;
+
+/** A call that can be parked. */
+export interface Parkable {
+  readonly principalKey: string;
+  /** The client did not come back in time. */
+  expired(): void;
+}
+
+interface Park<T> {
+  readonly call: T;
+  readonly timer: Timer;
+}
+
+/** Parked calls. */
+export class Parks<T extends Parkable> {
+  readonly #ttlMs: number;
+  readonly #parks = new Map<string, Park<T>>();
+  readonly #perPrincipal = new Map<string, number>();
+
+  /**
+   * @param ttlMs how long a client may take for one round
+   */
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs;
+  }
+
+  get size(): number {
+    return this.#parks.size;
+  }
+
+  get ttlMs(): number {
+    return this.#ttlMs;
+  }
+
+  /**
+   * Parks a call, or parks it for another round.
+   * @param id of an earlier round
+   * @returns its id, or undefined when there are too many
+   */
+  park(call: T, id: string | undefined): string | undefined {
+    if (id !== undefined) this.release(id);
+    const own = this.#perPrincipal.get(call.principalKey) ?? 0;
+    if (this.#parks.size >= MAX_PARKS || own >= MAX_PER_PRINCIPAL) return undefined;
+    const key = id ?? randomBytes(16).toString('base64url');
+    const timer = after(this.#ttlMs, () => {
+      this.release(key);
+      call.expired();
+    });
+    this.#parks.set(key, { call, timer });
+    this.#perPrincipal.set(call.principalKey, own + 1);
+    return key;
+  }
+
+  find(id: string): T | undefined {
+    return this.#parks.get(id)?.call;
+  }
+
+  /** The call goes on, or is over. */
+  release(id: string): void {
+    const park = this.#parks.get(id);
+    if (park === undefined) return;
+    park.timer.cancel();
+    this.#parks.delete(id);
+    const { principalKey } = park.call;
+    const own = this.#perPrincipal.get(principalKey) ?? 0;
+    if (own <= 1) this.#perPrincipal.delete(principalKey);
+    else this.#perPrincipal.set(principalKey, own - 1);
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const [id, { call }] of [...this.#parks]) {
+      this.release(id);
+      call.expired();
+    }
+  }
+}

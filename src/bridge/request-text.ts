@@ -1,0 +1,50 @@
+// Requests as the two eras write them: the envelope comes off toward a legacy server and is put on
+// toward a modern one (protocol.md 5.2).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { isEnvelopeKey } from '../mcp/meta.ts';
+
+const MODERN_PARAMS: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task']);
+const EMPTY = Buffer.from('{}');
+
+/** A modern client's request as a legacy server gets it. */
+export function legacyRequest(request: Frame): Frame {
+  const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = request;
+  if (paramsStart < 0) return request;
+  const meta = editObject(bytes, metaStart, metaEnd, { remove: isEnvelopeKey });
+  const hasMeta = !isEmptyObject(meta, 0, meta.length);
+  const params = editObject(bytes, paramsStart, paramsEnd, {
+    remove: (key) => MODERN_PARAMS.has(key) || (key === '_meta' && !hasMeta),
+    ...(hasMeta ? { set: new Map([['_meta', meta]]) } : {}),
+  });
+  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}
+
+/**
+ * A request with members of `params` and `params._meta` set.
+ * @param meta members of `_meta`, as JSON text
+ * @param params other members of `params`, as JSON text
+ * @param remove members of `params` that go
+ */
+export function withParams(
+  request: Frame,
+  meta: ReadonlyMap<string, Buffer>,
+  params: ReadonlyMap<string, Buffer> = new Map(),
+  remove: (key: string) => boolean = () => false,
+): Frame {
+  const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = request;
+  const isAbsent = metaStart < 0;
+  const newMeta = isAbsent
+    ? editObject(EMPTY, 0, EMPTY.length, { set: meta })
+    : editObject(bytes, metaStart, metaEnd, { set: meta });
+  const set = new Map([...params, ['_meta', newMeta] as const]);
+  if (paramsStart >= 0) {
+    const text = editObject(bytes, paramsStart, paramsEnd, { set, remove });
+    return scan(replaceSpan(bytes, paramsStart, paramsEnd, text));
+  }
+  const text = editObject(EMPTY, 0, EMPTY.length, { set });
+  const open = bytes.indexOf('{');
+  return scan(editObject(bytes, open, bytes.length, { set: new Map([['params', text]]) }));
+}

@@ -1,0 +1,109 @@
+// A POST whose message claims the stateless era: the whole ladder of checks, in its order; the first
+// that fails answers (protocol.md 2.2.3). Sessions are never looked at.
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseParams } from '../../jsonrpc/parse.ts';
+import { claimedVersion, isFault, readEnvelope } from '../../mcp/envelope.ts';
+import { decodeHeaderValue } from '../../mcp/header-values.ts';
+import { isLegacyOnly, namedBy } from '../../mcp/modern-methods.ts';
+import { MODERN_VERSION } from '../../mcp/versions.ts';
+import { ModernRequest } from '../../session/modern-request.ts';
+import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
+import { ModernSink } from './modern-sink.ts';
+import { type HttpCall, headerOf } from './routes.ts';
+
+const UNSUPPORTED_VERSION = -32022;
+
+/** Serves a message with a modern claim. */
+export function serveModern(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: HttpCall,
+  frame: Frame,
+): void {
+  if (frame.kind !== 'request') {
+    // A cancel over HTTP means nothing: ids of unrelated clients coincide (GW-035).
+    if (frame.kind === 'notification') sendEmpty(call.response, 202);
+    else refuse(call.response, REFUSALS.noSession);
+    return;
+  }
+  const refusal = checkRequest(call, frame);
+  if (refusal !== undefined) {
+    context.metrics.rejected.inc({ reason: `modern_${refusal.code}` });
+    refuse(call.response, refusal, frame.idBytes);
+    return;
+  }
+  if (context.isDraining()) {
+    refuse(call.response, REFUSALS.draining, frame.idBytes);
+    return;
+  }
+  start(context, served, call, frame);
+}
+
+function start(
+  context: ListenerContext,
+  served: ServedEndpoint,
+  call: HttpCall,
+  frame: Frame,
+): void {
+  const envelope = readEnvelope(frame);
+  if (isFault(envelope)) return; // checked before
+  const sink = new ModernSink(call.response, {
+    heartbeat: context.heartbeat,
+    gone: () => exchange.cancel(undefined),
+    slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
+  });
+  const exchange: ModernRequest = new ModernRequest(frame, {
+    envelope,
+    principal: call.principal,
+    headers: call.request.headers,
+    sink,
+    owner: context.modern,
+    meter: served.meter,
+  });
+  context.modern.add(exchange);
+  served.endpoint.serve(exchange);
+}
+
+function checkRequest(call: HttpCall, frame: Frame): Refusal | undefined {
+  const version = headerOf(call.request, 'mcp-protocol-version');
+  const claimed = claimedVersion(frame);
+  if (version !== undefined && claimed !== undefined && version !== claimed) {
+    return mismatch('MCP-Protocol-Version differs from the version of the message.');
+  }
+  const envelope = readEnvelope(frame);
+  if (isFault(envelope)) return { status: 400, code: -32602, message: envelope.message };
+  if (envelope.version !== MODERN_VERSION) return unsupported(envelope.version);
+  if (version === undefined) return mismatch('MCP-Protocol-Version is missing.');
+  return checkMirrored(call, frame);
+}
+
+/** `Mcp-Method` and `Mcp-Name` repeat the message. */
+function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
+  const method = headerOf(call.request, 'mcp-method');
+  if (method === undefined) return mismatch('Mcp-Method is missing.');
+  if (method.trim() !== frame.method) return mismatch('Mcp-Method differs from the method.');
+  if (isLegacyOnly(frame.method)) return undefined;
+  const member = namedBy(frame.method);
+  if (member === undefined) return undefined;
+  const name = parseParams(frame)[member];
+  if (typeof name !== 'string') return undefined; // -32602, by whoever serves it
+  const header = headerOf(call.request, 'mcp-name');
+  if (header === undefined) return mismatch('Mcp-Name is missing.');
+  return decodeHeaderValue(header) === name
+    ? undefined
+    : mismatch(`Mcp-Name differs from params.${member}.`);
+}
+
+function mismatch(message: string): Refusal {
+  return { ...REFUSALS.headerMismatch, message: `Header mismatch: ${message}` };
+}
+
+function unsupported(requested: string): Refusal {
+  return {
+    status: 400,
+    code: UNSUPPORTED_VERSION,
+    message: 'Unsupported protocol version.',
+    data: { supported: [MODERN_VERSION], requested },
+  };
+}

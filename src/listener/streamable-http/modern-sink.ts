@@ -1,0 +1,90 @@
+// The answer to a modern POST: JSON with a status that says the kind of error, or an event stream
+// without ids that nobody can resume (2026-07-28 basic/transports/streamable-http).
+import type { ServerResponse } from 'node:http';
+import { monotonicMs } from '../../base/clock.ts';
+import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
+import type { AnswerSink } from '../../ports/sink.ts';
+import { sendJson } from '../error-response.ts';
+import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
+import { SseWriter } from '../sse-writer.ts';
+
+const MISSING_CAPABILITY = -32021;
+const TRANSPORT = 'streamable-http';
+
+export interface ModernSinkContext {
+  readonly heartbeat: Heartbeat;
+  /** The client closed the stream before the answer: it does not want it any more. */
+  gone(): void;
+  slow(): void;
+}
+
+/** One modern POST's response. */
+export class ModernSink implements AnswerSink, PendingResponse {
+  readonly sinceMs = monotonicMs();
+  readonly #response: ServerResponse;
+  readonly #context: ModernSinkContext;
+  #writer: SseWriter | undefined;
+  #isDone = false;
+
+  constructor(response: ServerResponse, context: ModernSinkContext) {
+    this.#response = response;
+    this.#context = context;
+    context.heartbeat.expect(this);
+    response.once('close', () => this.#closed());
+  }
+
+  push(message: Buffer): boolean {
+    if (this.#isDone) return false;
+    this.beginStream();
+    this.#writer?.write(messageEvent(message));
+    return true;
+  }
+
+  end(message: Buffer, code?: number): void {
+    if (this.#isDone) return;
+    this.#finish();
+    if (this.#writer !== undefined) {
+      this.#writer.write(messageEvent(message));
+      this.#writer.end();
+    } else if (!this.#response.destroyed) {
+      sendJson(this.#response, statusOf(code), message);
+    }
+  }
+
+  abandon(): void {
+    this.#finish();
+    if (this.#writer !== undefined) this.#writer.end();
+    else this.#response.destroy();
+  }
+
+  beginStream(): void {
+    if (this.#writer !== undefined || this.#isDone || this.#response.destroyed) return;
+    const { heartbeat } = this.#context;
+    heartbeat.forget(this);
+    this.#writer = new SseWriter(
+      this.#response,
+      {},
+      { closed: (closed) => heartbeat.closed(closed), slow: () => this.#context.slow() },
+    );
+    heartbeat.opened(this.#writer, TRANSPORT);
+    this.#writer.write(comment('ok'));
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    this.#context.heartbeat.forget(this);
+  }
+
+  #closed(): void {
+    if (this.#isDone) return;
+    this.#finish();
+    this.#context.gone();
+  }
+}
+
+// Other errors speak for the request, not for the listener (protocol.md 2.2.2).
+function statusOf(code: number | undefined): number {
+  if (code === METHOD_NOT_FOUND) return 404;
+  return code === MISSING_CAPABILITY ? 400 : 200;
+}
