@@ -280,9 +280,8 @@ export class Mux implements CallOwner {
       return;
     }
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
-    const isAnswer = frame.method === '' && (frame.resultStart >= 0 || frame.errorStart >= 0);
-    const id = integerId(frame.bytes, frame.idStart, frame.idEnd);
-    const call = id === undefined || !isAnswer ? undefined : this.#calls.find(id);
+    const id = ownerOfInvalid(frame);
+    const call = id === undefined ? undefined : this.#calls.find(id);
     this.#traffic.noise++;
     this.#events.violated(frame.fault ?? 'shape');
     if (call !== undefined) {
@@ -357,6 +356,15 @@ export class Mux implements CallOwner {
       ),
     );
   }
+}
+
+/** The id of the call that an answer belongs to which is none. */
+function ownerOfInvalid(frame: Frame): number | undefined {
+  const { bytes, fault } = frame;
+  // The scan ended where the text is broken; the members before that are still good.
+  if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
+  const isAnswer = frame.method === '' && (frame.resultStart >= 0 || frame.errorStart >= 0);
+  return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 
 /** The request with our id, and our id as progress token where the caller gave one. */
