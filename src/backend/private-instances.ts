@@ -1,6 +1,8 @@
 // The instances of a server that are not shared by everybody: which client has which, how long one
 // is kept without clients, and how many there may be (design.md 5.1).
+
 import { after, type Timer } from '../base/clock.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Instance } from './instance.ts';
@@ -82,7 +84,7 @@ export class PrivateInstances {
   #keyOf(client: Downstream, isModern: boolean): string {
     if (this.#parts.sharing === 'principal') return `principal ${client.principal.key}`;
     if (!isModern) return `session ${++this.#sessions}`;
-    return `modern ${client.principal.key} ${JSON.stringify(client.capabilities)}`;
+    return `modern ${client.principal.key} ${jsonText(client.capabilities)}`;
   }
 
   #create(client: Downstream, key: string): Entry {

@@ -1,8 +1,10 @@
 // A legacy server's questions as entries of `inputRequests`, and a modern client's answers to them
 // (protocol.md 5.7.1).
+
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
 
@@ -26,7 +28,7 @@ export function keyLetter(method: string): string | undefined {
 
 /** A question as an entry of `inputRequests`, as JSON text. */
 export function inputRequest(question: Frame): Buffer {
-  const method = Buffer.from(JSON.stringify(question.method));
+  const method = Buffer.from(jsonText(question.method));
   const parts: Buffer[] = [Buffer.from('{"method":'), method];
   const params = convertedParams(question);
   if (params !== undefined) parts.push(Buffer.from(',"params":'), params);

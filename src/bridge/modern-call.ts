@@ -13,7 +13,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import { parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { errorMessage, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
@@ -269,7 +269,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
       Buffer.concat([
         Buffer.from('{"resultType":"input_required","inputRequests":{'),
         ...parts,
-        Buffer.from(`},"requestState":${JSON.stringify(state)}}`),
+        Buffer.from(`},"requestState":${jsonText(state)}}`),
       ]),
     );
     return this.#context.dress.addServerInfo(scan(result));

@@ -4,7 +4,7 @@ import { within } from '../base/clock.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS } from '../jsonrpc/error.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { callMessage } from '../jsonrpc/serialize.ts';
+import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
@@ -108,7 +108,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
   end(): void {
     this.cancel();
     const id = this.#subscriptionId.toString('utf8');
-    const meta = `{${JSON.stringify(META.subscriptionId)}:${id}}`;
+    const meta = `{${jsonText(META.subscriptionId)}:${id}}`;
     this.#exchange.answer(Buffer.from(`{"resultType":"complete","_meta":${meta}}`));
   }
 

@@ -1,8 +1,10 @@
 // What a client must bring back with the answers to a server's questions: sealed, so that nobody can
 // make or change one, and bound to who got it, for what, and until when (2026-07-28
 // basic/patterns/mrtr).
+
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { isObject } from '../jsonrpc/parse.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
 
 const VERSION = 'v1';
 const IV_BYTES = 12;
@@ -47,7 +49,7 @@ export class StateSealer {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(Buffer.from(VERSION));
-    const text = Buffer.concat([cipher.update(JSON.stringify(claims), 'utf8'), cipher.final()]);
+    const text = Buffer.concat([cipher.update(jsonText(claims), 'utf8'), cipher.final()]);
     return `${VERSION}.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`;
   }
 
@@ -80,7 +82,7 @@ function openWith(key: Buffer, sealed: Buffer): StateClaims | undefined {
       decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)),
       decipher.final(),
     ]);
-    const claims: unknown = JSON.parse(text.toString('utf8'));
+    const claims = parseSpan(text, 0, text.length);
     return isObject(claims) ? (claims as unknown as StateClaims) : undefined;
   } catch {
     return undefined; // sealed with another key, or changed
@@ -96,9 +98,9 @@ export function digestOf(method: string, params: unknown): string {
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  if (!isObject(value)) return jsonText(value);
   const members = Object.keys(value)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`);
+    .map((key) => `${jsonText(key)}:${canonical(value[key])}`);
   return `{${members.join(',')}}`;
 }

@@ -1,7 +1,9 @@
 // Results as the two eras write them: a modern one says what kind it is, who the server is and how
 // long it may be kept; a legacy one says none of that (protocol.md 5.3). Spliced, never rebuilt.
+
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
 
 const COMPLETE = Buffer.from('"resultType":"complete"');
@@ -20,9 +22,7 @@ export class ResultDress {
    * @param serverInfo what the server said of itself
    */
   constructor(serverInfo: unknown) {
-    this.#serverInfo = Buffer.from(
-      `${JSON.stringify(META.serverInfo)}:${JSON.stringify(serverInfo)}`,
-    );
+    this.#serverInfo = Buffer.from(`${jsonText(META.serverInfo)}:${jsonText(serverInfo)}`);
     this.#wholeMeta = Buffer.concat([Buffer.from(',"_meta":{'), this.#serverInfo, CLOSE]);
   }
 

@@ -1,4 +1,5 @@
 // Editing the members of one JSON object as text: values that stay are copied, never re-serialised.
+
 import {
   CLOSE_BRACE,
   decodeString,
@@ -7,6 +8,7 @@ import {
   skipString,
   skipValue,
 } from './json-text.ts';
+import { jsonText } from './serialize.ts';
 
 /** One member of an object, as offsets into its text. */
 export interface Member {
@@ -64,7 +66,7 @@ export function editObject(bytes: Buffer, start: number, end: number, edit: Obje
     if (edit.remove?.(key) === true || edit.set?.has(key) === true) continue;
     add(bytes.subarray(keyStart, valueEnd));
   }
-  for (const [key, value] of edit.set ?? []) add(Buffer.from(JSON.stringify(key)), COLON, value);
+  for (const [key, value] of edit.set ?? []) add(Buffer.from(jsonText(key)), COLON, value);
   if (parts.length === 0) parts.push(OPEN);
   return Buffer.concat([...parts, CLOSE]);
 }

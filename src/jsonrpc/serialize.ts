@@ -27,3 +27,8 @@ export function callMessage(method: string, params?: unknown, id?: number | stri
 export function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
+
+/** Any JSON value as text. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value) ?? 'null';
+}

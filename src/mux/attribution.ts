@@ -10,6 +10,12 @@ import type { Call } from './call.ts';
  */
 const ABANDONED_GRACE_MS = 10_000;
 
+/**
+ * How long a cancel and a question may take to pass each other in the pipe. Whoever honours cancels
+ * asks nothing for a call later than this.
+ */
+const CROSSING_MS = 2_000;
+
 export type Verdict =
   /** One client is left, and this call of its is where the question belongs. */
   | { readonly kind: 'one'; readonly client: Downstream; readonly call: Call }
@@ -34,19 +40,30 @@ export function soleCaller(calls: Iterable<Call>, nowMs: number): Exchange | und
   return verdict.kind === 'one' ? verdict.call.exchange : undefined;
 }
 
-/** Those of the candidates that count still. */
-export function stillCandidates(candidates: ReadonlySet<Call>, nowMs: number): Set<Call> {
-  return withoutPast([...candidates], nowMs);
+/** Those of the candidates for a question asked at `askedAtMs` that count still. */
+export function stillCandidates(
+  candidates: ReadonlySet<Call>,
+  askedAtMs: number,
+  nowMs: number,
+): Set<Call> {
+  const still = withoutPast([...candidates], nowMs);
+  for (const call of candidates) if (mayHaveCrossed(call, askedAtMs)) still.add(call);
+  return still;
 }
 
 /**
  * When an abandoned candidate will count no more.
  * @returns milliseconds from now until the first one; infinite when there is none
  */
-export function nextDropoutMs(candidates: ReadonlySet<Call>, nowMs: number): number {
+export function nextDropoutMs(
+  candidates: ReadonlySet<Call>,
+  askedAtMs: number,
+  nowMs: number,
+): number {
   let next = Number.POSITIVE_INFINITY;
-  for (const { abandonedAtMs } of candidates) {
-    if (abandonedAtMs === undefined) continue;
+  for (const call of candidates) {
+    const { abandonedAtMs } = call;
+    if (abandonedAtMs === undefined || mayHaveCrossed(call, askedAtMs)) continue;
     const leftMs = abandonedAtMs + ABANDONED_GRACE_MS - nowMs;
     if (leftMs > 0) next = Math.min(next, leftMs);
   }
@@ -62,6 +79,11 @@ function withoutPast(calls: readonly Call[], nowMs: number): Set<Call> {
 
 function isPast(call: Call, nowMs: number): boolean {
   return call.abandonedAtMs !== undefined && nowMs - call.abandonedAtMs >= ABANDONED_GRACE_MS;
+}
+
+// The server may have asked before it knew that nobody waits for the call any more.
+function mayHaveCrossed({ abandonedAtMs }: Call, askedAtMs: number): boolean {
+  return abandonedAtMs !== undefined && askedAtMs - abandonedAtMs < CROSSING_MS;
 }
 
 /** Who is left among the candidates. */

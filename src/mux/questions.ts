@@ -55,12 +55,13 @@ class OpenQuestion implements Question {
   readonly key: string;
   readonly #id: Buffer;
   readonly #owner: Questions;
+  readonly askedAtMs = monotonicMs();
+  /** Calls of several clients that may be behind it, while it is held. */
   candidates: Set<Call> | undefined;
   hold: Timer | undefined;
-  /** Latest time by which it must be clear whose it is. */
-  holdEndMs: number | undefined;
   client: Downstream | undefined;
-  call: Call | undefined;
+  /** Calls of the client that was asked that may be behind it. */
+  askers: Set<Call> = new Set();
 
   constructor(owner: Questions, frame: Frame, id: Buffer) {
     this.#owner = owner;
@@ -128,20 +129,27 @@ export class Questions {
   callSettled(call: Call): void {
     for (const question of [...this.#open.values()]) {
       if (question.candidates?.delete(call)) this.#judge(question);
-      else if (question.call === call) this.#drop(question);
+      else if (question.askers.delete(call)) {
+        rest(call);
+        if (question.askers.size === 0) this.#drop(question);
+        else this.#answerForNobody(question);
+      }
     }
   }
 
   /** A caller left: what was asked on its behalf is taken back and answered for it. */
   callAbandoned(call: Call): void {
     for (const question of [...this.#open.values()]) {
-      if (question.call === call) {
-        question.client?.withdraw(question, undefined);
-        this.refuseLate(question);
-      } else if (question.candidates?.has(call)) {
-        this.#judge(question);
-      }
+      if (question.askers.has(call)) this.#answerForNobody(question);
+      else if (question.candidates?.has(call)) this.#judge(question);
     }
+  }
+
+  /** Takes a question back that only calls can be behind whose caller left. */
+  #answerForNobody(question: OpenQuestion): void {
+    for (const { abandonedAtMs } of question.askers) if (abandonedAtMs === undefined) return;
+    question.client?.withdraw(question, undefined);
+    this.refuseLate(question);
   }
 
   /** The server no longer wants an answer. */
@@ -223,13 +231,14 @@ export class Questions {
 
   /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
   #hold(question: OpenQuestion, candidates: ReadonlySet<Call>): void {
+    const { askedAtMs } = question;
     const nowMs = monotonicMs();
-    question.holdEndMs ??= nowMs + HOLD_MS;
-    const waitMs = Math.min(question.holdEndMs - nowMs, nextDropoutMs(candidates, nowMs));
+    const leftMs = askedAtMs + HOLD_MS - nowMs;
+    const waitMs = Math.min(leftMs, nextDropoutMs(candidates, askedAtMs, nowMs));
     question.hold?.cancel();
     if (waitMs > 0) {
       question.hold = after(Math.ceil(waitMs), () => {
-        question.candidates = stillCandidates(candidates, monotonicMs());
+        question.candidates = stillCandidates(candidates, askedAtMs, monotonicMs());
         this.#judge(question);
       });
     } else {
@@ -255,6 +264,7 @@ export class Questions {
   }
 
   #deliver(question: OpenQuestion, client: Downstream, call: Call | undefined): void {
+    const askers = question.candidates ?? new Set();
     this.#release(question);
     const error = this.#refusal(question.frame, client);
     if (error !== undefined) {
@@ -262,8 +272,8 @@ export class Questions {
       return;
     }
     question.client = client;
-    question.call = call;
-    if (call !== undefined) call.openQuestions++;
+    question.askers = askers;
+    for (const asker of askers) asker.openQuestions++;
     this.#noteElicitation(question.frame, client);
     client.ask(question, call?.exchange);
   }
@@ -294,11 +304,8 @@ export class Questions {
   #forget(question: OpenQuestion): void {
     this.#open.delete(question.key);
     this.#release(question);
-    if (question.call !== undefined) {
-      question.call.openQuestions--;
-      // The user may have taken longer than the call had left: the server gets time to go on.
-      question.call.deadlineMs = Math.max(question.call.deadlineMs, monotonicMs() + HOLD_MS);
-    }
+    for (const call of question.askers) rest(call);
+    question.askers.clear();
   }
 
   #release(question: OpenQuestion): void {
@@ -315,4 +322,10 @@ export class Questions {
   #send(message: Buffer): void {
     if (!this.#isClosed) this.#context.send(message);
   }
+}
+
+/** A question is off a call's mind. The user may have taken longer than the call had left. */
+function rest(call: Call): void {
+  call.openQuestions--;
+  call.deadlineMs = Math.max(call.deadlineMs, monotonicMs() + HOLD_MS);
 }

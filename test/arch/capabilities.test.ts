@@ -10,7 +10,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:buffer': /^jsonrpc\/scan/,
   'node:child_process': /^backend\/stdio\//,
   // Session ids and the id in the address of an HTTP+SSE stream.
-  'node:crypto': /^session\/session-store|^listener\/http-sse\//,
+  'node:crypto': /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state)/,
   'node:fs': /^config\/interpolate|^cli\/commands/,
   'node:http': /^listener\//,
   'node:module': /^cli\/commands/,
