@@ -16,9 +16,12 @@ export function resumableEvent(id: string, message: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), onOneLine(message), END]);
 }
 
-/** An event that carries nothing but an id to resume behind (SEP-1699). */
+/** How long a client should wait before it reconnects, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** An event that carries nothing but an id to resume behind, and when to do so (SEP-1699). */
 export function primingEvent(id: string): Buffer {
-  return Buffer.from(`id: ${id}\ndata: \n\n`, 'latin1');
+  return Buffer.from(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`, 'latin1');
 }
 
 /** The first event of an HTTP+SSE stream: where to POST (2024-11-05 basic/transports). */
