@@ -3,6 +3,9 @@
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { JsonObject } from '../jsonrpc/parse.ts';
+import { UpstreamListen } from './upstream-listen.ts';
 import { soleCaller } from '../mux/attribution.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Mux, type MuxEvents } from '../mux/mux.ts';
@@ -19,6 +22,8 @@ import type { OpenChannel, ServerChannel } from './server-channel.ts';
 /** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
 const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
+/** How much of what is no message is logged. */
+const SHOWN = 200;
 
 export interface ConnectionContext {
   readonly options: ServerOptions;
@@ -44,6 +49,7 @@ export class Connection {
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
   #violations: number[] = [];
+  #listen: UpstreamListen | undefined;
   #isEnded = false;
 
   constructor(context: ConnectionContext, events: ConnectionEvents) {
@@ -74,6 +80,10 @@ export class Connection {
           settled: events.settled,
           answered: events.answered,
           violated: (what) => this.#violated(what),
+          dropped: (what, text) => {
+            const line = text.toString('utf8', 0, SHOWN);
+            context.logger.debug({ what, line }, 'server wrote something that is no message');
+          },
         },
       },
     );
@@ -100,10 +110,22 @@ export class Connection {
       if (exchange !== undefined) yield exchange.client.principal;
   }
 
+  /** Opens the listen stream of a modern server, or another one in its place. */
+  listen(params: JsonObject): Promise<JsonObject | undefined> {
+    this.#listen ??= new UpstreamListen(this.mux);
+    return this.#listen.open(params);
+  }
+
+  /** A modern server's notification as clients are to be told it; undefined: not at all. */
+  received(notification: Frame): Frame | undefined {
+    return this.#listen === undefined ? notification : this.#listen.receive(notification);
+  }
+
   /** Ends it: calls in flight fail at once. */
   end(reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#listen?.close();
     const server = this.#context.options.name;
     this.mux.close(
       (outcome) =>
@@ -139,8 +161,7 @@ export class Connection {
 
   #violated(what: string): void {
     const { logger } = this.#context;
-    logger.debug({ what }, 'server sent something that is not valid');
-    if (what === 'json') return; // noise on stdout
+    logger.debug({ what }, 'server sent an answer that is not valid');
     const nowMs = monotonicMs();
     this.#violations = this.#violations.filter((atMs) => nowMs - atMs < VIOLATION_WINDOW_MS);
     this.#violations.push(nowMs);

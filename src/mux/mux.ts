@@ -16,7 +16,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import { Call, type CallOwner } from './call.ts';
+import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
@@ -42,8 +42,10 @@ export interface MuxEvents {
   settled(): void;
   /** A client's request was answered with a result. */
   answered(request: Frame, answer: Frame): void;
-  /** The server broke the protocol. */
+  /** The server broke the protocol: an answer is too large, or is none. */
   violated(what: string): void;
+  /** Something came that is no message; it was dropped. */
+  dropped(what: string, text: Buffer): void;
 }
 
 /** The client side of one connection. */
@@ -133,11 +135,39 @@ export class Mux implements CallOwner {
   request(method: string, params: unknown, limitMs: number): Promise<Frame | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      const deadlineMs = monotonicMs() + limitMs;
-      const call = new Call(this, ++this.#lastId, { onAnswer: resolve }, deadlineMs, deadlineMs);
-      this.#open(call);
-      this.#send(callMessage(method, params, call.id));
+      this.#ask(method, params, limitMs, resolve);
     });
+  }
+
+  #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): void {
+    const deadlineMs = monotonicMs() + limitMs;
+    const call = new Call(this, ++this.#lastId, { onAnswer }, deadlineMs, deadlineMs);
+    this.#open(call);
+    this.#send(callMessage(method, params, call.id));
+  }
+
+  /**
+   * Makes a request of the gateway's own that stays open.
+   * @param ended told when the server ends it; not when the connection does
+   * @returns its id
+   */
+  openStream(method: string, params: unknown, ended: () => void): number {
+    const onAnswer = (answer: Frame | undefined): void => {
+      if (answer !== undefined) ended();
+    };
+    const forever = Number.POSITIVE_INFINITY;
+    const call = new Call(this, ++this.#lastId, { onAnswer }, forever, forever);
+    this.#open(call);
+    this.#send(callMessage(method, params, call.id));
+    return call.id;
+  }
+
+  /** Ends a request that `openStream` made. */
+  closeStream(id: number): void {
+    const call = this.#calls.find(id);
+    if (call === undefined) return;
+    this.#calls.settle(call);
+    this.notify(this.#dialect.cancelMessage(id, undefined));
   }
 
   /** Sends a notification, or an answer to one of the server's questions. */
@@ -172,7 +202,6 @@ export class Mux implements CallOwner {
   receiveOversize(head: Buffer, tail: Buffer, length: number): void {
     const id = ownerOfOversize(head, tail);
     const call = id === undefined ? undefined : this.#calls.find(id);
-    this.#events.violated('message_too_large');
     if (call !== undefined) {
       this.#fail(
         call,
@@ -181,6 +210,7 @@ export class Mux implements CallOwner {
           'raise limits.message to let it through.',
       );
     }
+    this.#events.violated('message_too_large');
   }
 
   cancel(call: Call, notice: Frame | undefined): void {
@@ -282,15 +312,19 @@ export class Mux implements CallOwner {
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
     const id = ownerOfInvalid(frame);
     const call = id === undefined ? undefined : this.#calls.find(id);
+    const what = frame.fault ?? 'shape';
     this.#traffic.noise++;
-    this.#events.violated(frame.fault ?? 'shape');
-    if (call !== undefined) {
-      this.#fail(
-        call,
-        'server_protocol_error',
-        `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`,
-      );
+    // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.
+    if (call === undefined) {
+      this.#events.dropped(what, frame.bytes);
+      return;
     }
+    this.#fail(
+      call,
+      'server_protocol_error',
+      `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`,
+    );
+    this.#events.violated(what);
   }
 
   #fail(call: Call, reason: 'response_too_large' | 'server_protocol_error', message: string): void {
@@ -310,6 +344,12 @@ export class Mux implements CallOwner {
     this.#questions?.callAbandoned(call);
     if (this.#isClosed) return;
     this.notify(this.#dialect.cancelMessage(call.id, notice));
+    if (!call.mayAsk || !this.#dialect.hasPing) return;
+    // It reads in order: with the answer to this it has read the cancel, and what it asked before
+    // that is here.
+    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
+      if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
+    });
   }
 
   #sweep(periodMs: number): void {

@@ -3,10 +3,12 @@
  * client to server and back, on every transport.
  */
 import { describe, expect, it } from 'vitest';
-import { useScripted } from '../support/use-gateway.ts';
-import { textOf, type WireMessage } from '../support/wire-message.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { useGateway, useScripted } from '../support/use-gateway.ts';
+import { answers, hasMethod, textOf, type WireMessage } from '../support/wire-message.ts';
 
-const { rig } = useScripted();
+const paged = scriptedServer({ args: ['--page', '7'] });
+const { rig, journal } = useScripted();
 
 /** Sends one raw message and gives the raw answer. */
 type Raw = (id: string, text: string) => Promise<WireMessage>;
@@ -14,7 +16,7 @@ type Raw = (id: string, text: string) => Promise<WireMessage>;
 async function transports(): Promise<[string, Raw][]> {
   const session = await rig.session();
   const { ws, sse } = await rig.channels();
-  const http: Raw = (_id, text) => session.post(text).messages.next();
+  const http: Raw = (id, text) => session.post(text).messages.next(answers(id));
   const over =
     (client: typeof ws): Raw =>
     (id, text) => {
@@ -62,6 +64,37 @@ describe('arguments', () => {
     for (const [name, raw] of await transports()) {
       const pretty = toolCall(name, 'echo', '{\n  "a": [\r\n1,\n\t2]\n}');
       expect(JSON.parse(textOf(await raw(name, pretty)))).toEqual({ a: [1, 2] });
+    }
+  });
+
+  it('GW-079 reach the server as one line, whatever newlines are in and between them', async () => {
+    for (const [name, raw] of await transports()) {
+      const args = `{ "marker" :\n "${name}", "s": "a\\nb\\u000a" }`;
+      const text = `\n{"jsonrpc":"2.0",\r\n"id":"${name}","method":"tools/call",\n"params":{"name":"echo","arguments":${args}}}\n`;
+      const answer = await raw(name, text);
+      expect(answer.raw).not.toContain('\n');
+      expect(JSON.parse(textOf(answer))).toEqual({ marker: name, s: 'a\nb\n' });
+      const seen = journal.messages('tools/call').filter((m) => m.raw.includes(`"${name}"`));
+      expect(seen.length).toBeGreaterThan(0);
+    }
+    // A line that is no message would have been recorded as such.
+    expect(journal.pidsOf('not-json')).toEqual([]);
+  });
+
+  it('of 150 KB arrive whole (trial 59)', async () => {
+    for (const [name, raw] of await transports()) {
+      const args = `{"s":"${'é'.repeat(75_000)}"}`;
+      expect(textOf(await raw(name, toolCall(name, 'echo', args)))).toBe(args);
+    }
+  });
+
+  it('and unknown members of any method, MCP or not, arrive as sent', async () => {
+    for (const [name, raw] of await transports()) {
+      const params = `{"n":${NUMBERS},"x-odd":[ 1.0 ]}`;
+      const text = `{"jsonrpc":"2.0","x-top":1.0,"id":"${name}","method":"vendor/echo","params":${params}}`;
+      expect((await raw(name, text)).raw).toContain(`"result":${params}`);
+      const seen = journal.messages('vendor/echo').at(-1);
+      expect(seen?.raw).toContain('"x-top":1.0');
     }
   });
 });
@@ -137,7 +170,52 @@ describe('notifications', () => {
   });
 });
 
+describe('noise on stdout', () => {
+  it('is dropped; the messages in it are kept, on every transport (trial 60)', async () => {
+    for (const [name, raw] of await transports()) {
+      const answer = await raw(name, toolCall(name, 'noise', '{}'));
+      expect(textOf(answer)).toBe('after the noise');
+    }
+    const ws = await rig.webSocket();
+    await ws.call('noise');
+    const logs = ws.messages.all.filter(hasMethod('notifications/message'));
+    expect(logs.map(({ params }) => params?.['data'])).toEqual(['real']);
+    const noise = rig.gateway.logs().map(({ line }) => String(line ?? ''));
+    expect(noise.some((line) => line.includes('WARN: {not json}'))).toBe(true);
+    expect(journal.starts).toHaveLength(1);
+  });
+
+  it('such as answers to nothing and answers twice reaches nobody', async () => {
+    const ws = await rig.webSocket();
+    expect(textOf(await ws.call('bad_id', {}, 'b'))).toBe('right');
+    expect(textOf(await ws.call('dup', {}, 'd'))).toBe('first');
+    await ws.request('ping', undefined, 'p');
+    for (const id of ['b', 'd', 'p']) {
+      expect(ws.messages.all.filter(answers(id))).toHaveLength(1);
+    }
+    expect(ws.messages.all.map(({ id }) => id)).toEqual([0, 'b', 'd', 'p']);
+  });
+});
+
 describe('paging', () => {
+  const other = useGateway(() => ({ servers: { one: paged.config } }));
+
+  it('by the cursors of the server shows every tool once (trial 64)', async () => {
+    const session = await other.session();
+    const names: unknown[] = [];
+    let params: Record<string, unknown> = {};
+    for (;;) {
+      const { result = {} } = await session.request('tools/list', params);
+      const tools = result['tools'] as { name: string }[];
+      expect(tools.length).toBeLessThanOrEqual(7);
+      names.push(...tools.map(({ name }) => name));
+      if (result['nextCursor'] === undefined) break;
+      params = { cursor: result['nextCursor'] };
+    }
+    expect(names.length).toBeGreaterThan(14);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('forwards the cursor of the client, as it is', async () => {
     const session = await rig.session();
     expect((await session.request('tools/list', { cursor: '1' })).result?.['tools']).toBeDefined();
