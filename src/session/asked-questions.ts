@@ -11,9 +11,9 @@ import type { Question } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Outlet } from '../ports/sink.ts';
 
-/** How long a question outside any call waits for a client that does not read (protocol.md 4.5). */
+/** How long a question waits for a client that does not read (protocol.md 4.5). */
 const UNREAD_LIMIT_MS = 30_000;
-/** How long a question outside any call may stay open. */
+/** How long a question that is on no call's stream may stay open. */
 const OPEN_LIMIT_MS = 600_000;
 
 interface Asked {
@@ -39,9 +39,12 @@ export class AskedQuestions {
   /** Asks, on the stream of the call that it belongs to if there is one. */
   ask(question: Question, exchange: Exchange | undefined): void {
     const id = ++this.#lastId;
-    const timer = exchange === undefined ? this.#watch(id, UNREAD_LIMIT_MS) : undefined;
-    this.#asked.set(id, { question, exchange, timer });
-    this.#send(withIds(question.frame, id), exchange);
+    const message = withIds(question.frame, id);
+    this.#asked.set(id, { question, exchange, timer: undefined });
+    // A call's own deadline bounds what is asked on its stream; not every call has one to ask on.
+    if (exchange?.push(message) === true || !this.#asked.has(id)) return;
+    this.#asked.set(id, { question, exchange, timer: this.#watch(id, UNREAD_LIMIT_MS) });
+    this.#outlet.send(message, undefined);
   }
 
   /**

@@ -12,6 +12,7 @@ import { initializeRequest, type LegacySession } from '../support/legacy-session
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
 import { descendants, isAlive, processInfo, waitGone } from '../support/processes.ts';
 import { FIXTURES, scriptedServer } from '../support/scripted-server.ts';
+import { SseClient } from '../support/sse-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { useGateway } from '../support/use-gateway.ts';
@@ -141,6 +142,19 @@ describe('processes of one gateway', () => {
       const seen = journal.lines().filter(({ kind }) => kind === 'event');
       expect(seen.map(({ raw }) => raw)).toEqual(events);
     }
+  });
+
+  it('go with the stream of an HTTP+SSE client, and with the socket of a WebSocket (GW-078, GW-083)', async () => {
+    const sse = rig.track(await SseClient.open(rig.gateway.endpoint('own', 'sse')));
+    const ws = rig.track(await WsClient.connect(rig.gateway.endpoint('own', 'ws')));
+    const pids: number[] = [];
+    for (const client of [sse, ws]) {
+      await client.initialize();
+      pids.push(Number(textOf(await client.call('pid'))));
+    }
+    sse.stream.destroy();
+    await ws.terminate();
+    await waitGone(pids);
   });
 
   it('go when a client leaves while its server starts', async () => {

@@ -1,0 +1,92 @@
+/**
+ * How long a question waits for a client: on a call's stream as long as the call, elsewhere until
+ * somebody reads it.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import type { Question } from '../../../src/ports/downstream.ts';
+import type { Exchange } from '../../../src/ports/exchange.ts';
+import { AskedQuestions } from '../../../src/session/asked-questions.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function setUp(isOpen: boolean, push: () => boolean) {
+  const sent: string[] = [];
+  const outlet = {
+    isOpen,
+    send: (message: Buffer) => void sent.push(message.toString()),
+    tidy: () => undefined,
+    close: () => undefined,
+  };
+  const question: Question = {
+    frame: scan(Buffer.from('{"jsonrpc":"2.0","id":"s","method":"roots/list"}')),
+    answer: vi.fn(),
+    refuse: vi.fn(),
+    progress: vi.fn(),
+  };
+  const exchange = { push } as unknown as Exchange;
+  return { sent, question, exchange, asked: new AskedQuestions(outlet) };
+}
+
+describe('a question', () => {
+  it('on the stream of its call has no limit of its own', () => {
+    const { sent, question, exchange, asked } = setUp(false, () => true);
+    asked.ask(question, exchange);
+    vi.advanceTimersByTime(3_600_000);
+    expect(sent).toEqual([]);
+    expect(question.refuse).not.toHaveBeenCalled();
+    expect(asked.size).toBe(1);
+  });
+
+  it.each([
+    ['of a call without a stream', true],
+    ['outside any call', false],
+  ])('%s is refused after 30 s when nobody reads', (_, hasCall) => {
+    const { sent, question, exchange, asked } = setUp(false, () => false);
+    asked.ask(question, hasCall ? exchange : undefined);
+    expect(sent).toHaveLength(1);
+    vi.advanceTimersByTime(29_900);
+    expect(question.refuse).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(200);
+    expect(question.refuse).toHaveBeenCalledOnce();
+    expect(asked.size).toBe(0);
+  });
+
+  it('that somebody reads has ten minutes more', () => {
+    const { question, exchange, asked } = setUp(true, () => false);
+    asked.ask(question, exchange);
+    vi.advanceTimersByTime(60_000);
+    expect(question.refuse).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(600_000);
+    expect(question.refuse).toHaveBeenCalledOnce();
+  });
+
+  it('is answered once, and its limit is gone with it', () => {
+    const { sent, question, asked } = setUp(false, () => false);
+    asked.ask(question, undefined);
+    const { id } = JSON.parse(sent[0] ?? '') as { id: number };
+    const response = scan(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`));
+    expect(asked.answer(response)).toBe(true);
+    expect(asked.answer(response)).toBe(false);
+    vi.advanceTimersByTime(3_600_000);
+    expect(question.answer).toHaveBeenCalledOnce();
+    expect(question.refuse).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('whose stream is cut while it is asked is refused with the rest', () => {
+    const { sent, question, exchange, asked } = setUp(false, () => {
+      asked.close();
+      return false;
+    });
+    asked.ask(question, exchange);
+    expect(question.refuse).toHaveBeenCalledOnce();
+    expect(sent).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
