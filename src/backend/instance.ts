@@ -208,6 +208,9 @@ export class Instance {
       if (options.protocol === 'mcp') {
         const { introduction } = this.#context;
         this.#identity = await handshake(connection.mux, introduction, options.timeouts.startMs);
+      } else if (connection.pid === undefined) {
+        // No process could be started; the channel is about to say why.
+        return;
       }
       if (this.#connection !== connection) return;
       const seconds = (monotonicMs() - startedMs) / 1_000;

@@ -340,3 +340,51 @@ describe.each(['line', 'shared-lsp'])('%s over POST', (server) => {
     }
   });
 });
+
+describe('a plain server that is broken', () => {
+  const missing = { command: 'no-such-command-anywhere', ...PLAIN };
+  const small = fixtureServer('jsonrpc-content-length.ts', {
+    config: { ...LSP, limits: { message: '64KiB' } },
+  });
+  const garbled = {
+    command: 'sh',
+    args: ['-c', 'printf "Hello, no frame\\r\\n\\r\\n"; cat >&2'],
+    ...LSP,
+  };
+  const broken = useGateway(() => ({
+    servers: { missing, garbled, small: small.config },
+    config: { sessions: { idle: '1s' } },
+  }));
+
+  it('and can not be started: the socket gets the reason and is closed, a POST is answered', async () => {
+    const client = await WsClient.connect(broken.gateway.endpoint('missing', 'ws'));
+    const refused = await client.messages.next(({ error }) => error !== undefined);
+    expect(refused.error?.data).toMatchObject({
+      reason: 'server_unavailable',
+      outcome: 'not_sent',
+    });
+    await client.closed;
+    const body = { jsonrpc: '2.0', id: 7, method: 'x' };
+    const answer = await post(broken.url('missing'), body).response();
+    expect(answer.json()).toMatchObject({
+      id: 7,
+      error: { data: { reason: 'server_unavailable' } },
+    });
+  });
+
+  it('and writes no frames: its calls fail, the gateway lives on', async () => {
+    const client = broken.track(await WsClient.connect(broken.gateway.endpoint('garbled', 'ws')));
+    client.send({ jsonrpc: '2.0', id: 1, method: 'x' });
+    const { error } = await client.messages.next((message) => message.error !== undefined);
+    expect(error?.code).toBe(-32603);
+    expect((await send(`${broken.gateway.adminUrl}/healthz`)).status).toBe(200);
+  });
+
+  it('and answers too much: only that call fails', async () => {
+    const client = broken.track(await WsClient.connect(broken.gateway.endpoint('small', 'ws')));
+    const pid = (await ask(client, 1, 'pid')).result;
+    const { error } = await ask(client, 2, 'echo', ['x'.repeat(200_000)]);
+    expect(error?.data).toMatchObject({ reason: 'response_too_large', outcome: 'unknown' });
+    expect((await ask(client, 3, 'pid')).result).toBe(pid);
+  });
+});
