@@ -3,9 +3,6 @@
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
-import type { JsonObject } from '../jsonrpc/parse.ts';
-import { UpstreamListen } from './upstream-listen.ts';
 import { soleCaller } from '../mux/attribution.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Mux, type MuxEvents } from '../mux/mux.ts';
@@ -49,7 +46,6 @@ export class Connection {
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
   #violations: number[] = [];
-  #listen: UpstreamListen | undefined;
   #isEnded = false;
 
   constructor(context: ConnectionContext, events: ConnectionEvents) {
@@ -110,22 +106,10 @@ export class Connection {
       if (exchange !== undefined) yield exchange.client.principal;
   }
 
-  /** Opens the listen stream of a modern server, or another one in its place. */
-  listen(params: JsonObject): Promise<JsonObject | undefined> {
-    this.#listen ??= new UpstreamListen(this.mux);
-    return this.#listen.open(params);
-  }
-
-  /** A modern server's notification as clients are to be told it; undefined: not at all. */
-  received(notification: Frame): Frame | undefined {
-    return this.#listen === undefined ? notification : this.#listen.receive(notification);
-  }
-
   /** Ends it: calls in flight fail at once. */
   end(reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#listen?.close();
     const server = this.#context.options.name;
     this.mux.close(
       (outcome) =>

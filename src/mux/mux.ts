@@ -16,7 +16,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import { Call, type CallOwner, type OwnAnswer } from './call.ts';
+import { Call, type CallOwner } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
@@ -135,39 +135,11 @@ export class Mux implements CallOwner {
   request(method: string, params: unknown, limitMs: number): Promise<Frame | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      this.#ask(method, params, limitMs, resolve);
+      const deadlineMs = monotonicMs() + limitMs;
+      const call = new Call(this, ++this.#lastId, { onAnswer: resolve }, deadlineMs, deadlineMs);
+      this.#open(call);
+      this.#send(callMessage(method, params, call.id));
     });
-  }
-
-  #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): void {
-    const deadlineMs = monotonicMs() + limitMs;
-    const call = new Call(this, ++this.#lastId, { onAnswer }, deadlineMs, deadlineMs);
-    this.#open(call);
-    this.#send(callMessage(method, params, call.id));
-  }
-
-  /**
-   * Makes a request of the gateway's own that stays open.
-   * @param ended told when the server ends it; not when the connection does
-   * @returns its id
-   */
-  openStream(method: string, params: unknown, ended: () => void): number {
-    const onAnswer = (answer: Frame | undefined): void => {
-      if (answer !== undefined) ended();
-    };
-    const forever = Number.POSITIVE_INFINITY;
-    const call = new Call(this, ++this.#lastId, { onAnswer }, forever, forever);
-    this.#open(call);
-    this.#send(callMessage(method, params, call.id));
-    return call.id;
-  }
-
-  /** Ends a request that `openStream` made. */
-  closeStream(id: number): void {
-    const call = this.#calls.find(id);
-    if (call === undefined) return;
-    this.#calls.settle(call);
-    this.notify(this.#dialect.cancelMessage(id, undefined));
   }
 
   /** Sends a notification, or an answer to one of the server's questions. */
@@ -344,12 +316,6 @@ export class Mux implements CallOwner {
     this.#questions?.callAbandoned(call);
     if (this.#isClosed) return;
     this.notify(this.#dialect.cancelMessage(call.id, notice));
-    if (!call.mayAsk || !this.#dialect.hasPing) return;
-    // It reads in order: with the answer to this it has read the cancel, and what it asked before
-    // that is here.
-    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
-      if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
-    });
   }
 
   #sweep(periodMs: number): void {
