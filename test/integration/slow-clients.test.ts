@@ -1,0 +1,128 @@
+/**
+ * A client that does not read loses its own stream, after a bounded buffer; nobody else notices.
+ */
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { send } from '../support/http-client.ts';
+import { initializeRequest } from '../support/legacy-session.ts';
+import { fetchMetrics, metricSum } from '../support/metrics.ts';
+import { useScripted } from '../support/use-gateway.ts';
+import { textOf } from '../support/wire-message.ts';
+import { WsClient } from '../support/ws-client.ts';
+
+/** A client that stops reading once it has the head of an event stream. */
+class StalledStream {
+  readonly socket: Socket;
+  readonly #head: string;
+
+  private constructor(socket: Socket, head: string) {
+    this.socket = socket;
+    this.#head = head;
+  }
+
+  static async open(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    until_: RegExp,
+  ): Promise<StalledStream> {
+    const { hostname, port, pathname } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    const all = Object.entries({
+      host: `${hostname}:${port}`,
+      accept: 'text/event-stream',
+      ...headers,
+    });
+    const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`GET ${pathname} HTTP/1.1\r\n${lines}\r\n`);
+    let head = '';
+    await new Promise<void>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('data', (chunk: Buffer) => {
+        head += chunk.toString('utf8');
+        if (!until_.test(head)) return;
+        socket.pause();
+        resolve();
+      });
+    });
+    socket.removeAllListeners('data');
+    socket.on('error', () => undefined);
+    return new StalledStream(socket, head);
+  }
+
+  match(pattern: RegExp): string {
+    return pattern.exec(this.#head)?.[1] ?? '';
+  }
+
+  close(): Promise<void> {
+    this.socket.destroy();
+    return Promise.resolve();
+  }
+}
+
+describe('a client that does not read', () => {
+  const { rig } = useScripted();
+  const cuts = async (transport: string): Promise<number> =>
+    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_slow_consumers_total', {
+      transport,
+    });
+
+  /** Calls `fill` until the client's stream is cut. */
+  async function fillUntilCut(transport: string, fill: () => Promise<unknown>): Promise<void> {
+    const before = await cuts(transport);
+    for (let i = 0; (await cuts(transport)) === before; i++) {
+      if (i > 60) throw new Error(`${transport} was not cut after ${i} MB`);
+      await fill();
+    }
+  }
+
+  it('loses its HTTP+SSE stream; the others and the server go on', async () => {
+    const beside = await rig.webSocket();
+    const url = rig.gateway.endpoint('one', 'sse');
+    const stalled = rig.track(await StalledStream.open(url, {}, /data: \S+\n/));
+    const messages = new URL(stalled.match(/data: (\S+)/), url).href;
+    const say = (body: unknown): Promise<{ status: number }> => {
+      const headers = { 'content-type': 'application/json' };
+      return send(messages, { method: 'POST', headers, body: JSON.stringify(body) });
+    };
+    await say(initializeRequest());
+    let id = 1;
+    await fillUntilCut('sse', async () => {
+      const params = { name: 'big', arguments: { n: 1_000_000 } };
+      await say({ jsonrpc: '2.0', id: id++, method: 'tools/call', params });
+      expect(textOf(await beside.call('echo', {}))).toBe('{}');
+    });
+    expect((await say({ jsonrpc: '2.0', method: 'notifications/x' })).status).toBe(404);
+    expect(textOf(await beside.call('echo', {}))).toBe('{}');
+  });
+
+  it('loses its WebSocket; the others and the server go on', async () => {
+    const beside = await rig.webSocket();
+    const stalled = await WsClient.connect(rig.gateway.endpoint('one', 'ws'));
+    await stalled.initialize();
+    stalled.socket.pause();
+    let id = 1;
+    await fillUntilCut('websocket', async () => {
+      stalled.begin('tools/call', { name: 'big', arguments: { n: 1_000_000 } }, id++);
+      expect(textOf(await beside.call('echo', {}))).toBe('{}');
+    });
+    stalled.socket.resume();
+    expect([1006, 1008, 1013]).toContain(await stalled.closed);
+  });
+
+  it('loses its GET stream, not its session; the others and the server go on', async () => {
+    const beside = await rig.webSocket();
+    const session = await rig.session();
+    const prefix = 'test://slow/';
+    await session.request('resources/subscribe', { uri: prefix });
+    rig.track(await StalledStream.open(session.url, session.headers, /\r\n\r\n/));
+    let n = 0;
+    await fillUntilCut('streamable-http', async () => {
+      await beside.call('touch', { uri: `${prefix}${++n}/${'x'.repeat(1_000_000)}` });
+    });
+    expect(textOf(await session.call('echo', {}))).toBe('{}');
+    const stream = session.openStream();
+    expect((await stream.head).status).toBe(200);
+    await beside.call('touch', { uri: `${prefix}last` });
+    await stream.messages.next(({ params }) => params?.['uri'] === `${prefix}last`);
+  });
+});
