@@ -11,8 +11,8 @@ import type { Call } from './call.ts';
 const ABANDONED_GRACE_MS = 10_000;
 
 /**
- * How long a cancel and a question may take to pass each other in the pipe. Whoever honours cancels
- * asks nothing for a call later than this.
+ * How long a cancel and a question may take to pass each other in the pipe, where the server does not
+ * show when it has read the cancel. Whoever honours cancels asks nothing for a call later than this.
  */
 const CROSSING_MS = 2_000;
 
@@ -82,8 +82,9 @@ function isPast(call: Call, nowMs: number): boolean {
 }
 
 // The server may have asked before it knew that nobody waits for the call any more.
-function mayHaveCrossed({ abandonedAtMs }: Call, askedAtMs: number): boolean {
-  return abandonedAtMs !== undefined && askedAtMs - abandonedAtMs < CROSSING_MS;
+function mayHaveCrossed({ abandonedAtMs, cancelSeenAtMs }: Call, askedAtMs: number): boolean {
+  if (abandonedAtMs === undefined) return false;
+  return askedAtMs <= (cancelSeenAtMs ?? abandonedAtMs + CROSSING_MS);
 }
 
 /** Who is left among the candidates. */

@@ -12,6 +12,8 @@ const MAX_ABANDONED = 1024;
 export class CallTable {
   readonly #calls = new Map<number, Call>();
   #abandoned = 0;
+  /** The gateway's own requests. */
+  #own = 0;
   /**
    * How many calls of interactive tools each client waits for. There is more than one client only
    * where a tool turned out to ask when its calls were in flight already.
@@ -20,7 +22,7 @@ export class CallTable {
 
   /** Calls whose caller still waits. */
   get inFlight(): number {
-    return this.#calls.size - this.#abandoned;
+    return this.#calls.size - this.#abandoned - this.#own;
   }
 
   /** Whether a call of an interactive tool of a client other than `client` is in flight. */
@@ -34,6 +36,7 @@ export class CallTable {
 
   open(call: Call): void {
     this.#calls.set(call.id, call);
+    if (call.exchange === undefined) this.#own++;
     if (call.interactiveTool !== undefined) this.#enterLane(call);
   }
 
@@ -54,6 +57,7 @@ export class CallTable {
   /** Takes a call out, answered or given up for good. */
   settle(call: Call): void {
     if (!this.#calls.delete(call.id)) return;
+    if (call.exchange === undefined) this.#own--;
     if (call.abandonedAtMs !== undefined) this.#abandoned--;
     else if (call.interactiveTool !== undefined) this.#leaveLane(call);
   }
@@ -97,6 +101,7 @@ export class CallTable {
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     this.#abandoned = 0;
+    this.#own = 0;
     this.#lane.clear();
     return calls;
   }

@@ -30,6 +30,8 @@ export class Call implements ExchangeHolder {
   readonly lastDeadlineMs: number;
   /** The caller is gone, but the server may still work on it, and ask. */
   abandonedAtMs: number | undefined = undefined;
+  /** The server is known to have read that since then; undefined while it is not. */
+  cancelSeenAtMs: number | undefined = undefined;
   /** Last progress value that was passed on; they must increase. */
   progress = Number.NEGATIVE_INFINITY;
   /** Questions of this call that a client has not answered yet; the deadline rests meanwhile. */

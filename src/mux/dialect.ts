@@ -10,6 +10,8 @@ export interface Dialect {
   readonly anyParams: boolean;
   readonly acceptsBatches: boolean;
   readonly everyCallMayAsk: boolean;
+  /** Whether every server answers `ping`. */
+  readonly hasPing: boolean;
   /**
    * The message that cancels a call.
    * @param id the id that the server knows
@@ -22,6 +24,7 @@ const MCP: Dialect = {
   anyParams: false,
   acceptsBatches: true,
   everyCallMayAsk: false,
+  hasPing: true,
   cancelMessage(id, notice) {
     if (notice === undefined || notice.requestIdStart < 0) {
       return callMessage(CANCELLED, { requestId: id });
@@ -37,6 +40,7 @@ const JSONRPC: Dialect = {
   anyParams: true,
   acceptsBatches: true,
   everyCallMayAsk: true,
+  hasPing: false,
   cancelMessage: (id) => callMessage('$/cancelRequest', { id }),
 };
 

@@ -16,7 +16,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import { Call, type CallOwner } from './call.ts';
+import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
@@ -135,11 +135,15 @@ export class Mux implements CallOwner {
   request(method: string, params: unknown, limitMs: number): Promise<Frame | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      const deadlineMs = monotonicMs() + limitMs;
-      const call = new Call(this, ++this.#lastId, { onAnswer: resolve }, deadlineMs, deadlineMs);
-      this.#open(call);
-      this.#send(callMessage(method, params, call.id));
+      this.#ask(method, params, limitMs, resolve);
     });
+  }
+
+  #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): void {
+    const deadlineMs = monotonicMs() + limitMs;
+    const call = new Call(this, ++this.#lastId, { onAnswer }, deadlineMs, deadlineMs);
+    this.#open(call);
+    this.#send(callMessage(method, params, call.id));
   }
 
   /** Sends a notification, or an answer to one of the server's questions. */
@@ -316,6 +320,12 @@ export class Mux implements CallOwner {
     this.#questions?.callAbandoned(call);
     if (this.#isClosed) return;
     this.notify(this.#dialect.cancelMessage(call.id, notice));
+    if (!call.mayAsk || !this.#dialect.hasPing) return;
+    // It reads in order: with the answer to this it has read the cancel, and what it asked before
+    // that is here.
+    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
+      if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
+    });
   }
 
   #sweep(periodMs: number): void {
