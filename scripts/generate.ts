@@ -93,7 +93,8 @@ function configurationDocument(): string {
     }),
     ...describeSection('`servers.NAME` with `url`', 'servers.NAME', {
       ...remote,
-      description: 'A remote server. **Not supported yet.**',
+      description:
+        'A remote server, reached over HTTP. Timeouts and limits are those of a process.',
     }),
     ...describeSection('Other keys', '', top),
   ];

@@ -3,9 +3,9 @@
 import { AdminServer } from '../admin/admin-server.ts';
 import { ANONYMOUS } from '../auth/anonymous.ts';
 import { StdioBackend } from '../backend/backend.ts';
+import { channelOpener } from '../backend/kinds.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
-import { StdioChannel } from '../backend/stdio/stdio-channel.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import type { ModernCall } from '../bridge/modern-call.ts';
 import type { ModernState } from '../bridge/modern-gate.ts';
@@ -67,8 +67,7 @@ export class Gateway {
           budget,
           logger: parts.logger,
           metrics: this.#metrics,
-          openChannel: (options, channel) =>
-            new StdioChannel(options, { ...channel, environment: parts.environment }),
+          openChannel: channelOpener(parts.environment),
           gatewayVersion: parts.version,
         }),
     );

@@ -55,7 +55,9 @@ export class Connection {
     this.#channel = openChannel(options, {
       logger,
       events: {
-        received: (message) => this.mux.receive(message),
+        received: (message, about) => this.mux.receive(message, about),
+        failed: (id, failure) => this.mux.failed(id, failure),
+        awaits: (id) => this.mux.awaits(id),
         oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),
         noise: () => {
           traffic.noise++;

@@ -1,9 +1,10 @@
 // What a user may say about one server (design.md 3.2 `servers:`) and about processes: the types
 // after load (durations in milliseconds, sizes in bytes, every default filled in) and the schemas
 // that make them from the file.
-import { isAbsolute, resolve } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { byteSize, duration, integer, isMap, list, oneOf, section, text } from '../base/options.ts';
+import { framingKey, processKeys, resolveProcess, type StdioTarget } from './stdio/options.ts';
+import { type RemoteTarget, remoteKeys } from './streamable-http/options.ts';
 
 /** Which clients share one instance (design.md 5.1). */
 export type Sharing = 'shared' | 'principal' | 'session';
@@ -40,20 +41,13 @@ export interface RootOptions {
   readonly name?: string;
 }
 
-/** One entry under `servers:` that is a child process on stdio. */
+/** One entry under `servers:`. */
 export interface ServerOptions {
   readonly name: string;
   /** `jsonrpc` skips MCP: any JSON-RPC 2.0 server. */
   readonly protocol: 'mcp' | 'jsonrpc';
-  /** `content-length` is what language servers use; only with protocol jsonrpc. */
-  readonly framing: 'newline' | 'content-length';
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Names of the gateway's own variables that the child gets besides the minimal set. */
-  readonly inheritEnv: readonly string[];
-  /** Absolute. */
-  readonly cwd: string;
+  /** Where the server is. */
+  readonly target: StdioTarget | RemoteTarget;
   readonly sharing: Sharing;
   /** Instances of a shared server. */
   readonly replicas: number;
@@ -71,19 +65,6 @@ export interface ProcessOptions {
   /** Processes that start at once, over all servers. */
   readonly maxStarting: number;
 }
-
-const COMMAND = 'must be a command: a program on PATH, or a path';
-const command = text('a command: a program on PATH, or a path').min(1, { error: COMMAND });
-
-const environmentValue = text('text: put it in quotes');
-const environment = z
-  .record(z.string(), environmentValue, { error: 'must be a map of names to texts' })
-  .refine((value) => Object.keys(value).every(isVariableName), {
-    error: 'must have only names without =, NUL and spaces',
-  });
-const variable = text('the name of a variable').refine(isVariableName, {
-  error: 'must be the name of a variable such as HTTPS_PROXY',
-});
 
 const root = section({
   uri: text('a file:// URI')
@@ -143,32 +124,8 @@ const limits = section({
   ({ inFlight, queue, message }): ServerLimits => ({ inFlight, queue, messageBytes: message }),
 );
 
-/** One entry under `servers:` with a `command`. */
-export const serverSchema = section({
-  command: command.meta({
-    description:
-      "The program. Without a slash it is looked up on PATH; a relative path starts at the configuration file's folder.",
-  }),
-  args: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
-    description: 'Arguments, passed as they are: no shell.',
-  }),
-  env: environment.prefault({}).meta({
-    description: 'Variables for the process. Values are texts; quote numbers.',
-  }),
-  inheritEnv: list(variable, 'a list of variable names').prefault([]).meta({
-    description:
-      "The gateway's own variables that the process gets besides PATH HOME USER LOGNAME LANG LC_* TZ TMPDIR TERM.",
-  }),
-  cwd: text('a folder').min(1, { error: 'must be a folder' }).optional().meta({
-    description:
-      "Working folder. Default, and start of a relative path: the configuration file's folder.",
-  }),
-  protocol: oneOf(['mcp', 'jsonrpc']).prefault('mcp').meta({
-    description: '`jsonrpc` skips MCP: any JSON-RPC 2.0 server on stdio.',
-  }),
-  framing: oneOf(['newline', 'content-length']).prefault('newline').meta({
-    description: 'How messages are told apart; `content-length` only with `protocol: jsonrpc`.',
-  }),
+/** What entries of both kinds have. */
+const common = {
   sharing: oneOf(['shared', 'principal', 'session']).optional().meta({
     description:
       'Which clients share a process: all, those of one principal, or none. Default `shared`, with `protocol: jsonrpc` `session`.',
@@ -182,21 +139,31 @@ export const serverSchema = section({
   roots: list(root, 'a list of roots').prefault([]).meta({
     description: 'Static roots that the gateway answers a shared server with.',
   }),
-  era: oneOf(['auto', 'legacy', 'modern'])
-    .refine((value) => value !== 'modern', {
-      error: '`modern` is not supported by this version yet: must be auto or legacy',
-    })
-    .prefault('auto')
-    .meta({ description: 'Protocol era of the server. `modern` is not supported yet.' }),
+  era: oneOf(['auto', 'legacy', 'modern']).prefault('auto').meta({
+    description:
+      'Protocol era of the server: with a handshake (`legacy`, up to 2025-11-25), without (`modern`, 2026-07-28), or found out.',
+  }),
   timeouts: timeouts.prefault({}).meta({ description: 'Limits of every wait.' }),
   limits: limits.prefault({}).meta({ description: 'Bounds on what is held.' }),
+};
+
+const REPLICAS_NEED_SHARED = {
+  path: ['replicas'],
+  when: isMap,
+  error:
+    'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
+};
+
+/** One entry under `servers:` with a `command`. */
+export const serverSchema = section({
+  ...processKeys,
+  protocol: oneOf(['mcp', 'jsonrpc']).prefault('mcp').meta({
+    description: '`jsonrpc` skips MCP: any JSON-RPC 2.0 server on stdio.',
+  }),
+  ...framingKey,
+  ...common,
 })
-  .refine((value) => !(isGreater(value.replicas, 1) && sharingOf(value) !== 'shared'), {
-    path: ['replicas'],
-    when: isMap,
-    error:
-      'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
-  })
+  .refine(hasRoomForReplicas, REPLICAS_NEED_SHARED)
   .refine((value) => value.framing !== 'content-length' || value.protocol === 'jsonrpc', {
     path: ['framing'],
     when: isMap,
@@ -206,23 +173,11 @@ export const serverSchema = section({
 /** What `serverSchema` makes: not yet resolved against a folder. */
 export type ServerEntry = z.output<typeof serverSchema>;
 
-/** One entry under `servers:` with a `url`. Documented, not built yet. */
-export const remoteServerSchema = section({
-  url: text('an http or https URL')
-    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), {
-      error: 'must be an http or https URL',
-    })
-    .meta({ description: 'Address of a remote server. Not supported yet.' }),
-  transport: oneOf(['auto', 'streamable-http', 'sse'])
-    .prefault('auto')
-    .meta({ description: 'How to reach it.' }),
-  headers: z
-    .record(z.string(), text('text: put it in quotes'), {
-      error: 'must be a map of names to texts',
-    })
-    .prefault({})
-    .meta({ description: 'Headers of every request.' }),
-});
+/** One entry under `servers:` with a `url`. */
+export const remoteServerSchema = section({ ...remoteKeys, ...common }).refine(
+  hasRoomForReplicas,
+  REPLICAS_NEED_SHARED,
+);
 
 /** `processes:` */
 export const processesSchema = section({
@@ -238,7 +193,8 @@ export const processesSchema = section({
 }).transform((value): ProcessOptions => value);
 
 /**
- * Resolves an entry: default sharing, absolute folder, absolute command when it is a path.
+ * Resolves an entry with a command: default sharing, absolute folder, absolute command when it is a
+ * path.
  *
  * @param name the server's name
  * @param entry what the file says
@@ -246,23 +202,32 @@ export const processesSchema = section({
  * @returns the options
  */
 export function resolveServer(name: string, entry: ServerEntry, folder: string): ServerOptions {
-  const isRelativePath = entry.command.includes('/') && !isAbsolute(entry.command);
-  return {
-    name,
-    ...entry,
-    command: isRelativePath ? resolve(folder, entry.command) : entry.command,
-    cwd: resolve(folder, entry.cwd ?? '.'),
-    sharing: sharingOf(entry),
-  };
+  const { command, args, env, inheritEnv, cwd, framing, ...rest } = entry;
+  const process = { command, args, env, inheritEnv, cwd, framing };
+  return { name, ...rest, target: resolveProcess(process, folder), sharing: sharingOf(entry) };
+}
+
+/** The options of an entry with a URL. */
+export function remoteServer(
+  name: string,
+  entry: z.output<typeof remoteServerSchema>,
+): ServerOptions {
+  const { url, transport, headers, ...rest } = entry;
+  const target: RemoteTarget = { kind: 'remote', url, transport, headers };
+  return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
+}
+
+function hasRoomForReplicas(value: {
+  readonly replicas: number;
+  readonly sharing?: Sharing | undefined;
+  readonly protocol?: string;
+}): boolean {
+  return !(isGreater(value.replicas, 1) && sharingOf(value) !== 'shared');
 }
 
 // A language server keeps one client's documents, so sharing one is never a good default.
 function sharingOf(entry: { sharing?: Sharing | undefined; protocol?: string }): Sharing {
   return entry.sharing ?? (entry.protocol === 'jsonrpc' ? 'session' : 'shared');
-}
-
-function isVariableName(name: string): boolean {
-  return /^[^\s=\0]+$/.test(name);
 }
 
 // Values of a wrong type have their own issue already.

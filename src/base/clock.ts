@@ -52,3 +52,22 @@ export async function within<T>(limitMs: number, work: Promise<T>): Promise<T | 
 export function wallClockMs(): number {
   return Date.now();
 }
+
+/**
+ * Waits, unless told to stop.
+ * @returns false when `signal` ended the wait
+ */
+export function pause(delayMs: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      timer.cancel();
+      resolve(false);
+    };
+    const timer = after(delayMs, () => {
+      signal.removeEventListener('abort', stop);
+      resolve(true);
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

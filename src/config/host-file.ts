@@ -1,6 +1,6 @@
 // Files as desktop hosts write them: a top-level `mcpServers` map. Each entry becomes a server;
 // what hosts add for themselves is ignored with a warning, names are made to fit.
-import { serverSchema } from '../backend/options.ts';
+import { remoteServerSchema, serverSchema } from '../backend/options.ts';
 import { type ConfigPath, type Fault, formatPath } from './issues.ts';
 
 /** An entry on its way to a server. */
@@ -18,8 +18,15 @@ export interface HostServers {
   readonly warnings: readonly Fault[];
 }
 
-/** `type` of an entry that is a child process. */
+/** `type` of an entry that says nothing new, and what the others mean. */
 const LOCAL_TYPES: readonly unknown[] = [undefined, 'stdio', 'local'];
+const TRANSPORTS: ReadonlyMap<unknown, string> = new Map([
+  ['http', 'auto'],
+  ['remote', 'auto'],
+  ['sse', 'sse'],
+  ['streamable-http', 'streamable-http'],
+  ['streamableHttp', 'streamable-http'],
+]);
 
 /**
  * Reads a host's map of servers.
@@ -76,18 +83,30 @@ function keepKnown(
   path: ConfigPath,
   warnings: Fault[],
 ): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(entry)) {
-    if (key === 'type' && LOCAL_TYPES.includes(value)) {
-      continue;
-    }
-    if (Object.hasOwn(serverSchema.shape, key) || key === 'url' || key === 'serverUrl') {
-      kept[key === 'serverUrl' ? 'url' : key] = value;
-    } else if (!['disabled', 'type', 'headers'].includes(key)) {
-      warnings.push({ path: [...path, key], at: 'key', message: 'is not an option here: ignored' });
+  const isRemote = 'url' in entry || 'serverUrl' in entry;
+  const { shape } = isRemote ? remoteServerSchema : serverSchema;
+  const transport = isRemote ? TRANSPORTS.get(entry['type']) : undefined;
+  const kept: Record<string, unknown> = transport === undefined ? {} : { transport };
+  for (const [title, value] of Object.entries(entry)) {
+    const key = title === 'serverUrl' ? 'url' : title;
+    // Both of command and url stay, so that the fault is told.
+    if (Object.hasOwn(shape, key) || key === 'command') {
+      kept[key] = value;
+    } else if (!isIgnored(key, value, transport)) {
+      warnings.push({
+        path: [...path, title],
+        at: 'key',
+        message: 'is not an option here: ignored',
+      });
     }
   }
   return kept;
+}
+
+/** Whether a key of a host's may go without a word. */
+function isIgnored(key: string, value: unknown, transport: string | undefined): boolean {
+  if (key === 'type') return LOCAL_TYPES.includes(value) || transport !== undefined;
+  return key === 'disabled' || key === 'headers';
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

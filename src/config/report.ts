@@ -10,7 +10,7 @@ import type { LoadedConfig } from './load.ts';
 const MASK = '***';
 
 /** Names whose values are masked wherever they come from. */
-const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION/i;
+const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
 
 /**
  * Writes a configuration.
@@ -41,18 +41,8 @@ type Mask = (text: string) => string;
 
 function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
   const { timeouts, limits } = server;
-  const variables = Object.entries(server.env).map(([name, value]) => [
-    name,
-    SECRET_NAME.test(name) ? MASK : mask(value),
-  ]);
   return {
-    command: mask(server.command),
-    args: maskArguments(server.args, mask),
-    env: Object.fromEntries(variables),
-    inheritEnv: server.inheritEnv,
-    cwd: mask(server.cwd),
-    protocol: server.protocol,
-    framing: server.framing,
+    ...describeTarget(server, mask),
     sharing: server.sharing,
     replicas: server.replicas,
     start: server.start,
@@ -72,6 +62,31 @@ function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
       message: formatByteSize(limits.messageBytes),
     },
   };
+}
+
+function describeTarget(server: ServerOptions, mask: Mask): Record<string, unknown> {
+  const { target } = server;
+  if (target.kind === 'remote') {
+    const headers = maskValues(target.headers, mask);
+    return { url: mask(target.url), transport: target.transport, headers };
+  }
+  return {
+    command: mask(target.command),
+    args: maskArguments(target.args, mask),
+    env: maskValues(target.env, mask),
+    inheritEnv: target.inheritEnv,
+    cwd: mask(target.cwd),
+    protocol: server.protocol,
+    framing: target.framing,
+  };
+}
+
+function maskValues(values: Readonly<Record<string, string>>, mask: Mask): Record<string, string> {
+  const masked = Object.entries(values).map(([name, value]) => [
+    name,
+    SECRET_NAME.test(name) ? MASK : mask(value),
+  ]);
+  return Object.fromEntries(masked);
 }
 
 // `--api-key VALUE` and `--api-key=VALUE` are as secret as a variable of that name.

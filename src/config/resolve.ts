@@ -1,6 +1,7 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
 import {
+  remoteServer,
   remoteServerSchema,
   resolveServer,
   type ServerOptions,
@@ -118,15 +119,12 @@ function readEntry(
     faults.push({ path, at: 'key', message });
   }
   if (!isRecord(entry)) {
-    const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command`;
+    const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command or a url`;
     faults.push({ path, at: 'value', message });
     return [];
   }
   // Which schema fits is decided before it is applied, so that its messages are about one kind.
-  if ('url' in entry) {
-    faults.push(...readRemote(entry, path, context));
-    return [];
-  }
+  if ('url' in entry) return readRemote(name, entry, { path, faults, context });
   const known = Object.keys(serverSchema.shape);
   if (!('command' in entry) && !Object.keys(entry).some((key) => !known.includes(key))) {
     const message = 'has no command: must have command, the program to start';
@@ -143,24 +141,20 @@ function readEntry(
 }
 
 function readRemote(
+  name: string,
   entry: Readonly<Record<string, unknown>>,
-  path: ConfigPath,
-  context: ResolveContext,
-): Fault[] {
-  const url = [...path, 'url'];
+  to: { readonly path: ConfigPath; readonly faults: Fault[]; readonly context: ResolveContext },
+): ServerOptions[] {
+  const { path, faults, context } = to;
   if ('command' in entry) {
     const message = 'stands beside command: must be one of the two';
-    return [{ path: url, at: 'key', message }];
+    faults.push({ path: [...path, 'url'], at: 'key', message });
+    return [];
   }
   const parsed = remoteServerSchema.safeParse(entry);
-  if (!parsed.success) {
-    const common = Object.keys(serverSchema.shape);
-    const found = faultsOf(parsed.error.issues, path, entry, context.isHidden);
-    return found.filter((fault) => !common.includes(String(fault.path[path.length])));
-  }
-  const message =
-    'remote servers are not supported by this version yet: must be a server with a command';
-  return [{ path: url, at: 'key', message }];
+  if (parsed.success) return [remoteServer(name, parsed.data)];
+  faults.push(...faultsOf(parsed.error.issues, path, entry, context.isHidden));
+  return [];
 }
 
 function openHosts(config: Config): Fault[] {

@@ -57,7 +57,10 @@ export const settingsSchema = section({
 });
 
 /** An entry of a desktop host's file: the same options and what hosts add, which is ignored. */
-const hostEntry = z.looseObject(serverSchema.shape);
+const hostEntry = z.union([
+  z.looseObject(serverSchema.shape),
+  z.looseObject(remoteServerSchema.shape),
+]);
 
 /** The whole document, for the JSON Schema that editors use. */
 export const documentSchema = section({

@@ -46,3 +46,48 @@ export function argumentAt(args: unknown, path: readonly string[]): unknown {
   for (const name of path) value = isObject(value) ? value[name] : undefined;
   return value === null ? undefined : value;
 }
+
+/** Where a value is data, not a schema. */
+const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
+
+/**
+ * Whether all annotations of a schema are right: a client must not show a tool with a wrong one
+ * (2026-07-28 basic/transports/streamable-http).
+ */
+export function hasValidHeaders(inputSchema: unknown): boolean {
+  const names = new Set<string>();
+  return isValid(inputSchema, false, true, names, 0);
+}
+
+/**
+ * @param isProperty whether the schema is a member of `properties`
+ * @param isReachable whether only `properties` lead to it
+ */
+function isValid(
+  schema: unknown,
+  isProperty: boolean,
+  isReachable: boolean,
+  names: Set<string>,
+  depth: number,
+): boolean {
+  if (Array.isArray(schema)) {
+    return schema.every((item) => isValid(item, false, false, names, depth + 1));
+  }
+  if (!isObject(schema) || depth > 4 * MAX_DEPTH) return true;
+  const annotation = schema['x-mcp-header'];
+  if (annotation !== undefined) {
+    if (!isProperty || !isReachable || typeof annotation !== 'string') return false;
+    const name = annotation.toLowerCase();
+    const isExact = ['string', 'integer', 'boolean'].includes(String(schema['type']));
+    if (!TOKEN.test(annotation) || names.has(name) || !isExact) return false;
+    names.add(name);
+  }
+  return Object.entries(schema).every(([keyword, value]) => {
+    if (DATA_KEYWORDS.has(keyword)) return true;
+    if (keyword !== 'properties') return isValid(value, false, false, names, depth + 1);
+    if (!isObject(value)) return true;
+    return Object.values(value).every((property) =>
+      isValid(property, true, isReachable, names, depth + 1),
+    );
+  });
+}

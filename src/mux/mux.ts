@@ -3,7 +3,7 @@
 // Knows ids; knows nothing of HTTP, sessions or processes.
 
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
@@ -13,7 +13,7 @@ import { callMessage, errorMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
-import type { Channel } from '../ports/channel.ts';
+import type { Channel, RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
@@ -151,8 +151,11 @@ export class Mux implements CallOwner {
     if (!this.#isClosed) this.#send(onOneLine(message));
   }
 
-  /** Takes one message of the server. */
-  receive(message: Buffer): void {
+  /**
+   * Takes one message of the server.
+   * @param about the call on whose own stream it came, where the channel knows
+   */
+  receive(message: Buffer, about?: number): void {
     this.#traffic.receivedBytes += message.length;
     const frame = scan(message, this.#dialect);
     switch (frame.kind) {
@@ -166,10 +169,10 @@ export class Mux implements CallOwner {
         break;
       case 'request':
         this.#traffic.questions++;
-        this.#onQuestion(frame);
+        this.#onQuestion(frame, about);
         break;
       case 'invalid':
-        this.#onInvalid(frame);
+        this.#onInvalid(frame, about);
         break;
     }
   }
@@ -187,6 +190,18 @@ export class Mux implements CallOwner {
       );
     }
     this.#events.violated('message_too_large');
+  }
+
+  /** The answer to a call will not come. */
+  failed(id: number, { reason, outcome, what }: RequestFailure): void {
+    const call = this.#calls.find(id);
+    if (call === undefined) return;
+    this.#fail(call, reason, `Server "${this.#options.server}" ${what}`, outcome);
+  }
+
+  /** Whether a call is still to be answered. */
+  awaits(id: number): boolean {
+    return this.#calls.find(id) !== undefined;
   }
 
   cancel(call: Call, notice: Frame | undefined): void {
@@ -269,20 +284,20 @@ export class Mux implements CallOwner {
     exchange.push(replaceSpan(frame.bytes, frame.tokenStart, frame.tokenEnd, token));
   }
 
-  #onQuestion(frame: Frame): void {
+  #onQuestion(frame: Frame, about: number | undefined): void {
     if (frame.method === PING && this.#options.protocol === 'mcp') {
       const id = frame.idBytes;
       if (id !== undefined) this.notify(pong(id));
     } else if (this.#questions !== undefined) {
-      this.#questions.ask(frame);
+      this.#questions.ask(frame, about === undefined ? undefined : this.#calls.find(about));
     } else {
       this.notify(errorMessage(frame.idBytes, NOT_FOUND_PING));
     }
   }
 
-  #onInvalid(frame: Frame): void {
+  #onInvalid(frame: Frame, about: number | undefined): void {
     if (frame.fault === 'array' && this.#dialect.acceptsBatches) {
-      for (const element of splitArray(frame.bytes)) this.receive(Buffer.from(element));
+      for (const element of splitArray(frame.bytes)) this.receive(Buffer.from(element), about);
       return;
     }
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
@@ -303,12 +318,13 @@ export class Mux implements CallOwner {
     this.#events.violated(what);
   }
 
-  #fail(call: Call, reason: 'response_too_large' | 'server_protocol_error', message: string): void {
+  #fail(call: Call, reason: FailureReason, message: string, outcome?: FailureOutcome): void {
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
     if (call.abandonedAtMs === undefined) {
       const { server } = this.#options;
-      call.exchange?.fail(new GatewayError(reason, message, { outcome: 'unknown', server }));
+      const details = { outcome: outcome ?? 'unknown', server } as const;
+      call.exchange?.fail(new GatewayError(reason, message, details));
     }
     this.#questions?.callSettled(call);
     this.#events.settled();

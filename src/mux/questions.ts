@@ -106,8 +106,11 @@ export class Questions {
     return this.#open.size;
   }
 
-  /** Takes a request of the server. */
-  ask(frame: Frame): void {
+  /**
+   * Takes a request of the server.
+   * @param asker the call on whose own stream it came, where that is known
+   */
+  ask(frame: Frame, asker?: Call): void {
     const id = frame.idBytes;
     if (id === undefined) return;
     const question = new OpenQuestion(this, frame, id);
@@ -121,7 +124,7 @@ export class Questions {
     } else if (frame.method === ROOTS_LIST && this.#context.staticRoots !== undefined) {
       question.answerWith(this.#context.staticRoots);
     } else {
-      this.#route(question);
+      this.#route(question, asker);
     }
   }
 
@@ -191,9 +194,13 @@ export class Questions {
     }
   }
 
-  #route(question: OpenQuestion): void {
+  #route(question: OpenQuestion, asker: Call | undefined): void {
     const sole = this.#context.soleClient();
-    question.candidates = candidatesOf(this.#context.calls(), monotonicMs());
+    // Its stream says whose it is: nothing is left to find out.
+    question.candidates =
+      asker?.exchange === undefined
+        ? candidatesOf(this.#context.calls(), monotonicMs())
+        : new Set([asker]);
     if (sole !== undefined && question.candidates.size === 0) {
       this.#deliver(question, sole, undefined);
       return;

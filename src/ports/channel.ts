@@ -1,10 +1,27 @@
 // A raw duplex of messages to one live server. Knows framing; knows nothing of ids or methods.
+import type { FailureOutcome, FailureReason } from '../base/errors.ts';
+
+/** Why a request will not be answered, where the transport can tell it of one request alone. */
+export interface RequestFailure {
+  readonly reason: FailureReason;
+  readonly outcome: FailureOutcome;
+  /** What happened, to follow the server's name: `answered HTTP 503.` */
+  readonly what: string;
+}
 
 /** What a channel tells its owner. */
 export interface ChannelEvents {
-  received(message: Buffer): void;
+  /**
+   * A message came.
+   * @param about the request on whose own stream it came, where the transport has such streams
+   */
+  received(message: Buffer, about?: number): void;
   /** A message over the limit was dropped; `head` and `tail` are its two ends. */
   oversize(head: Buffer, tail: Buffer, length: number): void;
+  /** The answer to a request will not come. Nothing happens when it has come already. */
+  failed(id: number, failure: RequestFailure): void;
+  /** Whether the answer to a request is still awaited. */
+  awaits(id: number): boolean;
   /** Something that is no message came; it was dropped. */
   noise(): void;
   /** What was held back by a full buffer can be sent now. */

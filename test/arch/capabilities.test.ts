@@ -16,12 +16,13 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
-  'node:path': /^config\/|^cli\/|^backend\/options/,
+  'node:path': /^config\/|^cli\/|^backend\/stdio\/options/,
   'node:stream': /^listener\//,
   'node:util': /^cli\/args/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
   pino: /^observe\/logger/,
   'prom-client': /^observe\/metrics/,
+  undici: /^backend\/streamable-http\/http-endpoint/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.

@@ -4,10 +4,10 @@ import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../json
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents } from '../../ports/channel.ts';
-import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
+import type { StdioTarget } from './options.ts';
 import { StderrLog } from './stderr-log.ts';
 
 const LINE_FEED = 0x0a;
@@ -15,9 +15,17 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** How much of a line that is no message is logged. */
 const SHOWN = 200;
 
+/** How a child process is kept. */
+export interface StdioLimits {
+  /** The largest message that is accepted from it. */
+  readonly messageBytes: number;
+  /** Between TERM and KILL. */
+  readonly stopMs: number;
+}
+
 /** A child process that speaks JSON-RPC on stdio. */
 export class StdioChannel implements ServerChannel {
-  readonly #options: ServerOptions;
+  readonly #target: StdioTarget;
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
   readonly #stderr: StderrLog;
@@ -26,21 +34,22 @@ export class StdioChannel implements ServerChannel {
   #isFirstLine = true;
 
   constructor(
-    options: ServerOptions,
+    target: StdioTarget,
+    limits: StdioLimits,
     parts: { events: ChannelEvents; logger: Logger; environment: Environment },
   ) {
-    this.#options = options;
+    this.#target = target;
     this.#events = parts.events;
     this.#logger = parts.logger;
     this.#stderr = new StderrLog(parts.logger);
-    this.#framing = this.#createFraming();
+    this.#framing = this.#createFraming(limits.messageBytes);
     this.#child = new ChildProcess(
       {
-        command: options.command,
-        args: options.args,
-        env: childEnvironment(parts.environment, options.inheritEnv, options.env),
-        cwd: options.cwd,
-        stopMs: options.timeouts.stopMs,
+        command: target.command,
+        args: target.args,
+        env: childEnvironment(parts.environment, target.inheritEnv, target.env),
+        cwd: target.cwd,
+        stopMs: limits.stopMs,
       },
       {
         stdout: (chunk) => this.#framing.push(chunk),
@@ -68,7 +77,7 @@ export class StdioChannel implements ServerChannel {
   }
 
   send(message: Buffer): void {
-    if (this.#options.framing === 'content-length') {
+    if (this.#target.framing === 'content-length') {
       this.#child.write(withContentLength(message));
       return;
     }
@@ -79,18 +88,17 @@ export class StdioChannel implements ServerChannel {
     return this.#child.stop();
   }
 
-  #createFraming(): { push(chunk: Buffer): void } {
-    const { framing, limits } = this.#options;
+  #createFraming(maxBytes: number): { push(chunk: Buffer): void } {
     const oversize = (head: Buffer, tail: Buffer, length: number): void =>
       this.#events.oversize(head, tail, length);
-    if (framing === 'content-length') {
-      return new ContentLengthFraming(limits.messageBytes, {
+    if (this.#target.framing === 'content-length') {
+      return new ContentLengthFraming(maxBytes, {
         message: (bytes) => this.#events.received(bytes),
         oversize,
         broken: (reason) => this.#events.closed(`bad_framing: ${reason}`),
       });
     }
-    return new LineFraming(limits.messageBytes, { line: (bytes) => this.#onLine(bytes), oversize });
+    return new LineFraming(maxBytes, { line: (bytes) => this.#onLine(bytes), oversize });
   }
 
   #onLine(line: Buffer): void {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GatewayLaunch, main, packageVersion } from '../../../src/cli/commands.ts';
 import { COMMANDS } from '../../../src/cli/help.ts';
 import type { Config } from '../../../src/config/config.ts';
+import { processTarget } from '../../support/process-target.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 
@@ -158,7 +159,8 @@ describe('sluice run', () => {
       admin: { host: '127.0.0.1', port: 0 },
     });
     expect(config?.servers).toHaveLength(1);
-    expect(config?.servers[0]).toMatchObject({
+    const [server] = config?.servers ?? [];
+    expect({ ...server, ...processTarget(server) }).toMatchObject({
       name: 'server',
       command: join(folder, 'bin/x'),
       args: ['a', '--b'],
@@ -170,7 +172,7 @@ describe('sluice run', () => {
 
   it('does not interpolate arguments: the shell has done so', async () => {
     const { started } = await sluice('run -- x ${HOME}');
-    expect(started[0]?.config.servers[0]?.args).toEqual(['${HOME}']);
+    expect(processTarget(started[0]?.config.servers[0]).args).toEqual(['${HOME}']);
   });
 
   it('names the flag that is wrong', async () => {

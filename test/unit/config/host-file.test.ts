@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { fitName } from '../../../src/config/host-file.ts';
 import { type LoadedConfig, loadText } from '../../../src/config/load.ts';
+import { processTarget } from '../../support/process-target.ts';
 
 function read(value: unknown): LoadedConfig {
   return loadText('/etc/hosts.json', JSON.stringify(value, null, 2), {});
@@ -29,7 +30,12 @@ describe('a file with mcpServers', () => {
         off: { command: 'x', disabled: true },
       },
     });
-    expect(config.servers.map(({ name, command, cwd }) => [name, command, cwd])).toEqual([
+    expect(
+      config.servers.map((server) => {
+        const { command, cwd } = processTarget(server);
+        return [server.name, command, cwd];
+      }),
+    ).toEqual([
       ['my-files', 'npx', '/d'],
       ['github', 'gh', '/etc'],
     ]);
@@ -49,6 +55,20 @@ describe('a file with mcpServers', () => {
     expect(config.servers[0]).toMatchObject({ sharing: 'session', timeouts: { startMs: 1000 } });
   });
 
+  it('may name remote servers', () => {
+    const { config, warnings } = read({
+      mcpServers: {
+        a: { type: 'http', url: 'https://x/mcp', headers: { A: 'b' } },
+        b: { type: 'sse', serverUrl: 'https://y/sse', oauth: {} },
+      },
+    });
+    expect(config.servers.map(({ target }) => target)).toEqual([
+      { kind: 'remote', url: 'https://x/mcp', transport: 'auto', headers: { a: 'b' } },
+      { kind: 'remote', url: 'https://y/sse', transport: 'sse', headers: {} },
+    ]);
+    expect(warnings.map((warning) => warning.path)).toEqual(['mcpServers.b.oauth']);
+  });
+
   it.each<[string, unknown, RegExp]>([
     [
       'two names that become one',
@@ -56,11 +76,6 @@ describe('a file with mcpServers', () => {
       /:6:5: mcpServers\.a-b: becomes the server name a-b, as "A b" does/,
     ],
     ['a name of nothing', { '!!': { command: 'x' } }, /:3:5: mcpServers\."!!": must be a name/],
-    [
-      'a remote server',
-      { a: { type: 'http', url: 'https://x', headers: { A: 'b' } } },
-      /mcpServers\.a\.url: remote servers are not supported/,
-    ],
     [
       'a number in env',
       { a: { command: 'x', env: { N: 1 } } },

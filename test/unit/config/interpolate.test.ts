@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { interpolate } from '../../../src/config/interpolate.ts';
 import { ConfigError } from '../../../src/config/issues.ts';
 import { type LoadedConfig, loadText } from '../../../src/config/load.ts';
+import { processTarget } from '../../support/process-target.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -76,7 +77,7 @@ describe('interpolation', () => {
 describe('interpolation in a file', () => {
   it('cannot add keys', () => {
     const { config } = read('servers: { a: { command: cat, env: { X: "${EVIL}" } } }');
-    expect(config.servers[0]?.env['X']).toBe(environment.EVIL);
+    expect(processTarget(config.servers[0]).env['X']).toBe(environment.EVIL);
     expect(config.admin.port).toBe(9464);
   });
 
@@ -86,7 +87,7 @@ describe('interpolation in a file', () => {
     );
     expect(config.listen.port).toBe(8099);
     expect(config.log.messages).toBe(true);
-    expect(config.servers[0]?.env['P']).toBe('8099');
+    expect(processTarget(config.servers[0]).env['P']).toBe('8099');
   });
 
   it('names the place of an unset variable', () => {

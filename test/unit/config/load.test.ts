@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, formatIssue } from '../../../src/config/issues.ts';
 import { type LoadedConfig, load, loadText } from '../../../src/config/load.ts';
+import { processTarget } from '../../support/process-target.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 
@@ -38,12 +39,14 @@ describe('shipped files', () => {
   it('serves three servers by absolute paths', () => {
     const { config } = load('config/sluice.yaml', { TMPDIR: '/scratch' }, repository);
     expect(config.file).toBe(join(repository, 'config/sluice.yaml'));
-    expect(config.servers.map((server) => [server.name, server.command])).toEqual([
+    expect(config.servers.map((server) => [server.name, processTarget(server).command])).toEqual([
       ['everything', join(repository, 'node_modules/.bin/mcp-server-everything')],
       ['files', join(repository, 'node_modules/.bin/mcp-server-filesystem')],
       ['memory', join(repository, 'node_modules/.bin/mcp-server-memory')],
     ]);
-    expect(config.servers[2]?.env['MEMORY_FILE_PATH']).toBe('/scratch/sluice-memory.jsonl');
+    expect(processTarget(config.servers[2]).env['MEMORY_FILE_PATH']).toBe(
+      '/scratch/sluice-memory.jsonl',
+    );
   });
 });
 
@@ -70,12 +73,15 @@ describe('a configuration', () => {
         {
           name: 'a',
           protocol: 'mcp',
-          framing: 'newline',
-          command: 'cat',
-          args: [],
-          env: {},
-          inheritEnv: [],
-          cwd: '/etc/sluice',
+          target: {
+            kind: 'stdio',
+            framing: 'newline',
+            command: 'cat',
+            args: [],
+            env: {},
+            inheritEnv: [],
+            cwd: '/etc/sluice',
+          },
           sharing: 'shared',
           replicas: 1,
           start: 'eager',
@@ -96,6 +102,24 @@ describe('a configuration', () => {
     expect(Object.isFrozen(config.servers[0]?.timeouts)).toBe(true);
   });
 
+  it('may have remote servers', () => {
+    const { config } = read(
+      'servers: { a: { url: "https://x/mcp", headers: { Authorization: Bearer x }, era: modern } }',
+    );
+    expect(config.servers[0]).toMatchObject({
+      name: 'a',
+      protocol: 'mcp',
+      target: {
+        kind: 'remote',
+        url: 'https://x/mcp',
+        transport: 'auto',
+        headers: { authorization: 'Bearer x' },
+      },
+      sharing: 'shared',
+      era: 'modern',
+    });
+  });
+
   it('may be JSON, with tabs', () => {
     const { config } = read('{\n\t"servers": {\n\t\t"a": { "command": "cat" }\n\t}\n}');
     expect(config.servers[0]?.name).toBe('a');
@@ -103,12 +127,12 @@ describe('a configuration', () => {
 
   it('keeps YAML 1.2 types: yes and on are texts', () => {
     const { config } = read('servers: { a: { command: cat, args: [yes, on, "012"] } }');
-    expect(config.servers[0]?.args).toEqual(['yes', 'on', '012']);
+    expect(processTarget(config.servers[0]).args).toEqual(['yes', 'on', '012']);
   });
 
   it('resolves relative paths against its folder and leaves programs to PATH', () => {
     const { config } = read('servers: { a: { command: ./bin/x, cwd: ../y }, b: { command: npx } }');
-    expect(config.servers.map(({ command, cwd }) => [command, cwd])).toEqual([
+    expect(config.servers.map(processTarget).map(({ command, cwd }) => [command, cwd])).toEqual([
       ['/etc/sluice/bin/x', '/etc/y'],
       ['npx', '/etc/sluice'],
     ]);
@@ -226,14 +250,34 @@ describe('a fault', () => {
       '1:39: servers.a.env.N: is empty, must be text: put it in quotes',
     ],
     [
-      'the modern era',
-      'servers: { a: { command: x, era: modern } }',
-      '1:34: servers.a.era: `modern` is not supported by this version yet',
+      'a URL that is none',
+      'servers: { a: { url: "ftp://x/mcp" } }',
+      '1:22: servers.a.url: is "ftp://x/mcp", must be an http or https URL',
     ],
     [
-      'a remote server',
-      'servers: { a: { url: "https://x/mcp" } }',
-      '1:17: servers.a.url: remote servers are not supported by this version yet',
+      'a password in a URL',
+      'servers: { a: { url: "https://u:p@x/mcp" } }',
+      'must be an http or https URL without user name',
+    ],
+    [
+      'a header of the transport',
+      'servers: { a: { url: "https://x/mcp", headers: { Mcp-Session-Id: x } } }',
+      '1:48: servers.a.headers: is a map, must have only names of headers that the transport does not set',
+    ],
+    [
+      'a header of two lines',
+      'servers: { a: { url: "https://x/mcp", headers: { A: "b\\nc" } } }',
+      '1:48: servers.a.headers: is a map, must have only values of one line',
+    ],
+    [
+      'a working folder of a remote server',
+      'servers: { a: { url: "https://x/mcp", cwd: / } }',
+      '1:39: servers.a.cwd: ',
+    ],
+    [
+      'replicas of a private remote server',
+      'servers: { a: { url: "https://x/mcp", sharing: session, replicas: 2 } }',
+      'servers.a.replicas: needs sharing: shared',
     ],
     [
       'command and url',

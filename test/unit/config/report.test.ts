@@ -15,6 +15,7 @@ servers:
     command: "\${HOME}/bin/x"
     args: ["--header=\${TOKEN}", "\${SHORT}", "--api-key", "typed-1", "--secret=typed-2", "table"]
     env: { A: "Bearer \${TOKEN}", API_KEY: typed-3, dbPassword: typed-4, PLAIN: "\${NOPE:-plain}" }
+  b: { url: "https://x/mcp", headers: { Authorization: "Bearer typed-5", X-A: "\${TOKEN}" } }
 `;
     const report = checkReport(loadText(FILE, text, environment));
     expect(report).not.toMatch(/hunter2|typed|\bab\b|\/home\/u/);
@@ -34,6 +35,7 @@ drain: 1500ms
 servers:
   a: { command: ./x, args: ["yes", "1", "- x", "multi\\nline"], env: { N: "3" }, cwd: d, replicas: 3, roots: [{ uri: "file:///r", name: R }] }
   b: { command: y, protocol: jsonrpc, framing: content-length, timeouts: { idle: 90s }, limits: { message: 1025B } }
+  c: { url: "https://x.example/mcp", transport: sse, headers: { X-Plain: "1 2" }, sharing: principal }
 `;
     const loaded = loadText(FILE, text, {});
     expect(loadText(FILE, checkReport(loaded), {}).config).toEqual(loaded.config);

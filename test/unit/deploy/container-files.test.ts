@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { load } from '../../../src/config/load.ts';
+import { processTarget } from '../../support/process-target.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -36,7 +37,9 @@ describe('the container', () => {
       '@modelcontextprotocol/server-everything'
     ];
     expect(read('deploy/Dockerfile.example')).toContain(`server-everything@${version}`);
-    expect(config.servers.map(({ command }) => command)).toEqual(['mcp-server-everything']);
+    expect(config.servers.map((server) => processTarget(server).command)).toEqual([
+      'mcp-server-everything',
+    ]);
   });
 
   test('copies only what its ignore file lets in', () => {

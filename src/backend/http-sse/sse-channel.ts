@@ -1,0 +1,208 @@
+// A remote server over HTTP+SSE (2024-11-05 basic/transports): one stream that everything comes on,
+// and the address that it names first for everything that goes there.
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { integerId } from '../../jsonrpc/id.ts';
+import { parseResult } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import type { SseEvent } from '../../jsonrpc/sse-parsing.ts';
+import { INITIALIZE } from '../../mcp/methods.ts';
+import { DISCOVER } from '../../mcp/modern-methods.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { ServerOptions } from '../options.ts';
+import type { ServerChannel } from '../server-channel.ts';
+import { readEvents } from '../streamable-http/answer-body.ts';
+import { HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
+import { sessionHeaders } from '../streamable-http/message-headers.ts';
+import type { RemoteTarget } from '../streamable-http/options.ts';
+
+/** How long a server may take to accept a message. */
+const ACCEPT_MS = 30_000;
+/** Messages that may be on their way without an answer; more are dropped. */
+const MAX_ON_THE_WAY = 2_048;
+
+const NO_ERA: RequestFailure = {
+  reason: 'server_protocol_error',
+  outcome: 'not_sent',
+  what: 'has no stateless requests on this transport.',
+};
+
+/** A remote server. */
+export class SseChannel implements ServerChannel {
+  readonly pid = undefined;
+  readonly lastWords = '';
+  readonly isWritable = true;
+  readonly #options: ServerOptions;
+  readonly #events: ChannelEvents;
+  readonly #logger: Logger;
+  readonly #endpoint: HttpEndpoint;
+  readonly #abort = new AbortController();
+  /** Where messages go; undefined until the server has said it. */
+  #address: URL | undefined;
+  #early: Frame[] = [];
+  #onTheWay = 0;
+  /** The last notification, which must be accepted before the next message may be sent. */
+  #order: Promise<void> = Promise.resolve();
+  #initializeId: number | undefined;
+  #version: string | undefined;
+  #isOver = false;
+
+  constructor(
+    target: RemoteTarget,
+    options: ServerOptions,
+    parts: { readonly events: ChannelEvents; readonly logger: Logger },
+  ) {
+    this.#options = options;
+    this.#events = parts.events;
+    this.#logger = parts.logger;
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight);
+    void this.#open();
+  }
+
+  send(message: Buffer): void {
+    if (this.#isOver) return;
+    const frame = scan(message);
+    const id = requestId(frame);
+    if (frame.method === DISCOVER && id !== undefined) {
+      // Whoever asks must have the request in its table first.
+      queueMicrotask(() => this.#events.failed(id, NO_ERA));
+    } else if (this.#address === undefined) {
+      this.#early.push(frame);
+    } else {
+      this.#post(frame, this.#address);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#abort.abort();
+    await this.#endpoint.close();
+  }
+
+  async #open(): Promise<void> {
+    const { startMs } = this.#options.timeouts;
+    try {
+      const answer = await this.#endpoint.request({
+        method: 'GET',
+        headers: { accept: 'text/event-stream' },
+        signal: this.#abort.signal,
+        headMs: startMs,
+      });
+      if (answer.status !== 200 || answer.type !== 'text/event-stream') {
+        answer.discard();
+        this.#end(`cannot_start: it answered HTTP ${answer.status} to GET, not an event stream`);
+        return;
+      }
+      const position = { lastId: undefined, retryMs: undefined };
+      await readEvents(answer.body, this.#options.limits.messageBytes, position, {
+        message: (bytes) => this.#received(bytes),
+        oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
+        other: (event) => this.#onEvent(event),
+      });
+      this.#end('stream_closed');
+    } catch (error) {
+      const what = error instanceof HttpFailure ? error.failure.what : 'broke off.';
+      this.#end(`cannot_start: it ${what}`);
+    }
+  }
+
+  #onEvent(event: SseEvent): void {
+    if (event.type !== 'endpoint' || this.#address !== undefined || this.#isOver) return;
+    const { url } = this.#endpoint;
+    const address = URL.parse(event.data?.toString('utf8').trim() ?? '', url);
+    // Messages, and the configured headers, go to nobody but the configured origin.
+    if (address?.origin !== url.origin || address.username !== '' || address.password !== '') {
+      this.#end('cannot_start: it named an endpoint on another origin');
+      return;
+    }
+    this.#address = address;
+    const early = this.#early;
+    this.#early = [];
+    for (const frame of early) this.#post(frame, address);
+  }
+
+  #received(bytes: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#initializeId !== undefined) this.#noteVersion(scan(bytes));
+    this.#events.received(bytes);
+  }
+
+  #noteVersion(frame: Frame): void {
+    if (integerId(frame.bytes, frame.idStart, frame.idEnd) !== this.#initializeId) return;
+    this.#initializeId = undefined;
+    const version = parseResult(frame)?.['protocolVersion'];
+    if (typeof version === 'string') this.#version = version;
+  }
+
+  // A request is sent once the server has taken the notifications before it.
+  #post(frame: Frame, address: URL): void {
+    const id = requestId(frame);
+    if (frame.method === INITIALIZE) this.#initializeId = id;
+    if (this.#onTheWay > MAX_ON_THE_WAY) {
+      this.#fail(frame, { reason: 'overloaded', outcome: 'not_sent', what: 'takes no messages.' });
+      return;
+    }
+    this.#onTheWay++;
+    const posted = this.#order
+      .then(() => this.#postNow(frame, address))
+      .finally(() => {
+        this.#onTheWay--;
+      });
+    if (id === undefined) this.#order = posted;
+  }
+
+  async #postNow(frame: Frame, address: URL): Promise<void> {
+    if (this.#isOver) return;
+    const session =
+      this.#version === undefined ? undefined : { id: undefined, version: this.#version };
+    try {
+      const answer = await this.#endpoint.request(
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...sessionHeaders(session) },
+          body: frame.bytes,
+          signal: this.#abort.signal,
+          headMs: ACCEPT_MS,
+        },
+        address,
+      );
+      answer.discard();
+      if (answer.status > 299) this.#refused(frame, answer.status);
+    } catch (error) {
+      if (this.#isOver) return;
+      if (error instanceof HttpFailure) this.#fail(frame, error.failure);
+      if (error instanceof HttpFailure && error.isUnreachable) this.#end('unreachable');
+    }
+  }
+
+  #refused(frame: Frame, status: number): void {
+    this.#logger.debug({ method: frame.method, status }, 'server refused a message');
+    const isAccess = status === 401 || status === 403;
+    const reason = isAccess || status === 429 || status >= 500 ? 'server_unavailable' : undefined;
+    this.#fail(frame, {
+      reason: reason ?? 'server_protocol_error',
+      outcome: 'unknown',
+      what: `answered HTTP ${status}.`,
+    });
+    // It does not know the stream any more, however open that may look.
+    if (status === 404 || status === 410) this.#end('session_lost');
+  }
+
+  #fail(frame: Frame, failure: RequestFailure): void {
+    const id = requestId(frame);
+    if (id !== undefined && !this.#isOver) this.#events.failed(id, failure);
+  }
+
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#early = [];
+    this.#abort.abort();
+    this.#events.closed(reason);
+  }
+}
+
+function requestId(frame: Frame): number | undefined {
+  if (frame.kind !== 'request') return undefined;
+  return integerId(frame.bytes, frame.idStart, frame.idEnd);
+}

@@ -1,0 +1,27 @@
+// The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
+
+import type { Logger } from '../observe/logger.ts';
+import type { ChannelEvents } from '../ports/channel.ts';
+import type { ServerOptions } from './options.ts';
+import { RemoteChannel } from './remote-channel.ts';
+import type { OpenChannel, ServerChannel } from './server-channel.ts';
+import type { Environment } from './stdio/environment.ts';
+import { StdioChannel } from './stdio/stdio-channel.ts';
+
+/**
+ * What opens the channel of any server.
+ * @param environment the variables that child processes are given a choice of
+ */
+export function channelOpener(environment: Environment): OpenChannel {
+  return (options, parts) => open(options, { ...parts, environment });
+}
+
+function open(
+  options: ServerOptions,
+  parts: { events: ChannelEvents; logger: Logger; environment: Environment },
+): ServerChannel {
+  const { target, limits, timeouts } = options;
+  if (target.kind === 'remote') return new RemoteChannel(target, options, parts);
+  const { messageBytes } = limits;
+  return new StdioChannel(target, { messageBytes, stopMs: timeouts.stopMs }, parts);
+}

@@ -1,0 +1,64 @@
+// A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
+// where the server takes no POST at its address (protocol.md 2.4).
+import type { Logger } from '../observe/logger.ts';
+import type { ChannelEvents } from '../ports/channel.ts';
+import { SseChannel } from './http-sse/sse-channel.ts';
+import type { ServerOptions } from './options.ts';
+import type { ServerChannel } from './server-channel.ts';
+import { HttpChannel } from './streamable-http/http-channel.ts';
+import type { RemoteTarget } from './streamable-http/options.ts';
+
+export interface RemoteChannelParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+}
+
+/** One remote server. */
+export class RemoteChannel implements ServerChannel {
+  readonly pid = undefined;
+  readonly #target: RemoteTarget;
+  readonly #options: ServerOptions;
+  readonly #parts: RemoteChannelParts;
+  #channel: ServerChannel;
+  /** The transport that turned out to be the wrong one, on its way out. */
+  #left: Promise<void> = Promise.resolve();
+
+  constructor(target: RemoteTarget, options: ServerOptions, parts: RemoteChannelParts) {
+    this.#target = target;
+    this.#options = options;
+    this.#parts = parts;
+    const isSse = target.transport === 'sse';
+    this.#channel = isSse ? new SseChannel(target, options, parts) : this.#streamableHttp();
+  }
+
+  get lastWords(): string {
+    return this.#channel.lastWords;
+  }
+
+  get isWritable(): boolean {
+    return this.#channel.isWritable;
+  }
+
+  send(message: Buffer): void {
+    this.#channel.send(message);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#left, this.#channel.close()]);
+  }
+
+  #streamableHttp(): ServerChannel {
+    const isAuto = this.#target.transport === 'auto';
+    return new HttpChannel(this.#target, this.#options, {
+      ...this.#parts,
+      notSpoken: isAuto ? (initialize) => this.#fallBack(initialize) : undefined,
+    });
+  }
+
+  #fallBack(initialize: Buffer): void {
+    this.#parts.logger.info('server takes no POST at its address: HTTP+SSE is tried');
+    this.#left = this.#channel.close();
+    this.#channel = new SseChannel(this.#target, this.#options, this.#parts);
+    this.#channel.send(initialize);
+  }
+}

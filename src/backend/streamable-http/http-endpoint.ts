@@ -1,0 +1,186 @@
+// One remote URL over HTTP/1.1: connections, own headers, redirects that stay on the origin, and what
+// a failure means for the request that met it. Knows nothing of messages.
+import { errors, Pool } from 'undici';
+import { messageOf } from '../../base/errors.ts';
+import type { RequestFailure } from '../../ports/channel.ts';
+import type { RemoteTarget } from './options.ts';
+
+const CONNECT_MS = 5_000;
+const MAX_REDIRECTS = 3;
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Connections besides those of calls: notifications, the listening stream, subscriptions. */
+const SPARE_CONNECTIONS = 32;
+
+/** Codes of failures before the first byte of a request was sent. */
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** The head of an answer and its body to come. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** Media type in lower case, without parameters; empty when there is none. */
+  readonly type: string;
+  /** By lower-case name. */
+  header(name: string): string | undefined;
+  readonly body: AsyncIterable<Buffer>;
+  /** Reads and forgets the body, so that the connection can be used again. */
+  discard(): void;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Besides the endpoint's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  readonly signal: AbortSignal;
+  /** How long the head of the answer may take; 0 is for ever. */
+  readonly headMs: number;
+}
+
+/** A request that got no answer that can be read. */
+export class HttpFailure extends Error {
+  readonly failure: RequestFailure;
+  /** Whether there is nobody at the address. */
+  readonly isUnreachable: boolean;
+
+  constructor(failure: RequestFailure, isUnreachable: boolean, cause?: unknown) {
+    super(failure.what, { cause });
+    this.failure = failure;
+    this.isUnreachable = isUnreachable;
+  }
+}
+
+/** A remote server's address. */
+export class HttpEndpoint {
+  readonly url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #pool: Pool;
+
+  /** @param calls how many requests may wait for their answer at once */
+  constructor(target: Pick<RemoteTarget, 'url' | 'headers'>, calls: number) {
+    this.url = new URL(target.url);
+    this.#headers = {
+      'user-agent': 'sluice',
+      ...target.headers,
+      // A message's bytes are passed on as they come, so nobody would unpack them.
+      'accept-encoding': 'identity',
+    };
+    this.#pool = new Pool(this.url.origin, {
+      connections: calls + SPARE_CONNECTIONS,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: CONNECT_MS },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      bodyTimeout: 0,
+    });
+  }
+
+  /**
+   * Makes a request.
+   * @param url on the endpoint's origin; the endpoint itself by default
+   * @throws HttpFailure when there is no answer, or one that leads elsewhere
+   */
+  async request(request: HttpRequest, url: URL = this.url): Promise<HttpAnswer> {
+    let target = url;
+    for (let redirects = 0; ; redirects++) {
+      const answer = await this.#once(request, target);
+      if (answer.status < 300 || answer.status > 399) return answer;
+      answer.discard();
+      target = this.#redirected(answer, target, redirects);
+    }
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #once(request: HttpRequest, target: URL): Promise<HttpAnswer> {
+    const { method, headers, body, signal, headMs } = request;
+    try {
+      const {
+        statusCode,
+        headers: received,
+        body: stream,
+      } = await this.#pool.request({
+        path: `${target.pathname}${target.search}`,
+        method,
+        headers: { ...this.#headers, ...headers },
+        body: body ?? null,
+        signal,
+        headersTimeout: headMs,
+        bodyTimeout: 0,
+      });
+      return {
+        status: statusCode,
+        type: mediaType(received['content-type']),
+        header: (name) => firstOf(received[name]),
+        body: stream,
+        discard: () => {
+          stream.dump({ limit: MAX_HEADER_BYTES }).catch(() => undefined);
+        },
+      };
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  // Only 307 and 308 keep method and body, and headers may go to nobody but the configured origin
+  // (reliability.md D04).
+  #redirected(answer: HttpAnswer, from: URL, redirects: number): URL {
+    const location = answer.header('location');
+    const to = location === undefined ? null : URL.parse(location, from);
+    const keepsMethod = answer.status === 307 || answer.status === 308;
+    if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;
+    const what = `answered HTTP ${answer.status} that leads elsewhere, which is not followed; put the right address into url.`;
+    throw new HttpFailure({ reason: 'server_protocol_error', outcome: 'unknown', what }, false);
+  }
+}
+
+function failureOf(error: unknown): HttpFailure {
+  const code = codeOf(error);
+  const isUnreachable =
+    UNREACHABLE.has(code) ||
+    code.includes('CERT') ||
+    code.startsWith('ERR_TLS') ||
+    hasSyscall(error);
+  if (isUnreachable) {
+    const what = `could not be reached (${code === '' ? messageOf(error) : code}).`;
+    return new HttpFailure(
+      { reason: 'server_unavailable', outcome: 'not_sent', what },
+      true,
+      error,
+    );
+  }
+  const isSlow = error instanceof errors.HeadersTimeoutError;
+  const reason = isSlow ? 'server_timeout' : 'server_exited';
+  const what = isSlow
+    ? 'did not answer in time.'
+    : `broke the connection off before it answered (${code || messageOf(error)}); it may have run the request.`;
+  return new HttpFailure({ reason, outcome: 'unknown', what }, false, error);
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+function hasSyscall(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'connect';
+}
+
+function mediaType(header: string | string[] | undefined): string {
+  return (firstOf(header)?.split(';')[0] ?? '').trim().toLowerCase();
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

@@ -1,0 +1,89 @@
+// What a user may say about a remote server: the type after load and the keys that it is made from.
+// One set for both transports, since which one it is may be found out.
+import { z } from 'zod';
+import { oneOf, text } from '../../base/options.ts';
+
+/** A server that is reached over HTTP. */
+export interface RemoteTarget {
+  readonly kind: 'remote';
+  readonly url: string;
+  readonly transport: 'auto' | 'streamable-http' | 'sse';
+  /** Sent with every request; lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Visible characters, spaces and tabs inside, nothing that ends a line. */
+const VALUE = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/;
+
+/** What the transport says itself; a wrong one would break it, or smuggle a second request. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const URL_RIGHT = 'must be an http or https URL without user name and fragment';
+
+/** The keys of an entry that say where the server is. */
+export const remoteKeys = {
+  url: text('an http or https URL').refine(isEndpoint, { error: URL_RIGHT }).meta({
+    description: 'Address of the remote server: its MCP endpoint.',
+  }),
+  transport: oneOf(['auto', 'streamable-http', 'sse']).prefault('auto').meta({
+    description:
+      'How to reach it: Streamable HTTP, the older HTTP+SSE (`sse`), or whatever it answers to.',
+  }),
+  headers: z
+    .record(z.string(), text('text: put it in quotes'), {
+      error: 'must be a map of names to texts',
+    })
+    .refine((value) => Object.keys(value).every(isFreeName), {
+      error:
+        'must have only names of headers that the transport does not set itself, such as Authorization',
+    })
+    .refine((value) => Object.values(value).every(isValue), {
+      error: 'must have only values of one line without spaces around them',
+    })
+    .transform(lowerNames)
+    .prefault({})
+    .meta({ description: 'Headers of every request. Nothing of a client is ever sent.' }),
+};
+
+function isEndpoint(value: string): boolean {
+  const url = URL.parse(value);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    url.hash === ''
+  );
+}
+
+function isFreeName(name: string): boolean {
+  const lower = name.toLowerCase();
+  return TOKEN.test(name) && !OWN_HEADERS.has(lower) && !lower.startsWith('mcp-');
+}
+
+// Values of a wrong type have their own issue already.
+function isValue(value: unknown): boolean {
+  return typeof value !== 'string' || VALUE.test(value);
+}
+
+function lowerNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}

@@ -1,0 +1,54 @@
+// One message on its way to a remote server: a POST of its own, which can be taken back.
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { integerId } from '../../jsonrpc/id.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { INITIALIZE } from '../../mcp/methods.ts';
+import { DISCOVER, isCacheable } from '../../mcp/modern-methods.ts';
+
+/** A message and its POST. */
+export class Outgoing {
+  readonly frame: Frame;
+  /** Of a request; undefined for everything else. */
+  readonly id: number | undefined;
+  /** Whether the message speaks for itself, without a session. */
+  readonly isModern: boolean;
+  /** The call to be let go once this, its cancel, has been sent. */
+  cancels: Outgoing | undefined;
+  /** The server refused its headers once already. */
+  hasNewHeaders = false;
+  #isRepeated = false;
+  readonly #abort = new AbortController();
+
+  constructor(message: Buffer) {
+    const frame = scan(message);
+    this.frame = frame;
+    const isRequest = frame.kind === 'request';
+    this.id = isRequest ? integerId(frame.bytes, frame.idStart, frame.idEnd) : undefined;
+    this.isModern = frame.claimStart >= 0;
+  }
+
+  get method(): string {
+    return this.frame.method;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Whether the server has to answer it before anything else can be said. */
+  get isHandshake(): boolean {
+    return this.method === INITIALIZE || this.method === DISCOVER;
+  }
+
+  /** Whether it may be sent again after it was lost: once, and only what changes nothing. */
+  repeat(): boolean {
+    if (this.#isRepeated || this.signal.aborted || !isCacheable(this.method)) return false;
+    this.#isRepeated = true;
+    return true;
+  }
+
+  /** Ends the POST, wherever it is. */
+  abort(): void {
+    this.#abort.abort();
+  }
+}

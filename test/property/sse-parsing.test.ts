@@ -1,0 +1,78 @@
+// The event-stream parser against the tests' own, which was written apart from it: whatever the
+// chunks, the same events come out, and no event is held beyond the limit.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { SseParser as Parser } from '../../src/jsonrpc/sse-parsing.ts';
+import { SseParser as Reference } from '../support/sse.ts';
+
+interface Seen {
+  readonly type: string;
+  readonly data: string | undefined;
+  readonly id: string | undefined;
+  readonly retryMs: number | undefined;
+}
+
+function parse(chunks: readonly Buffer[], maxBytes = 1_000_000): { seen: Seen[]; over: number[] } {
+  const seen: Seen[] = [];
+  const over: number[] = [];
+  const parser = new Parser(maxBytes, {
+    event: (event) => seen.push({ ...event, data: event.data?.toString('utf8') }),
+    oversize: (_head, _tail, length) => over.push(length),
+  });
+  for (const chunk of chunks) parser.push(chunk);
+  return { seen, over };
+}
+
+function reference(bytes: Buffer): Seen[] {
+  const seen: Seen[] = [];
+  const parser = new Reference(({ event, data, id, retry }) => {
+    if (data === undefined && id === undefined && retry === undefined) return;
+    seen.push({ type: event || 'message', data, id, retryMs: retry });
+  });
+  parser.push(bytes);
+  return seen;
+}
+
+function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const ends = [...at.map((part) => part % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));
+}
+
+const value = fc
+  .string({ unit: 'binary', maxLength: 12 })
+  .map((text) => text.replace(/[\r\n\0]/g, ''));
+const line = fc.oneof(
+  fc.constant(''),
+  fc
+    .tuple(fc.constantFrom('data', 'data', 'event', 'id', 'x', ''), value)
+    .map(([name, text]) => `${name}: ${text}`),
+  fc.tuple(fc.constantFrom('data', 'id'), value).map(([name, text]) => `${name}:${text}`),
+  fc.constantFrom('data', 'retry: 100', 'retry: x', ': comment'),
+);
+const stream = fc
+  .array(fc.tuple(line, fc.constantFrom('\n', '\n', '\r\n', '\r')), { maxLength: 30 })
+  .map((lines) => Buffer.from(`${lines.map(([text, end]) => `${text}${end}`).join('')}\n\n`));
+
+test('the same events as another parser, however it is cut', () => {
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(), { maxLength: 10 }), (bytes, at) => {
+      expect(parse(cut(bytes, at)).seen).toEqual(reference(bytes));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a byte order mark is no part of the first line', () => {
+  expect(parse([Buffer.from('\ufeffdata: 1\n\n')]).seen).toMatchObject([{ data: '1' }]);
+});
+
+test('an event over the limit is told by its length, and the next one is read', () => {
+  const long = `data: ${'x'.repeat(5_000)}\n\ndata: ok\n\n`;
+  const manyLines = `${'data: 12345678\n'.repeat(500)}\ndata: ok\n\n`;
+  for (const text of [long, manyLines, `: ${'c'.repeat(9_000)}\ndata: ok\n\n`]) {
+    const { seen, over } = parse(cut(Buffer.from(text), [10, 100, 1_000, 2_000]), 1_000);
+    expect(seen.map(({ data }) => data)).toEqual(['ok']);
+    expect(over.every((length) => length > 1_000)).toBe(true);
+    expect(over.length).toBe(text.startsWith(':') ? 0 : 1);
+  }
+});
