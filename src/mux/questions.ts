@@ -59,6 +59,8 @@ class OpenQuestion implements Question {
   /** Calls of several clients that may be behind it, while it is held. */
   candidates: Set<Call> | undefined;
   hold: Timer | undefined;
+  /** It came on the stream of its call: there is nothing to find out, or to learn. */
+  isCertain = false;
   client: Downstream | undefined;
   /** Calls of the client that was asked that may be behind it. */
   askers: Set<Call> = new Set();
@@ -196,7 +198,7 @@ export class Questions {
 
   #route(question: OpenQuestion, asker: Call | undefined): void {
     const sole = this.#context.soleClient();
-    // Its stream says whose it is: nothing is left to find out.
+    question.isCertain = asker?.exchange !== undefined;
     question.candidates =
       asker?.exchange === undefined
         ? candidatesOf(this.#context.calls(), monotonicMs())
@@ -213,7 +215,7 @@ export class Questions {
     if (candidates === undefined) return;
     const verdict = judge(candidates);
     if (verdict.kind === 'one') {
-      this.#learn(candidates, true);
+      if (!question.isCertain) this.#learn(candidates, true);
       this.#deliver(question, verdict.client, verdict.call);
     } else if (verdict.kind === 'none') {
       this.#giveUp(question);

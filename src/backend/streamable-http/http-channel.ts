@@ -155,19 +155,18 @@ export class HttpChannel implements ServerChannel {
   }
 
   async #onAnswer(out: Outgoing, id: number, answer: HttpAnswer): Promise<void> {
-    if (answer.type === 'text/event-stream') {
-      await this.#followStream(out, id, answer);
-    } else if (answer.type === 'application/json') {
+    if (answer.type === 'application/json') {
       const bytes = await collect(answer.body, this.#options.limits.messageBytes);
-      if (bytes === undefined) this.#fail(out, TOO_LARGE);
-      else this.#deliver(out, id, bytes, answer);
+      if (bytes !== undefined) this.#deliver(out, id, bytes, answer);
+      this.#fail(out, bytes === undefined ? TOO_LARGE : NO_ANSWER);
+    } else if (answer.type === 'text/event-stream') {
+      await this.#followStream(out, id, answer);
+      if (this.#isMissing(id) && out.repeat()) await this.#run(out);
+      else this.#fail(out, ENDED_EARLY);
     } else {
       answer.discard();
       this.#fail(out, badAnswer(answer));
-      return;
     }
-    if (this.#isMissing(id) && out.repeat()) await this.#run(out);
-    else this.#fail(out, ENDED_EARLY);
   }
 
   async #followStream(out: Outgoing, id: number, first: HttpAnswer): Promise<void> {
@@ -330,6 +329,12 @@ const ENDED_EARLY: RequestFailure = {
   reason: 'server_exited',
   outcome: 'unknown',
   what: 'ended its answer before it was whole; it may have run the request.',
+};
+
+const NO_ANSWER: RequestFailure = {
+  reason: 'server_protocol_error',
+  outcome: 'unknown',
+  what: 'answered with something that is no answer to the request.',
 };
 
 const TOO_LARGE: RequestFailure = {

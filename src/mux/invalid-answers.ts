@@ -1,0 +1,27 @@
+// Answers that are none: whose they would be, and what the caller is told instead.
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { integerId } from '../jsonrpc/id.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { ownerOfOversize } from './oversize.ts';
+
+/** The id of the call that an answer belongs to which is none. */
+export function ownerOfInvalid(frame: Frame): number | undefined {
+  const { bytes, fault } = frame;
+  // The scan ended where the text is broken; the members before that are still good.
+  if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
+  const isAnswer = frame.method === '' && (frame.resultStart >= 0 || frame.errorStart >= 0);
+  return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
+}
+
+/**
+ * What to say instead of a server's error that is none: clients refuse whole messages over a code
+ * that is not an integer (protocol.md 1.1).
+ */
+export function invalidError(frame: Frame): WireError | undefined {
+  const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);
+  const { code, message } = isObject(error) ? error : {};
+  if (Number.isInteger(code) && typeof message === 'string') return undefined;
+  const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
+  return { code: INTERNAL_ERROR, message: text };
+}
