@@ -3,6 +3,9 @@
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { JsonObject } from '../jsonrpc/parse.ts';
+import { isCacheable } from '../mcp/modern-methods.ts';
 import { soleCaller } from '../mux/attribution.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Mux, type MuxEvents } from '../mux/mux.ts';
@@ -15,10 +18,13 @@ import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
+import { UpstreamListen } from './upstream-listen.ts';
 
 /** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
 const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
+/** A remote server knows its session no longer; what only reads may be sent again (GW-144). */
+const SESSION_LOST = 'session_lost';
 /** How much of what is no message is logged. */
 const SHOWN = 200;
 
@@ -35,8 +41,11 @@ export interface ConnectionContext {
 }
 
 export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'answered'> {
-  /** The server is gone, or has to go. Told once. */
-  ended(reason: string): void;
+  /**
+   * The server is gone, or has to go. Told once.
+   * @param again calls that the next connection may take
+   */
+  ended(reason: string, again: readonly Exchange[]): void;
 }
 
 /** A running server. */
@@ -46,6 +55,7 @@ export class Connection {
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
   #violations: number[] = [];
+  #listen: UpstreamListen | undefined;
   #isEnded = false;
 
   constructor(context: ConnectionContext, events: ConnectionEvents) {
@@ -108,20 +118,34 @@ export class Connection {
       if (exchange !== undefined) yield exchange.client.principal;
   }
 
-  /** Ends it: calls in flight fail at once. */
+  /** Opens the listen stream of a modern server, or another one in its place. */
+  listen(params: JsonObject): Promise<JsonObject | undefined> {
+    this.#listen ??= new UpstreamListen(this.mux);
+    return this.#listen.open(params);
+  }
+
+  /** A modern server's notification as clients are to be told it; undefined: not at all. */
+  received(notification: Frame): Frame | undefined {
+    return this.#listen === undefined ? notification : this.#listen.receive(notification);
+  }
+
+  /** Ends it: calls in flight fail at once, but for those that a lost session did not run. */
   end(reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#listen?.close();
     const server = this.#context.options.name;
-    this.mux.close(
+    const isSessionLost = reason === SESSION_LOST;
+    const again = this.mux.close(
       (outcome) =>
         new GatewayError(
           'server_exited',
           `Server "${server}" ended (${reason}) before it answered; it may have run the request.`,
           { outcome, server },
         ),
+      (request) => isSessionLost && isCacheable(request.method),
     );
-    this.#events.ended(reason);
+    this.#events.ended(reason, again);
   }
 
   /** Stops the process and resolves when nothing of it is left. */

@@ -1,12 +1,21 @@
-// `initialize` toward a server: sent once per life of a connection, however many clients there are
+// The handshake with a server, once per life of a connection however many clients there are: finds
+// out whether the server is of the stateless era (2026-07-28 basic/versioning) or wants `initialize`
 // (2025-11-25 basic/lifecycle).
-import { isObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
-import { callMessage } from '../jsonrpc/serialize.ts';
+import { within } from '../base/clock.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
+import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { META } from '../mcp/meta.ts';
 import { INITIALIZE, INITIALIZED } from '../mcp/methods.ts';
-import { NEWEST_LEGACY } from '../mcp/versions.ts';
+import { DISCOVER } from '../mcp/modern-methods.ts';
+import { MODERN_VERSION, NEWEST_LEGACY } from '../mcp/versions.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
+
+/** How long a silent server is waited for before it is also asked in the old way. */
+const PROBE_MS = 3_000;
+const UNSUPPORTED_VERSION = -32022;
 
 /** What the gateway says of itself to a server. */
 export interface Introduction {
@@ -14,6 +23,9 @@ export interface Introduction {
   readonly capabilities: ClientCapabilities;
   readonly clientInfo: unknown;
 }
+
+/** Which handshake to try. */
+export type EraChoice = 'auto' | 'legacy' | 'modern';
 
 /** What a shared server is told. */
 export function gatewayIntroduction(
@@ -27,13 +39,80 @@ export function gatewayIntroduction(
   };
 }
 
+/** The envelope of the gateway's own requests to a modern server. */
+export function ownEnvelope(introduction: Introduction): JsonObject {
+  return {
+    [META.protocolVersion]: MODERN_VERSION,
+    [META.clientInfo]: introduction.clientInfo,
+    [META.clientCapabilities]: {},
+  };
+}
+
 /**
  * Runs the handshake.
- * @param limitMs how long the server may take
+ * @param limitMs how long the server may take in all
  * @returns what the server said of itself
  * @throws Error that says what was wrong
  */
 export async function handshake(
+  mux: Mux,
+  introduction: Introduction,
+  options: { readonly era: EraChoice; readonly limitMs: number },
+): Promise<ServerIdentity> {
+  if (options.era === 'legacy') return await initialize(mux, introduction, options.limitMs);
+  const params = { _meta: ownEnvelope(introduction) };
+  const probe = mux.request(DISCOVER, params, options.limitMs).then(readDiscover);
+  if (options.era === 'modern') return await required(probe);
+  // A probe that is answered late still counts: what comes first decides.
+  const early = await within(PROBE_MS, probe);
+  if (early !== undefined) return early;
+  return await firstOf(initialize(mux, introduction, options.limitMs), probe);
+}
+
+async function required(probe: Promise<ServerIdentity | undefined>): Promise<ServerIdentity> {
+  const identity = await probe;
+  if (identity === undefined) throw new Error(`${DISCOVER} was refused; is it a modern server?`);
+  return identity;
+}
+
+/** The legacy handshake's outcome, unless the modern one succeeds before it. */
+async function firstOf(
+  legacy: Promise<ServerIdentity>,
+  probe: Promise<ServerIdentity | undefined>,
+): Promise<ServerIdentity> {
+  const modern = new Promise<ServerIdentity>((resolve) => {
+    void probe.then((identity) => {
+      if (identity !== undefined) resolve(identity);
+    });
+  });
+  return await Promise.race([modern, legacy]);
+}
+
+/** What an answer to the probe says; undefined: the server is not modern (protocol.md 2.5). */
+function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
+  if (answer === undefined) return undefined;
+  const result = parseResult(answer);
+  if (result !== undefined && Array.isArray(result['supportedVersions'])) {
+    return modernIdentity(result);
+  }
+  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
+  if (!isObject(error) || error['code'] !== UNSUPPORTED_VERSION) return undefined;
+  const { data } = error;
+  const supported = isObject(data) ? data['supported'] : undefined;
+  throw new Error(`the server serves none of our versions, only ${jsonText(supported)}`);
+}
+
+function modernIdentity(result: JsonObject): ServerIdentity {
+  const { capabilities } = result;
+  return {
+    era: 'modern',
+    hello: result,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    version: MODERN_VERSION,
+  };
+}
+
+async function initialize(
   mux: Mux,
   introduction: Introduction,
   limitMs: number,
@@ -51,12 +130,13 @@ export async function handshake(
   const result = parseResult(answer);
   if (result === undefined) {
     const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-    throw new Error(`initialize was refused: ${JSON.stringify(error)}`);
+    throw new Error(`initialize was refused: ${jsonText(error)}`);
   }
   mux.notify(callMessage(INITIALIZED));
   const { capabilities, protocolVersion } = result;
   return {
-    initializeResult: result,
+    era: 'legacy',
+    hello: result,
     capabilities: isObject(capabilities) ? capabilities : {},
     version: typeof protocolVersion === 'string' ? protocolVersion : introduction.version,
   };

@@ -1,17 +1,17 @@
 // A client's place at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
 import { GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
-import { ROOTS_CHANGED, SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
+import { ROOTS_CHANGED } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Seat, ServerIdentity } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
+import type { ServerWishes } from './server-wishes.ts';
 
 /** What a seat needs of the backend that gave it. */
 export interface SeatContext {
@@ -68,7 +68,7 @@ export class InstanceSeat implements Seat, Listener {
     this.severity = severityOf(level);
     const now = fanOut.level;
     if (now === undefined || now === before) return undefined;
-    return await this.#ask(SET_LEVEL, { level: now });
+    return await this.#wish((wishes) => wishes.setLevel(now));
   }
 
   async subscribe(uri: string): Promise<WireError | undefined> {
@@ -76,14 +76,15 @@ export class InstanceSeat implements Seat, Listener {
     const isFirst = !fanOut.isSubscribed(uri);
     fanOut.subscribe(this, uri);
     if (!isFirst) return undefined;
-    const error = await this.#ask(SUBSCRIBE, { uri });
+    const error = await this.#wish((wishes) => wishes.subscribe(uri, fanOut.uris));
     if (error !== undefined) fanOut.unsubscribe(this, uri);
     return error;
   }
 
   async unsubscribe(uri: string): Promise<WireError | undefined> {
-    if (!this.instance.fanOut.unsubscribe(this, uri)) return undefined;
-    return await this.#ask(UNSUBSCRIBE, { uri });
+    const { fanOut } = this.instance;
+    if (!fanOut.unsubscribe(this, uri)) return undefined;
+    return await this.#wish((wishes) => wishes.unsubscribe(uri, fanOut.uris));
   }
 
   leave(): void {
@@ -97,29 +98,22 @@ export class InstanceSeat implements Seat, Listener {
     const { fanOut } = this.instance;
     const before = fanOut.level;
     const orphans = fanOut.leave(this);
-    for (const uri of orphans) void this.instance.request(UNSUBSCRIBE, { uri });
+    const { wishes } = this.instance;
+    for (const uri of orphans) void wishes?.unsubscribe(uri, fanOut.uris);
     const { level } = fanOut;
-    if (level !== undefined && level !== before) void this.instance.request(SET_LEVEL, { level });
+    if (level !== undefined && level !== before) void wishes?.setLevel(level);
   }
 
-  /** Asks the server on behalf of everybody. */
-  async #ask(method: string, params: unknown): Promise<WireError | undefined> {
+  /** Tells the server on behalf of everybody. */
+  async #wish(
+    tell: (wishes: ServerWishes) => Promise<WireError | undefined>,
+  ): Promise<WireError | undefined> {
     await this.instance.ready().catch(() => undefined);
-    const answer = await this.instance.request(method, params);
-    if (answer === undefined) {
-      const { server } = this.#context;
-      const text = `Server "${server}" did not answer ${method}.`;
-      return wireErrorOf(new GatewayError('server_timeout', text, { outcome: 'unknown', server }));
-    }
-    return answer.resultStart >= 0 ? undefined : errorOf(answer);
+    const { wishes } = this.instance;
+    if (wishes !== undefined) return await tell(wishes);
+    const { server } = this.#context;
+    const text = `Server "${server}" is not available.`;
+    const details = { outcome: 'not_sent', server } as const;
+    return wireErrorOf(new GatewayError('server_unavailable', text, details));
   }
-}
-
-function errorOf(answer: Frame): WireError {
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  const isError = isObject(error) && Number.isInteger(error['code']);
-  if (!isError) {
-    return { code: INTERNAL_ERROR, message: 'The server answered with an invalid error.' };
-  }
-  return error as unknown as WireError;
 }

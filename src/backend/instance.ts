@@ -2,10 +2,10 @@
 // and replays what the server must know after a restart. One state, changed in one place.
 
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { SET_LEVEL, SUBSCRIBE } from '../mcp/methods.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -13,15 +13,21 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
+import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
 import { FanOut } from './fan-out.ts';
-import { handshake, type Introduction } from './handshake.ts';
+import { type EraChoice, handshake, type Introduction, ownEnvelope } from './handshake.ts';
 import { KnownLists } from './known-lists.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import type { OpenChannel } from './server-channel.ts';
-import { WaitingCalls } from './waiting-calls.ts';
+import {
+  LegacyWishes,
+  ModernWishes,
+  type ServerWishes,
+  type WishChannel,
+} from './server-wishes.ts';
 
 /**
  * idle: no process, the next call starts one. starting: spawn and handshake. ready: serves.
@@ -49,7 +55,7 @@ export class Instance {
   readonly fanOut: FanOut;
   readonly #context: InstanceContext;
   readonly #policy = new RestartPolicy();
-  readonly #waiting: WaitingCalls;
+  readonly #admission: Admission;
   readonly #lists: KnownLists;
   #state: InstanceState = 'idle';
   #connection: Connection | undefined;
@@ -58,6 +64,11 @@ export class Instance {
   #lastFailure = 'not started yet';
   #restartTimer: Timer | undefined;
   #idleTimer: Timer | undefined;
+  #wishes: ServerWishes | undefined;
+  /** The server was found not to be modern, or did not survive the question. */
+  #legacyFound = false;
+  /** The handshake may end the server, see #startAsLegacy. */
+  #isProbing = false;
   #starts = 0;
   readonly #stopping = new Set<Promise<void>>();
 
@@ -73,9 +84,15 @@ export class Instance {
       callers: () => this.#connection?.callers() ?? [],
     });
     this.#lists = new KnownLists();
-    this.#waiting = new WaitingCalls(options.limits.queue, (exchange) =>
-      this.#waitedTooLong(exchange),
-    );
+    this.#admission = new Admission({
+      options,
+      tools: context.tools,
+      state: () => this.#state,
+      mux: () => this.#connection?.mux,
+      failsFast: () => this.#policy.isOpen,
+      lastFailure: () => this.#lastFailure,
+      start: () => this.start(),
+    });
   }
 
   get state(): InstanceState {
@@ -84,6 +101,11 @@ export class Instance {
 
   get identity(): ServerIdentity | undefined {
     return this.#identity;
+  }
+
+  /** What the server is told for all clients; undefined while it does not run. */
+  get wishes(): ServerWishes | undefined {
+    return this.#state === 'ready' ? this.#wishes : undefined;
   }
 
   get isUp(): boolean {
@@ -99,7 +121,7 @@ export class Instance {
   }
 
   get queued(): number {
-    return this.#waiting.size;
+    return this.#admission.queued;
   }
 
   /** Calls here, at the server or waiting. */
@@ -130,19 +152,12 @@ export class Instance {
       if (this.#state === 'closed' || this.#policy.isOpen) break;
       await this.#change(endMs - monotonicMs());
     }
-    if (this.#state !== 'ready') throw this.#unavailable();
+    if (this.#state !== 'ready') throw this.#admission.unavailable();
   }
 
-  /** Sends a call on, or lets it wait. */
+  /** Sends a call on, lets it wait, or refuses it. */
   dispatch(exchange: Exchange): void {
-    const mux = this.#connection?.mux;
-    if (this.#state === 'ready' && mux !== undefined && this.#waiting.size === 0) {
-      if (this.#canGo(exchange)) {
-        mux.dispatch(exchange);
-        return;
-      }
-    }
-    this.#wait(exchange);
+    this.#admission.admit(exchange);
   }
 
   /** Sends a client's notification on, if the server runs. */
@@ -151,9 +166,11 @@ export class Instance {
   }
 
   /** Makes a request of the gateway's own; undefined when there was no answer. */
-  async request(method: string, params: unknown): Promise<Frame | undefined> {
+  async request(method: string, params: JsonObject): Promise<Frame | undefined> {
     if (this.#state !== 'ready') return undefined;
-    return await this.#connection?.mux.request(method, params, OWN_REQUEST_MS);
+    const isModern = this.#identity?.era === 'modern';
+    const all = isModern ? { ...params, _meta: this.#ownMeta() } : params;
+    return await this.#connection?.mux.request(method, all, OWN_REQUEST_MS);
   }
 
   /** Ends the server for good and resolves when no process of it is left. */
@@ -161,15 +178,7 @@ export class Instance {
     this.#transition('closed');
     this.#restartTimer?.cancel();
     this.#idleTimer?.cancel();
-    const { name } = this.#context.options;
-    for (const exchange of this.#waiting.clear()) {
-      exchange.fail(
-        new GatewayError(reason, `Server "${name}" is being stopped.`, {
-          outcome: 'not_sent',
-          server: name,
-        }),
-      );
-    }
+    this.#admission.close(reason);
     const connection = this.#connection;
     connection?.end('stopped');
     this.fanOut.close();
@@ -200,14 +209,19 @@ export class Instance {
     const { budget, options, metrics, logger } = this.#context;
     await budget.turnToStart();
     const startedMs = monotonicMs();
+    let connection: Connection | undefined;
     try {
       // There are never two processes of one instance: the last one must be gone first.
       await Promise.all(this.#stopping);
       if ((this.#state as InstanceState) === 'closed') return;
-      const connection = this.#connect();
+      connection = this.#connect();
+      this.#isProbing = options.protocol === 'mcp' && this.#eraToTry() === 'auto';
       if (options.protocol === 'mcp') {
         const { introduction } = this.#context;
-        this.#identity = await handshake(connection.mux, introduction, options.timeouts.startMs);
+        this.#identity = await handshake(connection.mux, introduction, {
+          era: this.#eraToTry(),
+          limitMs: options.timeouts.startMs,
+        });
       } else if (connection.pid === undefined) {
         // No process could be started; the channel is about to say why.
         return;
@@ -218,7 +232,7 @@ export class Instance {
       logger.info({ pid: connection.pid, seconds }, 'server ready');
       this.#onReady();
     } catch (error) {
-      this.#connection?.end(messageOf(error));
+      connection?.end(messageOf(error));
     } finally {
       budget.started();
     }
@@ -235,17 +249,25 @@ export class Instance {
         elicited: (id, client) => this.fanOut.elicited(id, client),
       },
       {
-        notified: (notification) => this.fanOut.deliver(notification),
+        notified: (notification) => this.#onNotification(connection, notification),
         settled: () => this.#pump(),
         answered: (request, answer) => this.#lists.note(request, answer),
-        ended: (reason) => this.#onEnded(connection, reason),
+        ended: (reason, again) => this.#onEnded(connection, reason, again),
       },
     );
     this.#connection = connection;
     return connection;
   }
 
+  #onNotification(connection: Connection, notification: Frame): void {
+    const isModern = this.#identity?.era === 'modern';
+    const told = isModern ? connection.received(notification) : notification;
+    if (told !== undefined) this.fanOut.deliver(told);
+  }
+
   #onReady(): void {
+    this.#isProbing = false;
+    this.#legacyFound = this.#identity?.era === 'legacy';
     this.#policy.ready(monotonicMs());
     this.#lastFailure = '';
     this.#transition('ready');
@@ -258,8 +280,30 @@ export class Instance {
   /** What the server must know before the first call: it is written first, so it is read first. */
   #replay(): void {
     const { level, uris } = this.fanOut;
-    if (level !== undefined) void this.request(SET_LEVEL, { level });
-    for (const uri of uris) void this.request(SUBSCRIBE, { uri });
+    this.#wishes = this.#createWishes();
+    void this.#wishes?.replay(level, uris);
+  }
+
+  #createWishes(): ServerWishes | undefined {
+    const connection = this.#connection;
+    if (connection === undefined || this.#identity === undefined) return undefined;
+    const { era, capabilities } = this.#identity;
+    const channel: WishChannel = {
+      request: (method, params) => this.request(method, params),
+      listen: (params) => connection.listen({ ...params, _meta: this.#ownMeta() }),
+    };
+    if (era === 'legacy') return new LegacyWishes(channel);
+    return new ModernWishes(channel, capabilities);
+  }
+
+  #ownMeta(): JsonObject {
+    return ownEnvelope(this.#context.introduction);
+  }
+
+  /** What a server was found to be stays true, so that it is asked only once. */
+  #eraToTry(): EraChoice {
+    const { era } = this.#context.options;
+    return era === 'auto' && this.#legacyFound ? 'legacy' : era;
   }
 
   async #tellWhatChanged(): Promise<void> {
@@ -267,11 +311,18 @@ export class Instance {
     for (const { method, message } of changed) this.fanOut.listChanged(method, message);
   }
 
-  #onEnded(connection: Connection, reason: string): void {
+  #onEnded(connection: Connection, reason: string, again: readonly Exchange[]): void {
     const stop = connection.stop().finally(() => this.#stopping.delete(stop));
     this.#stopping.add(stop);
     if (this.#connection === connection) this.#connection = undefined;
-    if (this.#state === 'closed' || reason === 'idle') return;
+    if (this.#state === 'closed' || reason === 'idle') {
+      for (const exchange of again) this.#admission.admit(exchange);
+      return;
+    }
+    if (this.#isProbing && !reason.startsWith('cannot_start')) {
+      this.#startAsLegacy(reason);
+      return;
+    }
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
     this.#lastFailure = describe(reason, connection.lastWords);
@@ -281,7 +332,8 @@ export class Instance {
     );
     metrics.serverRestarts.inc({ server: options.name, reason: reasonLabel(reason) });
     this.#transition('backoff');
-    if (this.#policy.isOpen) this.#failWaiting();
+    if (this.#policy.isOpen) this.#admission.refuseWaiting();
+    for (const exchange of again) this.#admission.admit(exchange);
     this.#restartTimer = after(backoffMs, () => {
       if (this.#state !== 'backoff') return;
       this.#transition('idle');
@@ -289,86 +341,18 @@ export class Instance {
     });
   }
 
-  #canGo(exchange: Exchange): boolean {
-    const mux = this.#connection?.mux;
-    const { tools, options } = this.#context;
-    if (mux === undefined || !mux.isWritable) return false;
-    if (mux.inFlight >= options.limits.inFlight) return false;
-    if (!mux.isLaneBusyFor(exchange.client)) return true;
-    return tools.match(exchange.frame) === undefined;
-  }
-
-  #wait(exchange: Exchange): void {
-    const { options, tools } = this.#context;
-    if (this.#state === 'closed' || (this.#policy.isOpen && this.#state !== 'ready')) {
-      exchange.fail(this.#unavailable());
-      return;
-    }
-    if (
-      !this.#waiting.add(exchange, this.#waitLimitMs(tools.match(exchange.frame) !== undefined))
-    ) {
-      exchange.fail(
-        new GatewayError(
-          'overloaded',
-          `Server "${options.name}" has ${options.limits.queue} calls waiting already; try later.`,
-          { outcome: 'not_sent', server: options.name },
-        ),
-      );
-      return;
-    }
+  // Some servers end on any message before `initialize`: that was our doing, not a failure.
+  #startAsLegacy(reason: string): void {
+    this.#isProbing = false;
+    this.#legacyFound = true;
+    this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
+    this.#transition('idle');
     this.start();
   }
 
-  // Who waits for another client's question to be answered waits for a human being.
-  #waitLimitMs(isInteractive: boolean): number {
-    const { queueMs, startMs, requestMs } = this.#context.options.timeouts;
-    if (this.#state === 'idle' || this.#state === 'starting') return startMs;
-    return this.#state === 'ready' && isInteractive ? requestMs : queueMs;
-  }
-
-  #waitedTooLong(exchange: Exchange): void {
-    const { options } = this.#context;
-    if (this.#state === 'ready') {
-      exchange.fail(
-        new GatewayError(
-          'queue_timeout',
-          `Server "${options.name}" was too busy to take the call within its queue limit.`,
-          { outcome: 'not_sent', server: options.name },
-        ),
-      );
-      return;
-    }
-    exchange.fail(
-      this.#state === 'starting'
-        ? new GatewayError('server_starting', `Server "${options.name}" is still starting.`, {
-            outcome: 'not_sent',
-            server: options.name,
-          })
-        : this.#unavailable(),
-    );
-  }
-
-  /** Sends on what waits, as far as there is room. */
   #pump(): void {
     this.#watchIdle();
-    while (this.#waiting.size > 0 && this.#state === 'ready') {
-      const exchange = this.#waiting.take((candidate) => this.#canGo(candidate));
-      if (exchange === undefined) return;
-      this.#connection?.mux.dispatch(exchange);
-    }
-  }
-
-  #failWaiting(): void {
-    for (const exchange of this.#waiting.clear()) exchange.fail(this.#unavailable());
-  }
-
-  #unavailable(): GatewayError {
-    const { name } = this.#context.options;
-    return new GatewayError(
-      'server_unavailable',
-      `Server "${name}" is not available (${this.#lastFailure}); see the gateway's log.`,
-      { outcome: 'not_sent', server: name },
-    );
+    this.#admission.pump();
   }
 
   #watchIdle(): void {
@@ -390,7 +374,11 @@ function describe(reason: string, lastWords: string): string {
 
 /** A metric label with a bounded set of values. */
 function reasonLabel(reason: string): string {
-  if (/^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdout_closed|protocol_violations)$/.test(reason)) {
+  if (
+    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdout_closed|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
+      reason,
+    )
+  ) {
     return reason;
   }
   return reason.startsWith('cannot_start') ? 'cannot_start' : 'handshake';

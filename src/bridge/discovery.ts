@@ -3,7 +3,7 @@
 
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { META } from '../mcp/meta.ts';
+import { META, TASKS_EXTENSION } from '../mcp/meta.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 
@@ -19,26 +19,50 @@ const KEPT = [
 
 /** The server's name for clients: what it said, or its name in the configuration. */
 export function serverInfoOf(identity: ServerIdentity | undefined, server: string): unknown {
-  const { serverInfo } = identity?.initializeResult ?? {};
-  return isObject(serverInfo) ? serverInfo : { name: server, version: '0' };
+  const hello = identity?.hello ?? {};
+  const { serverInfo, _meta: meta } = hello;
+  if (isObject(serverInfo)) return serverInfo;
+  const modern = isObject(meta) ? meta[META.serverInfo] : undefined;
+  return isObject(modern) ? modern : { name: server, version: '0' };
 }
 
-/** What a modern client may use of a legacy server. */
-export function modernCapabilities(capabilities: JsonObject): JsonObject {
+/** What a modern client may use of a server. */
+export function modernCapabilities(identity: ServerIdentity): JsonObject {
+  const { capabilities } = identity;
+  if (identity.era === 'modern') return capabilities;
   const kept = KEPT.filter((kind) => capabilities[kind] !== undefined);
   return Object.fromEntries(kept.map((kind) => [kind, capabilities[kind]]));
 }
 
 /** The result of `server/discover`. */
 export function discoverResult(identity: ServerIdentity, server: string): Buffer {
-  const { instructions } = identity.initializeResult;
+  const { instructions } = identity.hello;
   return jsonBytes({
     resultType: 'complete',
     supportedVersions: [MODERN_VERSION],
-    capabilities: modernCapabilities(identity.capabilities),
+    capabilities: modernCapabilities(identity),
     ...(typeof instructions === 'string' ? { instructions } : {}),
     ttlMs: 0,
     cacheScope: 'private',
     _meta: { [META.serverInfo]: serverInfoOf(identity, server) },
   });
+}
+
+/** What a server says of itself to a legacy client, whatever its era; the version is set later. */
+export function initializeResult(identity: ServerIdentity, server: string): JsonObject {
+  if (identity.era === 'legacy') return identity.hello;
+  const { instructions } = identity.hello;
+  const { extensions, ...capabilities } = identity.capabilities;
+  return {
+    capabilities: isObject(extensions)
+      ? { ...capabilities, extensions: withoutTasks(extensions) }
+      : capabilities,
+    serverInfo: serverInfoOf(identity, server),
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  };
+}
+
+function withoutTasks(extensions: JsonObject): JsonObject {
+  const { [TASKS_EXTENSION]: _, ...rest } = extensions;
+  return rest;
 }

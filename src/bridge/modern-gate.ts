@@ -4,13 +4,21 @@ import { wallClockMs } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
-import { DISCOVER, isModernMethod, isOffered, LISTEN, mayAskInput } from '../mcp/modern-methods.ts';
+import {
+  DISCOVER,
+  isLegacyOnly,
+  isModernMethod,
+  isOffered,
+  LISTEN,
+  mayAskInput,
+} from '../mcp/modern-methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
 import { ModernCall } from './modern-call.ts';
 import { ModernListen } from './modern-listen.ts';
+import { ModernPass } from './modern-pass.ts';
 import type { Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
@@ -46,10 +54,8 @@ export class ModernGate {
     const { method } = exchange.frame;
     if (method === LISTEN) {
       void this.#listen(exchange);
-    } else if (!isModernMethod(method)) {
+    } else if (isLegacyOnly(method)) {
       exchange.refuse(notFound(method));
-    } else if (mayAskInput(method) && isRetry(exchange)) {
-      this.#resume(exchange);
     } else {
       this.#begin(exchange);
     }
@@ -84,12 +90,46 @@ export class ModernGate {
     if (method === DISCOVER) {
       seat.leave();
       exchange.answer(discoverResult(identity, this.#backend.name));
-    } else if (!isOffered(method, modernCapabilities(identity.capabilities))) {
+    } else if (exchange.isSettled) {
+      seat.leave();
+    } else if (identity.era === 'modern') {
+      this.#pass(exchange, seat, identity);
+    } else if (!isModernMethod(method) || !isOffered(method, modernCapabilities(identity))) {
       seat.leave();
       exchange.refuse(notFound(method));
-    } else if (!exchange.isSettled) {
+    } else if (mayAskInput(method) && isRetry(exchange)) {
+      seat.leave();
+      this.#resume(exchange);
+    } else {
       this.#call(exchange, seat, identity);
     }
+  }
+
+  /** Both sides speak the same: what the server does not know, it refuses itself. */
+  #pass(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const hasState = exchange.frame.stateStart >= 0;
+    const claims = hasState ? this.#claimsOf(exchange) : undefined;
+    if (!isOffered(exchange.frame.method, identity.capabilities)) {
+      seat.leave();
+      exchange.refuse(notFound(exchange.frame.method));
+      return;
+    }
+    if (hasState && claims?.upstream === undefined) {
+      seat.leave();
+      exchange.refuse(BAD_STATE);
+      return;
+    }
+    const { sealer, parks } = this.#state;
+    const pass = new ModernPass(exchange, {
+      endpoint: this.#endpoint,
+      seat,
+      dress: this.#dressFor(identity),
+      sealer,
+      ttlMs: parks.ttlMs,
+      claims,
+      done: () => seat.leave(),
+    });
+    pass.start();
   }
 
   #call(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {

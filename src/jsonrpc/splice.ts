@@ -1,5 +1,7 @@
 // Frame + replacements -> bytes. What is not replaced is copied as it stands (design.md 1.3).
 
+import type { Frame } from './frame.ts';
+
 const SPACE = 0x20;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -16,6 +18,14 @@ export function replaceSpan(
   out.set(replacement, start);
   bytes.copy(out, start + replacement.length, end);
   return out;
+}
+
+/** A request with an id of ours, and that id as progress token where its sender gave one. */
+export function withOwnId(request: Frame, id: number): Buffer {
+  const text = Buffer.from(String(id), 'latin1');
+  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = request;
+  if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
+  return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
 }
 
 /** Copies `bytes` with two spans replaced; the spans don't overlap and may come in any order. */

@@ -2,15 +2,15 @@
 // matches answers and progress with it, restores what the caller sent, keeps deadlines, cancels.
 // Knows ids; knows nothing of HTTP, sessions or processes.
 
-import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import { monotonicMs } from '../base/clock.ts';
 import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { callMessage, errorMessage } from '../jsonrpc/serialize.ts';
-import { onOneLine, replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
+import { callMessage, errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { onOneLine, replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel, RequestFailure } from '../ports/channel.ts';
@@ -18,14 +18,15 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
+import { Deadlines } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
+import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
 import { ownerOfOversize } from './oversize.ts';
 import type { Questions } from './questions.ts';
 
+const EMPTY_RESULT = Buffer.from('{}');
 const NOT_FOUND_PING: WireError = { code: -32601, message: 'Method not found' };
-/** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
-const LOOP_GAP_MS = 5_000;
 
 export interface MuxOptions {
   readonly server: string;
@@ -61,8 +62,7 @@ export class Mux implements CallOwner {
   /** The tools that the calls in flight were matched with last. */
   #toolsVersion = 0;
   #lastId = 0;
-  #sweeper: Timer | undefined;
-  #lastSweepMs = 0;
+  readonly #deadlines: Deadlines;
   #isClosed = false;
 
   constructor(
@@ -75,6 +75,13 @@ export class Mux implements CallOwner {
     this.#tools = parts.tools;
     this.#traffic = parts.traffic;
     this.#dialect = DIALECTS[options.protocol];
+    this.#deadlines = new Deadlines({
+      requestMs: options.requestMs,
+      calls: () => this.#calls.all(),
+      isEmpty: () => this.#calls.size === 0,
+      expired: (call) => this.#expire(call),
+      swept: () => this.#events.settled(),
+    });
   }
 
   /** Who answers the server's own requests. Set once, right after construction. */
@@ -124,7 +131,7 @@ export class Mux implements CallOwner {
     );
     this.#open(call);
     exchange.holder = call;
-    this.#send(onOneLine(withIds(frame, call.id)));
+    this.#send(onOneLine(withOwnId(frame, call.id)));
   }
 
   /**
@@ -144,6 +151,30 @@ export class Mux implements CallOwner {
     const call = new Call(this, ++this.#lastId, { onAnswer }, deadlineMs, deadlineMs);
     this.#open(call);
     this.#send(callMessage(method, params, call.id));
+  }
+
+  /**
+   * Makes a request of the gateway's own that stays open.
+   * @param ended told when the server ends it; not when the connection does
+   * @returns its id
+   */
+  openStream(method: string, params: unknown, ended: () => void): number {
+    const onAnswer = (answer: Frame | undefined): void => {
+      if (answer !== undefined) ended();
+    };
+    const forever = Number.POSITIVE_INFINITY;
+    const call = new Call(this, ++this.#lastId, { onAnswer }, forever, forever);
+    this.#open(call);
+    this.#send(callMessage(method, params, call.id));
+    return call.id;
+  }
+
+  /** Ends a request that `openStream` made. */
+  closeStream(id: number): void {
+    const call = this.#calls.find(id);
+    if (call === undefined) return;
+    this.#calls.settle(call);
+    this.notify(this.#dialect.cancelMessage(id, undefined));
   }
 
   /** Sends a notification, or an answer to one of the server's questions. */
@@ -210,25 +241,32 @@ export class Mux implements CallOwner {
     this.#events.settled();
   }
 
-  /** The connection is over: every call fails, every question is withdrawn. */
-  close(failure: (outcome: 'unknown') => GatewayError): void {
-    if (this.#isClosed) return;
+  /**
+   * The connection is over: every call fails, every question is withdrawn.
+   * @param mayRepeat which calls need not fail, since another connection may take them
+   * @returns those
+   */
+  close(
+    failure: (outcome: 'unknown') => GatewayError,
+    mayRepeat: (request: Frame) => boolean = () => false,
+  ): Exchange[] {
+    if (this.#isClosed) return [];
     this.#isClosed = true;
-    this.#sweeper?.cancel();
-    this.#sweeper = undefined;
+    this.#deadlines.stop();
     this.#questions?.close();
-    for (const call of this.#calls.clear()) {
-      call.onAnswer?.(undefined);
-      if (call.abandonedAtMs === undefined) call.exchange?.fail(failure('unknown'));
+    const again: Exchange[] = [];
+    for (const { onAnswer, abandonedAtMs, exchange } of this.#calls.clear()) {
+      onAnswer?.(undefined);
+      if (abandonedAtMs !== undefined || exchange === undefined) continue;
+      if (mayRepeat(exchange.frame)) again.push(exchange);
+      else exchange.fail(failure('unknown'));
     }
+    return again;
   }
 
   #open(call: Call): void {
     this.#calls.open(call);
-    if (this.#sweeper !== undefined) return;
-    const periodMs = Math.min(Math.max(this.#options.requestMs / 20, 10), 500);
-    this.#lastSweepMs = monotonicMs();
-    this.#sweeper = every(periodMs, () => this.#sweep(periodMs));
+    this.#deadlines.watch();
   }
 
   #send(message: Buffer): void {
@@ -287,7 +325,7 @@ export class Mux implements CallOwner {
   #onQuestion(frame: Frame, about: number | undefined): void {
     if (frame.method === PING && this.#options.protocol === 'mcp') {
       const id = frame.idBytes;
-      if (id !== undefined) this.notify(pong(id));
+      if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
     } else if (this.#questions !== undefined) {
       this.#questions.ask(frame, about === undefined ? undefined : this.#calls.find(about));
     } else {
@@ -344,33 +382,6 @@ export class Mux implements CallOwner {
     });
   }
 
-  #sweep(periodMs: number): void {
-    const nowMs = monotonicMs();
-    const gapMs = nowMs - this.#lastSweepMs - periodMs;
-    this.#lastSweepMs = nowMs;
-    if (this.#calls.size === 0) {
-      this.#sweeper?.cancel();
-      this.#sweeper = undefined;
-      return;
-    }
-    const shiftMs = gapMs > LOOP_GAP_MS ? gapMs : 0;
-    let hasSettled = false;
-    for (const call of this.#calls.all()) {
-      call.deadlineMs += shiftMs;
-      if (this.#isOver(call, nowMs)) {
-        this.#expire(call);
-        hasSettled = true;
-      }
-    }
-    if (hasSettled) this.#events.settled();
-  }
-
-  #isOver(call: Call, nowMs: number): boolean {
-    if (call.abandonedAtMs !== undefined) return nowMs >= call.lastDeadlineMs;
-    if (call.openQuestions > 0) return nowMs >= call.lastDeadlineMs;
-    return nowMs >= call.deadlineMs;
-  }
-
   #expire(call: Call): void {
     if (call.abandonedAtMs !== undefined || call.exchange === undefined) {
       this.#calls.settle(call);
@@ -388,37 +399,4 @@ export class Mux implements CallOwner {
       ),
     );
   }
-}
-
-/** The id of the call that an answer belongs to which is none. */
-function ownerOfInvalid(frame: Frame): number | undefined {
-  const { bytes, fault } = frame;
-  // The scan ended where the text is broken; the members before that are still good.
-  if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
-  const isAnswer = frame.method === '' && (frame.resultStart >= 0 || frame.errorStart >= 0);
-  return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
-}
-
-/** The request with our id, and our id as progress token where the caller gave one. */
-function withIds(frame: Frame, id: number): Buffer {
-  const text = Buffer.from(String(id), 'latin1');
-  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = frame;
-  if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
-  return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
-}
-
-/**
- * What to say instead of a server's error that is none: clients refuse whole messages over a code
- * that is not an integer (protocol.md 1.1).
- */
-function invalidError(frame: Frame): WireError | undefined {
-  const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);
-  const { code, message } = isObject(error) ? error : {};
-  if (Number.isInteger(code) && typeof message === 'string') return undefined;
-  const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
-  return { code: INTERNAL_ERROR, message: text };
-}
-
-function pong(id: Buffer): Buffer {
-  return Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"result":{}}')]);
 }

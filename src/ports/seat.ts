@@ -8,8 +8,10 @@ import type { Exchange } from './exchange.ts';
 
 /** What a server said of itself in the handshake. */
 export interface ServerIdentity {
-  /** The whole result of `initialize`. */
-  readonly initializeResult: JsonObject;
+  /** Which handshake it was. */
+  readonly era: 'legacy' | 'modern';
+  /** The whole result of `initialize`, or of `server/discover`. */
+  readonly hello: JsonObject;
   readonly capabilities: JsonObject;
   readonly version: string;
 }
@@ -23,6 +25,8 @@ export interface Seat {
    * @throws GatewayError when it can't be started
    */
   ready(): Promise<void>;
+  /** Least severity of log messages that the client wants; undefined while it has set none. */
+  readonly severity: number | undefined;
   /** Takes a request; it is always settled in the end. */
   dispatch(exchange: Exchange): void;
   /** Takes a notification. */

@@ -1,4 +1,6 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
+import { initializeResult } from '../bridge/discovery.ts';
+import { LegacyCall } from '../bridge/legacy-call.ts';
 import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -42,7 +44,9 @@ export class DirectEndpoint implements Endpoint {
       seat.leave();
       throw error;
     }
-    return this.protocol === 'mcp' ? new DirectAttachment(seat) : new PlainAttachment(seat);
+    return this.protocol === 'mcp'
+      ? new DirectAttachment(seat, this.server)
+      : new PlainAttachment(seat);
   }
 
   serve(exchange: ModernExchange): void {
@@ -76,9 +80,11 @@ class PlainAttachment implements Attachment {
 class DirectAttachment extends PlainAttachment {
   override readonly welcome: Welcome;
 
-  constructor(seat: Seat) {
+  constructor(seat: Seat, server: string) {
     super(seat);
-    this.welcome = { result: withoutTasks(seat.identity?.initializeResult ?? {}) };
+    const { identity } = seat;
+    const result = identity === undefined ? {} : initializeResult(identity, server);
+    this.welcome = { result: withoutTasks(result) };
   }
 
   override dispatch(exchange: Exchange): void {
@@ -93,8 +99,9 @@ class DirectAttachment extends PlainAttachment {
         this.#subscription(exchange, (uri) => this.seat.unsubscribe(uri));
         return;
       default:
-        if (!exchange.frame.method.startsWith('tasks/')) this.seat.dispatch(exchange);
-        else exchange.refuse(notOffered('tasks'));
+        if (exchange.frame.method.startsWith('tasks/')) exchange.refuse(notOffered('tasks'));
+        else if (this.seat.identity?.era === 'modern') new LegacyCall(exchange, this.seat).start();
+        else this.seat.dispatch(exchange);
     }
   }
 

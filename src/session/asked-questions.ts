@@ -5,7 +5,7 @@ import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
-import { replaceSpan, replaceTwoSpans } from '../jsonrpc/splice.ts';
+import { replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
 import { CANCELLED } from '../mcp/methods.ts';
 import type { Question } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
@@ -39,7 +39,7 @@ export class AskedQuestions {
   /** Asks, on the stream of the call that it belongs to if there is one. */
   ask(question: Question, exchange: Exchange | undefined): void {
     const id = ++this.#lastId;
-    const message = withIds(question.frame, id);
+    const message = withOwnId(question.frame, id);
     this.#asked.set(id, { question, exchange, timer: undefined });
     // A call's own deadline bounds what is asked on its stream; not every call has one to ask on.
     if (exchange?.push(message) === true || !this.#asked.has(id)) return;
@@ -109,13 +109,6 @@ export class AskedQuestions {
     asked?.timer?.cancel();
     return asked;
   }
-}
-
-function withIds(frame: Frame, id: number): Buffer {
-  const text = Buffer.from(String(id));
-  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = frame;
-  if (tokenStart < 0) return replaceSpan(bytes, idStart, idEnd, text);
-  return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
 }
 
 function cancelOf(id: number, notice: Frame | undefined): Buffer {

@@ -1,0 +1,126 @@
+// Whether a call goes to an instance now, waits, or is refused, and with which words
+// (design.md 5.2, 5.4). Owns the calls that wait.
+import { type FailureReason, GatewayError } from '../base/errors.ts';
+import type { InteractiveTools } from '../mux/interactive-tools.ts';
+import type { Mux } from '../mux/mux.ts';
+import type { Exchange } from '../ports/exchange.ts';
+import type { InstanceState } from './instance.ts';
+import type { ServerOptions } from './options.ts';
+import { WaitingCalls } from './waiting-calls.ts';
+
+/** What admission looks at. */
+export interface AdmissionContext {
+  readonly options: ServerOptions;
+  readonly tools: InteractiveTools;
+  state(): InstanceState;
+  /** Undefined while there is no connection. */
+  mux(): Mux | undefined;
+  /** Whether callers are refused at once, since the server keeps failing. */
+  failsFast(): boolean;
+  /** Why the server is not there. */
+  lastFailure(): string;
+  /** Starts the server if nothing else will. */
+  start(): void;
+}
+
+/** The door of one instance. */
+export class Admission {
+  readonly #context: AdmissionContext;
+  readonly #waiting: WaitingCalls;
+
+  constructor(context: AdmissionContext) {
+    this.#context = context;
+    const { queue } = context.options.limits;
+    this.#waiting = new WaitingCalls(queue, (exchange) => this.#waitedTooLong(exchange));
+  }
+
+  /** Calls that wait. */
+  get queued(): number {
+    return this.#waiting.size;
+  }
+
+  /** Sends a call on, or lets it wait. */
+  admit(exchange: Exchange): void {
+    const isFree = this.#context.state() === 'ready' && this.#waiting.size === 0;
+    if (isFree && this.#canGo(exchange)) this.#context.mux()?.dispatch(exchange);
+    else this.#wait(exchange);
+  }
+
+  /** Sends on what waits, as far as there is room. */
+  pump(): void {
+    while (this.#waiting.size > 0 && this.#context.state() === 'ready') {
+      const exchange = this.#waiting.take((candidate) => this.#canGo(candidate));
+      if (exchange === undefined) return;
+      this.#context.mux()?.dispatch(exchange);
+    }
+  }
+
+  /** Refuses everything that waits. */
+  refuseWaiting(): void {
+    for (const exchange of this.#waiting.clear()) exchange.fail(this.unavailable());
+  }
+
+  /** Refuses everything that waits, since the server is being stopped. */
+  close(reason: 'server_unavailable' | 'draining'): void {
+    const failure = this.#failure(reason, 'is being stopped.');
+    for (const exchange of this.#waiting.clear()) exchange.fail(failure);
+  }
+
+  /** The error of callers who find the server gone. */
+  unavailable(): GatewayError {
+    const why = this.#context.lastFailure();
+    return this.#failure('server_unavailable', `is not available (${why}); see the gateway's log.`);
+  }
+
+  #canGo(exchange: Exchange): boolean {
+    const { tools, options } = this.#context;
+    const mux = this.#context.mux();
+    if (mux === undefined || !mux.isWritable) return false;
+    if (mux.inFlight >= options.limits.inFlight) return false;
+    if (!mux.isLaneBusyFor(exchange.client)) return true;
+    return tools.match(exchange.frame) === undefined;
+  }
+
+  #wait(exchange: Exchange): void {
+    const state = this.#context.state();
+    if (state === 'closed' || (this.#context.failsFast() && state !== 'ready')) {
+      exchange.fail(this.unavailable());
+      return;
+    }
+    if (this.#waiting.add(exchange, this.#waitLimitMs(exchange))) {
+      this.#context.start();
+      return;
+    }
+    const { queue } = this.#context.options.limits;
+    exchange.fail(this.#failure('overloaded', `has ${queue} calls waiting already; try later.`));
+  }
+
+  // Who waits for another client's question to be answered waits for a human being.
+  #waitLimitMs(exchange: Exchange): number {
+    const { options, tools } = this.#context;
+    const { queueMs, startMs, requestMs } = options.timeouts;
+    const state = this.#context.state();
+    if (state === 'idle' || state === 'starting') return startMs;
+    return state === 'ready' && tools.match(exchange.frame) !== undefined ? requestMs : queueMs;
+  }
+
+  #waitedTooLong(exchange: Exchange): void {
+    switch (this.#context.state()) {
+      case 'ready':
+        exchange.fail(
+          this.#failure('queue_timeout', 'was too busy to take the call within its queue limit.'),
+        );
+        return;
+      case 'starting':
+        exchange.fail(this.#failure('server_starting', 'is still starting.'));
+        return;
+      default:
+        exchange.fail(this.unavailable());
+    }
+  }
+
+  #failure(reason: FailureReason, what: string): GatewayError {
+    const server = this.#context.options.name;
+    return new GatewayError(reason, `Server "${server}" ${what}`, { outcome: 'not_sent', server });
+  }
+}

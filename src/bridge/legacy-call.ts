@@ -1,0 +1,264 @@
+// One call of a legacy client at a modern server: puts the envelope on, and drives the server's
+// rounds of questions by asking the client in its own way (protocol.md 5.7.2).
+import type { GatewayError } from '../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { isObject, parseParams, parseString } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { levelOf } from '../mcp/log-levels.ts';
+import { META } from '../mcp/meta.ts';
+import { ELICITATION, TOOLS_CALL } from '../mcp/methods.ts';
+import { MODERN_VERSION } from '../mcp/versions.ts';
+import type { Downstream, Question } from '../ports/downstream.ts';
+import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { Seat } from '../ports/seat.ts';
+import { legacyError } from './legacy-errors.ts';
+import { withParams } from './request-text.ts';
+import { legacyResult } from './result-text.ts';
+
+const MAX_ROUNDS = 10;
+const UNUSED_ID = Buffer.from('0');
+const CANCELLED_FORM: Buffer = Buffer.from('{"action":"cancel"}');
+
+/** A legacy client's call at a modern server. */
+export class LegacyCall implements Exchange, ExchangeHolder {
+  frame: Frame;
+  holder: ExchangeHolder | undefined = undefined;
+  readonly #exchange: Exchange;
+  readonly #seat: Seat;
+  readonly #asked = new Map<string, Round>();
+  #answers = new Map<string, Buffer>();
+  #state: string | undefined;
+  #rounds = 0;
+  #isOver = false;
+
+  constructor(exchange: Exchange, seat: Seat) {
+    this.#exchange = exchange;
+    this.#seat = seat;
+    this.frame = withParams(exchange.frame, envelopeOf(exchange.client, seat), new Map(), isTask);
+    exchange.holder = this;
+  }
+
+  get client(): Downstream {
+    return this.#exchange.client;
+  }
+
+  get isSettled(): boolean {
+    return this.#isOver;
+  }
+
+  get id(): number | undefined {
+    return this.holder?.id;
+  }
+
+  start(): void {
+    this.#seat.dispatch(this);
+  }
+
+  respond(answer: Frame): void {
+    if (this.#isOver) return;
+    if (answer.resultStart < 0) this.#deliverError(answer);
+    else this.#take(answer);
+  }
+
+  answer(result: Buffer): void {
+    this.respond(scan(resultMessage(UNUSED_ID, result)));
+  }
+
+  refuse(error: WireError): void {
+    this.respond(scan(errorMessage(UNUSED_ID, error)));
+  }
+
+  fail(failure: GatewayError): void {
+    this.#end();
+    this.#exchange.fail(failure);
+  }
+
+  push(message: Buffer): boolean {
+    return this.#exchange.push(message);
+  }
+
+  cancel(notice: Frame | undefined): void {
+    if (this.#isOver) return;
+    const isAsking = this.#asked.size > 0;
+    this.#end();
+    if (!isAsking) this.holder?.cancel(notice);
+  }
+
+  #take(answer: Frame): void {
+    const { bytes, resultTypeStart, resultTypeEnd } = answer;
+    const type = parseString(bytes, resultTypeStart, resultTypeEnd) ?? 'complete';
+    if (type === 'complete') {
+      this.#end();
+      this.#exchange.answer(legacyResult(answer));
+    } else if (type === 'input_required') {
+      this.#ask(answer);
+    } else {
+      this.#giveUp(`The server answered with a result of type ${jsonText(type)}.`);
+    }
+  }
+
+  #deliverError(answer: Frame): void {
+    const error = legacyError(this.#exchange.frame, answer);
+    this.#end();
+    if (error === undefined) this.#exchange.respond(answer);
+    else this.#exchange.refuse(error);
+  }
+
+  /** Asks the client what the server wants to know in this round. */
+  #ask(answer: Frame): void {
+    if (++this.#rounds > MAX_ROUNDS) {
+      this.#giveUp(`The server asked more than ${MAX_ROUNDS} times.`);
+      return;
+    }
+    const round = roundOf(answer);
+    const refused = round.requests.find(({ request }) => !this.#canAsk(request));
+    if (refused !== undefined || (round.requests.length === 0 && round.state === undefined)) {
+      this.#giveUp(`The server asks for ${refused?.request.method ?? 'nothing'}.`);
+      return;
+    }
+    this.#state = round.state;
+    this.#answers = new Map();
+    for (const { key, request } of round.requests)
+      this.#asked.set(key, new Round(this, key, request));
+    if (this.#asked.size === 0) this.#retry();
+    for (const question of [...this.#asked.values()]) this.client.ask(question, this.#exchange);
+  }
+
+  #canAsk(request: Frame): boolean {
+    if (request.kind !== 'request') return false;
+    return refusalFor(this.client.capabilities, request.method, parseParams(request)) === undefined;
+  }
+
+  /** A client's answer to one question of the round. */
+  answered(question: Round, result: Buffer | undefined): void {
+    if (!this.#asked.delete(question.key)) return;
+    if (result !== undefined) {
+      this.#answers.set(question.key, Buffer.from(result));
+      if (this.#asked.size === 0) this.#retry();
+    } else if (question.frame.method === ELICITATION) {
+      this.#asked.set(question.key, question);
+      this.answered(question, CANCELLED_FORM);
+    } else {
+      // There is no way to tell a modern server that a client refused (protocol.md 5.7.2).
+      this.#giveUp(`The client did not answer ${question.frame.method}.`);
+    }
+  }
+
+  /** Sends the request again, with the answers. */
+  #retry(): void {
+    const responses = [...this.#answers].map(
+      ([key, value]) => `${jsonText(key)}:${value.toString('utf8')}`,
+    );
+    const params = new Map<string, Buffer>([
+      ['inputResponses', Buffer.from(`{${responses.join(',')}}`)],
+    ]);
+    if (this.#state !== undefined) params.set('requestState', jsonBytes(this.#state));
+    const meta = envelopeOf(this.client, this.#seat);
+    this.frame = withParams(this.#exchange.frame, meta, params, isTask);
+    this.holder = undefined;
+    this.#seat.dispatch(this);
+  }
+
+  /** The server can't be served: its tool failed, as the client sees it. */
+  #giveUp(text: string): void {
+    this.#end();
+    if (this.#exchange.frame.method === TOOLS_CALL) {
+      this.#exchange.answer(jsonBytes({ content: [{ type: 'text', text }], isError: true }));
+    } else {
+      this.#exchange.refuse({ code: INTERNAL_ERROR, message: text });
+    }
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    const open = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const question of open) this.client.withdraw(question, undefined);
+  }
+}
+
+/** One question of a round. */
+class Round implements Question {
+  readonly key: string;
+  readonly frame: Frame;
+  readonly #call: LegacyCall;
+
+  constructor(call: LegacyCall, key: string, frame: Frame) {
+    this.#call = call;
+    this.key = key;
+    this.frame = frame;
+  }
+
+  answer(response: Frame): void {
+    this.#call.answered(this, response.slice(response.resultStart, response.resultEnd));
+  }
+
+  refuse(): void {
+    this.#call.answered(this, undefined);
+  }
+
+  progress(): void {
+    // A modern server can't be told.
+  }
+}
+
+interface RoundText {
+  readonly requests: readonly { readonly key: string; readonly request: Frame }[];
+  readonly state: string | undefined;
+}
+
+/** The questions and the state of an `input_required` result. */
+function roundOf(answer: Frame): RoundText {
+  const { bytes, resultStart, resultEnd } = answer;
+  const members = new Map(
+    membersOf(bytes, resultStart, resultEnd).map((member) => [member.key, member]),
+  );
+  const asked = members.get('inputRequests');
+  const state = members.get('requestState');
+  const requests =
+    asked === undefined
+      ? []
+      : membersOf(bytes, asked.valueStart, asked.valueEnd).map(({ key, valueStart, valueEnd }) => ({
+          key,
+          request: requestOf(bytes.subarray(valueStart, valueEnd)),
+        }));
+  return {
+    requests,
+    state: state === undefined ? undefined : parseString(bytes, state.valueStart, state.valueEnd),
+  };
+}
+
+/** An entry of `inputRequests` as a request of the session era. */
+function requestOf(entry: Buffer): Frame {
+  const set = new Map([
+    ['jsonrpc', Buffer.from('"2.0"')],
+    ['id', UNUSED_ID],
+  ]);
+  return scan(editObject(entry, 0, entry.length, { set }));
+}
+
+/** What a session said in `initialize`, as the envelope of a request. */
+function envelopeOf(client: Downstream, seat: Seat): Map<string, Buffer> {
+  const envelope = new Map<string, Buffer>([
+    [META.protocolVersion, jsonBytes(MODERN_VERSION)],
+    [META.clientCapabilities, jsonBytes(modernClient(client.capabilities))],
+    [META.clientInfo, jsonBytes(client.info)],
+  ]);
+  if (seat.severity !== undefined) {
+    envelope.set(META.logLevel, jsonBytes(levelOf(seat.severity)));
+  }
+  return envelope;
+}
+
+function modernClient(capabilities: ClientCapabilities): ClientCapabilities {
+  const { tasks: _, ...rest } = capabilities;
+  return isObject(rest['roots']) ? { ...rest, roots: {} } : rest;
+}
+
+function isTask(key: string): boolean {
+  return key === 'task';
+}

@@ -1,0 +1,29 @@
+// A modern server's errors as a legacy client may see them (protocol.md 1.4, 5.4).
+import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { RESOURCES_READ } from '../mcp/methods.ts';
+
+const RESOURCE_NOT_FOUND = -32002;
+
+/**
+ * The error to answer with instead of the server's.
+ * @param request the client's request
+ * @returns undefined when the server's own may pass as it is
+ */
+export function legacyError(request: Frame, answer: Frame): WireError | undefined {
+  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
+  if (!isObject(error))
+    return { code: INTERNAL_ERROR, message: 'The server sent no error object.' };
+  const { code, message, data } = error;
+  const text = typeof message === 'string' ? message : 'The server failed.';
+  const isMissing = isObject(data) && data['uri'] !== undefined;
+  if (code === INVALID_PARAMS && request.method === RESOURCES_READ && isMissing) {
+    return { code: RESOURCE_NOT_FOUND, message: text, data };
+  }
+  // These speak of the way between gateway and server, which is none of the client's business.
+  if (typeof code === 'number' && code <= -32020 && code >= -32099) {
+    return { code: INTERNAL_ERROR, message: text, data: { upstreamCode: code } };
+  }
+  return undefined;
+}

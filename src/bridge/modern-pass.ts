@@ -1,0 +1,157 @@
+// One call of a modern client at a modern server: passed on as it is, except that the state of a
+// retry is sealed toward the client, so that only its owner can bring it back (protocol.md 5.7.4).
+import { wallClockMs } from '../base/clock.ts';
+import type { GatewayError } from '../base/errors.ts';
+import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import type { Downstream, Question } from '../ports/downstream.ts';
+import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { ModernExchange } from '../ports/modern.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Seat } from '../ports/seat.ts';
+import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
+import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
+import type { ResultDress } from './result-text.ts';
+
+export interface ModernPassContext {
+  readonly endpoint: string;
+  readonly seat: Seat;
+  readonly dress: ResultDress;
+  readonly sealer: StateSealer;
+  /** How long a client may take for one round. */
+  readonly ttlMs: number;
+  /** What the state of a retry says; undefined when it is none. */
+  readonly claims: StateClaims | undefined;
+  done(): void;
+}
+
+/** A modern client's call at a modern server. */
+export class ModernPass implements Exchange, Downstream, ExchangeHolder {
+  readonly frame: Frame;
+  readonly principal: Principal;
+  readonly version: string;
+  readonly capabilities: Downstream['capabilities'];
+  readonly info: unknown;
+  readonly logThreshold: number;
+  holder: ExchangeHolder | undefined = undefined;
+  readonly #exchange: ModernExchange;
+  readonly #context: ModernPassContext;
+
+  constructor(exchange: ModernExchange, context: ModernPassContext) {
+    this.#exchange = exchange;
+    this.#context = context;
+    this.frame = withServerState(exchange.frame, context.claims?.upstream);
+    this.principal = exchange.client.principal;
+    this.version = exchange.client.version;
+    this.capabilities = exchange.client.capabilities;
+    this.info = exchange.client.info;
+    this.logThreshold = exchange.envelope.severity ?? Number.POSITIVE_INFINITY;
+    exchange.holder = this;
+  }
+
+  get client(): Downstream {
+    return this;
+  }
+
+  get isSettled(): boolean {
+    return this.#exchange.isSettled;
+  }
+
+  get id(): number | undefined {
+    return this.holder?.id;
+  }
+
+  start(): void {
+    this.#context.seat.dispatch(this);
+  }
+
+  respond(answer: Frame): void {
+    this.#context.done();
+    if (answer.resultStart < 0) this.#deliverError(answer);
+    else this.#exchange.answer(this.#result(answer));
+  }
+
+  answer(result: Buffer): void {
+    this.#context.done();
+    this.#exchange.answer(result);
+  }
+
+  refuse(error: WireError): void {
+    this.#context.done();
+    this.#exchange.refuse(error);
+  }
+
+  fail(failure: GatewayError): void {
+    this.#context.done();
+    this.#exchange.fail(failure);
+  }
+
+  push(message: Buffer): boolean {
+    return this.#exchange.push(message);
+  }
+
+  cancel(notice: Frame | undefined): void {
+    this.#context.done();
+    this.holder?.cancel(notice);
+  }
+
+  notify(): void {
+    // What belongs to no call does not reach a modern client.
+  }
+
+  ask(question: Question): void {
+    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
+  }
+
+  withdraw(): void {
+    // It was asked nothing.
+  }
+
+  #deliverError(answer: Frame): void {
+    const isOwn = errorCodeOf(answer) === MISSING_CAPABILITY;
+    const error = isOwn ? undefined : modernError(this.#exchange.frame, answer);
+    if (error === undefined) this.#exchange.respond(answer);
+    else this.#exchange.refuse(error);
+  }
+
+  #result(answer: Frame): Buffer {
+    const { bytes, resultStart, resultEnd, resultTypeStart } = answer;
+    if (resultTypeStart < 0) return this.#context.dress.modern(answer, false);
+    const type = parseString(bytes, resultTypeStart, answer.resultTypeEnd);
+    if (type !== 'input_required') return bytes.subarray(resultStart, resultEnd);
+    return this.#sealed(answer);
+  }
+
+  #sealed(answer: Frame): Buffer {
+    const { bytes, resultStart, resultEnd } = answer;
+    const member = membersOf(bytes, resultStart, resultEnd).find(
+      ({ key }) => key === 'requestState',
+    );
+    const upstream =
+      member === undefined ? undefined : parseString(bytes, member.valueStart, member.valueEnd);
+    if (upstream === undefined) return bytes.subarray(resultStart, resultEnd);
+    const { endpoint, sealer, ttlMs, claims } = this.#context;
+    const state = sealer.seal({
+      principal: this.principal.key,
+      endpoint,
+      request: digestOf(this.#exchange.frame.method, parseParams(this.#exchange.frame)),
+      round: (claims?.round ?? 0) + 1,
+      expiresAt: wallClockMs() + ttlMs,
+      upstream,
+    });
+    const set = new Map([['requestState', jsonBytes(state)]]);
+    return editObject(bytes, resultStart, resultEnd, { set });
+  }
+}
+
+/** The request with the server's own state in place of the sealed one. */
+function withServerState(request: Frame, upstream: string | undefined): Frame {
+  const { bytes, stateStart, stateEnd } = request;
+  if (stateStart < 0 || upstream === undefined) return request;
+  return scan(replaceSpan(bytes, stateStart, stateEnd, jsonBytes(upstream)));
+}

@@ -1,0 +1,33 @@
+// The id that a modern server puts on what it sends on a listen stream (2026-07-28
+// basic/patterns/subscriptions): read it, and take it off for clients of the session era.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { integerId } from '../jsonrpc/id.ts';
+import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { META } from './meta.ts';
+
+/** The listen request that a notification belongs to, by the id that it was sent with. */
+export function subscriptionOf(notification: Frame): number | undefined {
+  const { bytes, metaStart, metaEnd } = notification;
+  if (metaStart < 0) return undefined;
+  const member = membersOf(bytes, metaStart, metaEnd).find(
+    ({ key }) => key === META.subscriptionId,
+  );
+  return member === undefined ? undefined : integerId(bytes, member.valueStart, member.valueEnd);
+}
+
+/** The notification as a client of the session era gets it. */
+export function withoutSubscription(notification: Frame): Frame {
+  const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = notification;
+  if (metaStart < 0) return notification;
+  const meta = editObject(bytes, metaStart, metaEnd, {
+    remove: (key) => key === META.subscriptionId,
+  });
+  const isEmpty = isEmptyObject(meta, 0, meta.length);
+  const params = editObject(bytes, paramsStart, paramsEnd, {
+    remove: (key) => isEmpty && key === '_meta',
+    ...(isEmpty ? {} : { set: new Map([['_meta', meta]]) }),
+  });
+  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}

@@ -1,0 +1,70 @@
+// The deadlines of the calls on one connection: looked at by one timer while there are calls, since
+// a timer for each call would cost more than the call.
+import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import type { Call } from './call.ts';
+
+/** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
+const LOOP_GAP_MS = 5_000;
+const MIN_PERIOD_MS = 10;
+const MAX_PERIOD_MS = 500;
+
+export interface DeadlinesContext {
+  /** How long a call may take; the timer looks more often than that. */
+  readonly requestMs: number;
+  calls(): Iterable<Call>;
+  isEmpty(): boolean;
+  /** The deadline of a call has passed. */
+  expired(call: Call): void;
+  /** After a look in which calls expired. */
+  swept(): void;
+}
+
+/** Watches deadlines. */
+export class Deadlines {
+  readonly #context: DeadlinesContext;
+  readonly #periodMs: number;
+  #timer: Timer | undefined;
+  #lastLookMs = 0;
+
+  constructor(context: DeadlinesContext) {
+    this.#context = context;
+    this.#periodMs = Math.min(Math.max(context.requestMs / 20, MIN_PERIOD_MS), MAX_PERIOD_MS);
+  }
+
+  /** There is a call: begins to look, unless it does already. */
+  watch(): void {
+    if (this.#timer !== undefined) return;
+    this.#lastLookMs = monotonicMs();
+    this.#timer = every(this.#periodMs, () => this.#look());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const nowMs = monotonicMs();
+    const gapMs = nowMs - this.#lastLookMs - this.#periodMs;
+    this.#lastLookMs = nowMs;
+    if (this.#context.isEmpty()) {
+      this.stop();
+      return;
+    }
+    const shiftMs = gapMs > LOOP_GAP_MS ? gapMs : 0;
+    let hasExpired = false;
+    for (const call of this.#context.calls()) {
+      call.deadlineMs += shiftMs;
+      if (!isOver(call, nowMs)) continue;
+      hasExpired = true;
+      this.#context.expired(call);
+    }
+    if (hasExpired) this.#context.swept();
+  }
+}
+
+/** A human being who answers a question, or a caller who left, is not held to the short limit. */
+function isOver(call: Call, nowMs: number): boolean {
+  const isPatient = call.abandonedAtMs !== undefined || call.openQuestions > 0;
+  return nowMs >= (isPatient ? call.lastDeadlineMs : call.deadlineMs);
+}
