@@ -52,14 +52,15 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   return stopped.isBroken ? INTERNAL : OK;
 }
 
-interface Stop {
+/** How a process comes to stop. */
+export interface Stop {
   readonly reason: Promise<string>;
   isStopping: boolean;
   isBroken: boolean;
 }
 
 /** Resolves on the first signal, the end of the parent, or an error nobody handled. */
-function untilStopped(exitWithParent: boolean): Stop {
+export function untilStopped(exitWithParent: boolean): Stop {
   const { promise, resolve } = Promise.withResolvers<string>();
   const stop: Stop = { reason: promise, isStopping: false, isBroken: false };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -9,7 +9,8 @@ export type Invocation =
   | { readonly kind: 'usage-error'; readonly message: string; readonly command?: CommandName }
   | { readonly kind: 'serve'; readonly config?: string; readonly exitWithParent: boolean }
   | { readonly kind: 'check'; readonly config?: string }
-  | RunInvocation;
+  | RunInvocation
+  | ConnectInvocation;
 
 /** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
 export interface RunInvocation {
@@ -22,6 +23,13 @@ export interface RunInvocation {
   readonly adminPort: number | undefined;
   readonly allowUnauthenticated: boolean;
   readonly exitWithParent: boolean;
+}
+
+/** `sluice connect`. */
+export interface ConnectInvocation {
+  readonly kind: 'connect';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
@@ -95,12 +103,36 @@ function parseCommand(command: CommandName, words: readonly string[]): Invocatio
     }
     case 'run':
       return parseRun(words);
-    case 'connect': {
-      const wantsHelp = beforeDashes(words).some((word) => word === '--help' || word === '-h');
-      const message = 'connect is not in this version yet';
-      return wantsHelp ? { kind: 'help', command } : { kind: 'usage-error', message, command };
-    }
+    case 'connect':
+      return parseConnect(words);
   }
+}
+
+function parseConnect(words: readonly string[]): Invocation {
+  const options = { ...HELP, header: { type: 'string', short: 'H', multiple: true } } as const;
+  const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+  if (values.help === true) {
+    return { kind: 'help', command: 'connect' };
+  }
+  const [url, ...more] = positionals;
+  if (url === undefined || more.length > 0) {
+    const what = url === undefined ? 'there is no URL' : `"${more[0]}" stands behind the URL`;
+    const message = `${what}: write one URL, as in sluice connect https://mcp.example.com/mcp`;
+    return { kind: 'usage-error', message, command: 'connect' };
+  }
+  return { kind: 'connect', url, headers: headersOf(values.header ?? []) };
+}
+
+function headersOf(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      // The rest of the line may be a secret: it is not repeated.
+      if (colon < 1)
+        throw new TypeError("--header must be a name and a value, as in 'Name: value'");
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
 }
 
 function parseRun(words: readonly string[]): Invocation {

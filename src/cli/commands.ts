@@ -8,8 +8,13 @@ import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
 import { type LoadedConfig, load } from '../config/load.ts';
 import { checkReport } from '../config/report.ts';
-import { singleServerConfig } from '../config/single.ts';
-import { type Invocation, parseCommandLine, type RunInvocation } from './args.ts';
+import { remoteServerConfig, type SingleConfig, singleServerConfig } from '../config/single.ts';
+import {
+  type ConnectInvocation,
+  type Invocation,
+  parseCommandLine,
+  type RunInvocation,
+} from './args.ts';
 import { EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
 
@@ -20,6 +25,8 @@ export interface Surroundings {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly startGateway: StartGateway;
+  /** Bridges this process's stdin and stdout to the one server of a configuration. */
+  readonly connect: (config: Config, version: string) => Promise<number>;
 }
 
 /** Runs a gateway; resolves with the exit status when it has stopped. */
@@ -105,6 +112,8 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
     }
     case 'run':
       return run(invocation, world);
+    case 'connect':
+      return connect(invocation, world);
   }
 }
 
@@ -122,18 +131,29 @@ function check(file: string | undefined, world: Surroundings): number {
 
 async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {
   const single = singleServerConfig(invocation, world.cwd);
-  if ('problems' in single) {
-    world.err(
-      `${single.problems.map((problem) => `sluice: ${problem}\n`).join('')}See sluice run --help\n`,
-    );
-    return EXIT.usage;
-  }
+  if ('problems' in single) return refuse(single, 'run', world);
   return world.startGateway(single.config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
     warnings: single.warnings,
     secrets: new Set(),
   });
+}
+
+async function connect(invocation: ConnectInvocation, world: Surroundings): Promise<number> {
+  const single = remoteServerConfig(invocation, world.cwd);
+  if ('problems' in single) return refuse(single, 'connect', world);
+  return world.connect(single.config, packageVersion());
+}
+
+function refuse(
+  { problems }: Extract<SingleConfig, { problems: unknown }>,
+  command: string,
+  world: Surroundings,
+): number {
+  const lines = problems.map((problem) => `sluice: ${problem}\n`).join('');
+  world.err(`${lines}See sluice ${command} --help\n`);
+  return EXIT.usage;
 }
 
 function loadFrom(file: string | undefined, world: Surroundings): LoadedConfig | undefined {
@@ -158,6 +178,10 @@ function realSurroundings(): Surroundings {
     startGateway: async (config, options) => {
       const { runGateway } = await import('../app/run.ts');
       return runGateway(config, { ...options, environment: processEnvironment() });
+    },
+    connect: async (config, version) => {
+      const { runConnect } = await import('../app/connect.ts');
+      return runConnect(config, { version, input: process.stdin, output: process.stdout });
     },
   };
 }

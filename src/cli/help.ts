@@ -6,7 +6,7 @@ Usage:
   sluice serve [--config FILE]                 run the gateway
   sluice run [options] -- COMMAND [ARGS...]    run one server, without a file
   sluice check [--config FILE]                 validate a configuration and print it resolved
-  sluice connect URL                           not in this version yet
+  sluice connect URL [--header 'K: V']         be a stdio server over a remote endpoint
 
   sluice COMMAND --help                        more about a command
   sluice --version
@@ -53,10 +53,17 @@ right, and exits with 1.
   -h, --help           show this
 `;
 
-const CONNECT = `Usage: sluice connect URL [--header 'K: V']
+const CONNECT = `Usage: sluice connect URL [--header 'NAME: VALUE']...
 
-A stdio server for hosts that only start processes: bridges to a remote endpoint.
-Not in this version yet.
+A stdio server for hosts that only start processes: speaks with its client on stdin and stdout, and
+with the MCP endpoint at URL over Streamable HTTP or HTTP+SSE. Client and endpoint may be of any
+protocol version. Ends when stdin ends. Logs go to stderr as JSON lines.
+
+  -H, --header 'NAME: VALUE'    sent with every request; may be given several times
+  -h, --help                    show this
+
+Example:
+  sluice connect https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
 `;
 
 const TEXTS = { serve: SERVE, run: RUN, check: CHECK, connect: CONNECT } as const;

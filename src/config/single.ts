@@ -1,5 +1,5 @@
-// The configuration of `sluice run`: one server from flags, no file. The same schemas and rules as
-// for a file; faults name the flag instead of a line.
+// The configuration of `sluice run` and `sluice connect`: one server from flags, no file. The same
+// schemas and rules as for a file; faults name the flag instead of a line.
 import type { Config } from './config.ts';
 import { formatPath } from './issues.ts';
 import { resolveConfig } from './resolve.ts';
@@ -26,6 +26,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   'admin.port': '--admin-port',
   'servers.server.sharing': '--sharing',
   'servers.server.command': 'COMMAND',
+  'servers.server.url': 'URL',
+  'servers.server.headers': '--header',
 };
 
 /**
@@ -47,6 +49,29 @@ export function singleServerConfig(flags: SingleServer, folder: string): SingleC
       server: defined({ command: flags.command, args: flags.args, sharing: flags.sharing }),
     },
   };
+  return resolveFlags(raw, folder);
+}
+
+/** What `sluice connect` is told. */
+export interface RemoteServer {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes the configuration of one remote server, named `server`, for one client.
+ *
+ * @param flags what the command line says
+ * @param folder absolute
+ * @returns the configuration with warnings, or one sentence for each problem
+ */
+export function remoteServerConfig(flags: RemoteServer, folder: string): SingleConfig {
+  // The server sees its only client as it is, and is asked for nothing before the client comes.
+  const server = { url: flags.url, headers: flags.headers, sharing: 'session', start: 'lazy' };
+  return resolveFlags({ servers: { server } }, folder);
+}
+
+function resolveFlags(raw: unknown, folder: string): SingleConfig {
   const context = { file: undefined, folder, isHidden: () => false };
   const { config, faults, warnings } = resolveConfig(raw, context);
   if (config === undefined) {

@@ -1,10 +1,14 @@
 // The envelope of a modern request: what a legacy client says once in `initialize` stands in `_meta`
 // of every message (2026-07-28 basic/index).
+import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import type { ClientCapabilities } from './capabilities.ts';
 import { severityOf } from './log-levels.ts';
 import { META } from './meta.ts';
+import { MODERN_VERSION } from './versions.ts';
+
+const UNSUPPORTED_VERSION = -32022;
 
 /** What a modern request says of its client. */
 export interface Envelope {
@@ -43,6 +47,22 @@ export function readEnvelope(frame: Frame): Envelope | EnvelopeFault {
 /** Whether reading an envelope failed. */
 export function isFault(read: Envelope | EnvelopeFault): read is EnvelopeFault {
   return 'message' in read;
+}
+
+/** The envelope of a request, or why the request is refused: one for every transport. */
+export function checkEnvelope(
+  frame: Frame,
+): { readonly envelope: Envelope } | { readonly error: WireError } {
+  const envelope = readEnvelope(frame);
+  if (isFault(envelope)) return { error: { code: INVALID_PARAMS, message: envelope.message } };
+  if (envelope.version === MODERN_VERSION) return { envelope };
+  return {
+    error: {
+      code: UNSUPPORTED_VERSION,
+      message: 'Unsupported protocol version.',
+      data: { supported: [MODERN_VERSION], requested: envelope.version },
+    },
+  };
 }
 
 function missing(key: string, kind: string): EnvelopeFault {

@@ -7,14 +7,16 @@ import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
-import { INITIALIZE, PING } from '../mcp/methods.ts';
+import { CANCELLED, INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from './batch.ts';
+import { ChannelModern } from './channel-modern.ts';
 import { openSession, profileOf } from './handshake.ts';
+import type { ModernRequests } from './modern-requests.ts';
 import type { ClientProfile, Session } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 
@@ -33,6 +35,7 @@ export interface MessageChannelParts {
   readonly principal: Principal;
   readonly meter: RequestMeter;
   readonly sessions: SessionStore;
+  readonly modern: ModernRequests;
   readonly isDraining: () => boolean;
 }
 
@@ -45,6 +48,7 @@ const PLAIN_PROFILE: ClientProfile = { version: '', capabilities: {}, info: unde
 export class MessageChannel implements Outlet, AnswerSink {
   readonly #parts: MessageChannelParts;
   readonly #rules: ScanOptions;
+  readonly #modern: ChannelModern;
   #session: Session | undefined;
   #opening: Promise<void> | undefined;
   /** Messages that came while the session was being opened. */
@@ -54,6 +58,7 @@ export class MessageChannel implements Outlet, AnswerSink {
   constructor(parts: MessageChannelParts) {
     this.#parts = parts;
     this.#rules = { anyParams: parts.endpoint.protocol === 'jsonrpc' };
+    this.#modern = new ChannelModern({ ...parts, all: parts.modern }, this);
   }
 
   get isOpen(): boolean {
@@ -87,6 +92,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#early = [];
+    this.#modern.close();
     if (this.#session !== undefined) this.#parts.sessions.end(this.#session);
     this.#parts.transport.end();
   }
@@ -99,8 +105,18 @@ export class MessageChannel implements Outlet, AnswerSink {
   /** Takes one message of the client. */
   receive(bytes: Buffer): void {
     const frame = scan(bytes, this.#rules);
+    if (this.#takeModern(frame)) return;
     if (this.#opening !== undefined) this.#keepEarly(frame);
     else this.#take(frame);
+  }
+
+  /** @returns whether the message needs no session, or is about one that does not */
+  #takeModern(frame: Frame): boolean {
+    if (this.#parts.endpoint.protocol === 'jsonrpc' || frame.fault !== undefined) return false;
+    const isModern = frame.claimStart >= 0;
+    if (frame.kind === 'request' && isModern) this.#modern.take(frame);
+    else if (frame.method !== CANCELLED || !this.#modern.cancel(frame)) return isModern;
+    return true;
   }
 
   #keepEarly(frame: Frame): void {

@@ -17,7 +17,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
   'node:path': /^config\/|^cli\/|^backend\/stdio\/options/,
-  'node:stream': /^listener\//,
+  'node:stream': /^listener\/|^app\/connect/,
   'node:util': /^cli\/args/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
   pino: /^observe\/logger/,
@@ -55,6 +55,7 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   { name: 'the end of the process', uses: /\bprocess\.(exit|exitCode)\b/, home: /^main|^app\/run/ },
   { name: 'signals to the process', uses: /\bprocess\.(on|once|ppid)\b/, home: /^app\/run/ },
   { name: 'signals to others', uses: /\bprocess\.kill\b/, home: /^backend\/stdio\// },
+  { name: 'stdin', uses: /\bprocess\.stdin\b/, home: /^cli\/commands/ },
   { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/run/ },
   { name: 'stderr', uses: /\bprocess\.stderr\b/, home: /^main|^cli\/commands|^app\/run/ },
 ];

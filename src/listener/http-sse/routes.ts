@@ -41,7 +41,7 @@ export class SseStreams {
       refuse(call.response, REFUSALS.acceptStream);
       return;
     }
-    const { heartbeat, metrics, sessions, isDraining, options } = this.#context;
+    const { heartbeat, metrics, sessions, modern, isDraining, options } = this.#context;
     if (isDraining() || this.#streams.size >= MAX_STREAMS) {
       refuse(call.response, isDraining() ? REFUSALS.draining : REFUSALS.tooManySessions);
       return;
@@ -69,6 +69,7 @@ export class SseStreams {
       principal: call.principal,
       meter: served.meter,
       sessions,
+      modern,
       isDraining,
     });
     this.#streams.set(id, { channel, principal: call.principal, endpoint: served.endpoint.name });

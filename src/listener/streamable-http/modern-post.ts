@@ -2,17 +2,14 @@
 // that fails answers (protocol.md 2.2.3). Sessions are never looked at.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams } from '../../jsonrpc/parse.ts';
-import { claimedVersion, isFault, readEnvelope } from '../../mcp/envelope.ts';
+import { checkEnvelope, claimedVersion } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isLegacyOnly, namedBy } from '../../mcp/modern-methods.ts';
-import { MODERN_VERSION } from '../../mcp/versions.ts';
 import { ModernRequest } from '../../session/modern-request.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
 import { ModernSink } from './modern-sink.ts';
 import { type HttpCall, headerOf } from './routes.ts';
-
-const UNSUPPORTED_VERSION = -32022;
 
 /** Serves a message with a modern claim. */
 export function serveModern(
@@ -46,8 +43,9 @@ function start(
   call: HttpCall,
   frame: Frame,
 ): void {
-  const envelope = readEnvelope(frame);
-  if (isFault(envelope)) return; // checked before
+  const checked = checkEnvelope(frame);
+  if ('error' in checked) return; // checked before
+  const { envelope } = checked;
   const sink = new ModernSink(call.response, {
     heartbeat: context.heartbeat,
     gone: () => exchange.cancel(undefined),
@@ -71,9 +69,8 @@ function checkRequest(call: HttpCall, frame: Frame): Refusal | undefined {
   if (version !== undefined && claimed !== undefined && version !== claimed) {
     return mismatch('MCP-Protocol-Version differs from the version of the message.');
   }
-  const envelope = readEnvelope(frame);
-  if (isFault(envelope)) return { status: 400, code: -32602, message: envelope.message };
-  if (envelope.version !== MODERN_VERSION) return unsupported(envelope.version);
+  const checked = checkEnvelope(frame);
+  if ('error' in checked) return { status: 400, ...checked.error };
   if (version === undefined) return mismatch('MCP-Protocol-Version is missing.');
   return checkMirrored(call, frame);
 }
@@ -97,13 +94,4 @@ function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
 
 function mismatch(message: string): Refusal {
   return { ...REFUSALS.headerMismatch, message: `Header mismatch: ${message}` };
-}
-
-function unsupported(requested: string): Refusal {
-  return {
-    status: 400,
-    code: UNSUPPORTED_VERSION,
-    message: 'Unsupported protocol version.',
-    data: { supported: [MODERN_VERSION], requested },
-  };
 }

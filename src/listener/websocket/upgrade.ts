@@ -53,7 +53,7 @@ export class WebSockets {
   }
 
   #open(served: ServedEndpoint, request: IncomingMessage, socket: WebSocket): void {
-    const { sessions, isDraining, metrics } = this.#context;
+    const { sessions, modern, isDraining, metrics } = this.#context;
     const connection = new WebSocketConnection(socket, () =>
       metrics.slowConsumers.inc({ transport: TRANSPORT }),
     );
@@ -64,6 +64,7 @@ export class WebSockets {
       principal: this.#context.authenticate(request),
       meter: served.meter,
       sessions,
+      modern,
       isDraining,
     });
     this.#connections.add(connection);

@@ -8,6 +8,7 @@ import type { Endpoint } from '../../../src/ports/dispatcher.ts';
 import type { AnswerSink } from '../../../src/ports/sink.ts';
 import { openSession, profileOf } from '../../../src/session/handshake.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
+import { ModernRequests } from '../../../src/session/modern-requests.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { SessionStore } from '../../../src/session/session-store.ts';
 import { SessionStreams } from '../../../src/session/session-streams.ts';
@@ -244,6 +245,7 @@ export class ChannelClient extends ScriptedClient {
       principal: { ...ANONYMOUS, key: this.options.principal },
       meter,
       sessions,
+      modern: new ModernRequests(),
       isDraining: () => false,
     });
     this.#channel.receive(initializeMessage());

@@ -23,6 +23,10 @@ describe('the command line', () => {
     ['check -h', { kind: 'help', command: 'check' }],
     ['run --help', { kind: 'help', command: 'run' }],
     ['connect --help', { kind: 'help', command: 'connect' }],
+    [
+      'connect http://x --header=A:b -H C:d:e',
+      { kind: 'connect', url: 'http://x', headers: { A: 'b', C: 'd:e' } },
+    ],
   ])('%j is understood', (line, expected) => {
     expect(parse(line)).toEqual(expected);
   });
@@ -55,7 +59,9 @@ describe('the command line', () => {
     ['run npx -- x', '"npx" stands before --'],
     ['run --port x -- y', '--port is "x", must be a port number'],
     ['run --port -1 -- y', 'port'],
-    ['connect http://127.0.0.1', 'connect is not in this version yet'],
+    ['connect', 'there is no URL: write one URL'],
+    ['connect a b', '"b" stands behind the URL'],
+    ['connect http://x -H secret', '--header must be a name and a value'],
   ])('%j is a usage error', (line, message) => {
     const invocation = parse(line);
     expect(invocation.kind).toBe('usage-error');

@@ -29,10 +29,11 @@ interface Outcome {
   out: string;
   err: string;
   started: { config: Config; options: GatewayLaunch }[];
+  readonly connected: Config[];
 }
 
 async function sluice(line: string, cwd = folder): Promise<Outcome> {
-  const outcome: Outcome = { status: -1, out: '', err: '', started: [] };
+  const outcome: Outcome = { status: -1, out: '', err: '', started: [], connected: [] };
   outcome.status = await main(line === '' ? [] : line.split(' '), {
     cwd,
     environment: { SECRET_VALUE: 'from-outside' },
@@ -44,6 +45,10 @@ async function sluice(line: string, cwd = folder): Promise<Outcome> {
     },
     startGateway: (config, options) => {
       outcome.started.push({ config, options });
+      return Promise.resolve(0);
+    },
+    connect: (config) => {
+      outcome.connected.push(config);
       return Promise.resolve(0);
     },
   });
@@ -81,6 +86,7 @@ describe('sluice', () => {
       out: () => {},
       err: (text) => errors.push(text),
       startGateway: () => Promise.reject(new Error('broken')),
+      connect: () => Promise.resolve(0),
     });
     expect(status).toBe(70);
     expect(errors.join('')).toContain('internal error: Error: broken');
@@ -191,5 +197,27 @@ describe('sluice run', () => {
     expect(started[0]?.options.warnings).toEqual([
       '--host is served to other machines without authentication, since --allow-unauthenticated is given',
     ]);
+  });
+});
+
+describe('sluice connect', () => {
+  it('has one remote server, with the given headers, for one client', async () => {
+    const { status, connected } = await sluice('connect http://127.0.0.1:1/mcp -H X-A:b');
+    expect(status).toBe(0);
+    expect(connected[0]?.servers).toMatchObject([
+      {
+        target: { kind: 'remote', url: 'http://127.0.0.1:1/mcp', headers: { 'x-a': 'b' } },
+        sharing: 'session',
+        start: 'lazy',
+      },
+    ]);
+  });
+
+  it('names what is wrong', async () => {
+    const { status, err, connected } = await sluice('connect ftp://x --header Host:x');
+    expect({ status, connected }).toEqual({ status: 2, connected: [] });
+    expect(err).toContain('sluice: URL is "ftp://x", must be an http or https URL');
+    expect(err).toContain('sluice: --header is a map, must have only names of headers that');
+    expect(err).toContain('See sluice connect --help');
   });
 });

@@ -1,0 +1,58 @@
+// A client on the process's own stdin and stdout: one message a line, and nothing else on stdout
+// (2026-07-28 basic/transports/stdio). The end of the input is the end of the client.
+import type { Readable, Writable } from 'node:stream';
+import { PARSE_ERROR } from '../../jsonrpc/error.ts';
+import { LineFraming } from '../../jsonrpc/line-framing.ts';
+import { errorMessage } from '../../jsonrpc/serialize.ts';
+import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
+
+/** What may wait for a client that does not read, before it is given up. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const LINE_FEED = Buffer.from('\n');
+const TOO_LARGE = errorMessage(undefined, {
+  code: PARSE_ERROR,
+  message: 'Parse error: the message is too large.',
+});
+
+/** A pair of streams as a transport of messages. */
+export class StdioConnection implements ChannelTransport {
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #ended = Promise.withResolvers<void>();
+  #isEnded = false;
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input;
+    this.#output = output;
+  }
+
+  /**
+   * Hands what arrives to the channel.
+   * @param maxBytes of one message
+   * @returns when the client is gone
+   */
+  async serve(channel: MessageChannel, maxBytes: number): Promise<void> {
+    const framing = new LineFraming(maxBytes, {
+      line: (bytes) => channel.receive(bytes),
+      oversize: () => this.send(TOO_LARGE),
+    });
+    this.#input.on('data', (chunk: Buffer) => framing.push(chunk));
+    for (const event of ['end', 'close', 'error']) this.#input.once(event, () => this.end());
+    this.#output.on('error', () => this.end());
+    await this.#ended.promise;
+    channel.close();
+  }
+
+  send(message: Buffer): void {
+    if (this.#isEnded) return;
+    this.#output.write(Buffer.concat([message, LINE_FEED]));
+    if (this.#output.writableLength > MAX_WAITING_BYTES) this.end();
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#input.pause();
+    this.#ended.resolve();
+  }
+}

@@ -1,0 +1,99 @@
+// Modern requests on a channel that has no request of its own for each: told apart by the client's
+// ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
+// basic/transports/stdio).
+import { GatewayError } from '../base/errors.ts';
+import { INVALID_REQUEST } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { idKey } from '../jsonrpc/id.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+import { checkEnvelope } from '../mcp/envelope.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { AnswerSink } from '../ports/sink.ts';
+import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
+import { ModernRequest } from './modern-request.ts';
+import type { ModernRequests } from './modern-requests.ts';
+
+/** Requests that one channel may have in flight, its subscriptions included. */
+const MAX_IN_FLIGHT = 256;
+
+export interface ChannelModernParts {
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly meter: RequestMeter;
+  /** All modern requests, so that a stop can wait for them. */
+  readonly all: ModernRequests;
+  readonly isDraining: () => boolean;
+}
+
+/** The modern requests of one channel. */
+export class ChannelModern implements ExchangeOwner {
+  readonly #parts: ChannelModernParts;
+  readonly #sink: AnswerSink;
+  readonly #open = new Map<string, ModernRequest>();
+
+  constructor(parts: ChannelModernParts, sink: AnswerSink) {
+    this.#parts = parts;
+    this.#sink = sink;
+  }
+
+  /** Serves a request. */
+  take(frame: Frame): void {
+    const id = frame.idBytes;
+    const checked = checkEnvelope(frame);
+    if (id === undefined) return;
+    const key = idKey(id);
+    if ('error' in checked) {
+      this.#sink.end(errorMessage(id, checked.error));
+    } else if (this.#open.has(key)) {
+      const error = { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
+      this.#sink.end(errorMessage(id, error));
+    } else if (this.#parts.isDraining() || this.#open.size >= MAX_IN_FLIGHT) {
+      this.#sink.end(errorMessage(id, wireErrorOf(noRoom(this.#parts.isDraining()))));
+    } else {
+      const { endpoint, principal, meter, all } = this.#parts;
+      const { envelope } = checked;
+      const request = new ModernRequest(frame, {
+        envelope,
+        principal,
+        headers: undefined,
+        sink: this.#sink,
+        owner: this,
+        meter,
+      });
+      this.#open.set(key, request);
+      all.add(request);
+      endpoint.serve(request);
+    }
+  }
+
+  /**
+   * Takes a `notifications/cancelled`.
+   * @returns whether it was about a request of here
+   */
+  cancel(notice: Frame): boolean {
+    const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
+    const request = id === undefined ? undefined : this.#open.get(idKey(id));
+    request?.cancel(undefined);
+    return request !== undefined;
+  }
+
+  settled(exchange: ClientExchange): void {
+    const id = exchange.frame.idBytes;
+    if (id !== undefined) this.#open.delete(idKey(id));
+    this.#parts.all.settled(exchange);
+  }
+
+  /** Cancels everything. */
+  close(): void {
+    for (const request of [...this.#open.values()]) request.cancel(undefined);
+  }
+}
+
+function noRoom(isDraining: boolean): GatewayError {
+  return isDraining
+    ? new GatewayError('draining', 'The gateway is stopping.', { outcome: 'not_sent' })
+    : new GatewayError('overloaded', 'Too many requests are in flight.', { outcome: 'not_sent' });
+}
