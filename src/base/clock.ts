@@ -25,6 +25,11 @@ export function every(periodMs: number, task: () => void): Timer {
   return { cancel: () => clearInterval(handle) };
 }
 
+/** Runs `task` once when all input that is there now has been read. */
+export function afterInput(task: () => void): void {
+  setImmediate(task);
+}
+
 /** Resolves after `delayMs`. */
 export function delay(delayMs: number): Promise<void> {
   return new Promise((resolve) => {

@@ -17,11 +17,19 @@ export interface Accepted {
 
 const BOTH: Accepted = { json: true, events: true };
 
+/** What nearly every client sends; reading it anew for each request would cost more than the rest. */
+const USUAL: ReadonlySet<string> = new Set([
+  'application/json, text/event-stream',
+  'text/event-stream, application/json',
+  '*/*',
+]);
+
 /**
  * Reads `Accept`. Absent means everything, as HTTP says (RFC 9110 12.5.1).
  */
 export function acceptedBy(accept: string | undefined): Accepted {
   if (accept === undefined || accept === '') return BOTH;
+  if (USUAL.has(accept)) return BOTH;
   const types = accept
     .split(',')
     .map((part) => part.trim().toLowerCase())

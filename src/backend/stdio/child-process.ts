@@ -2,7 +2,7 @@
 // stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
 // The only home of node:child_process.
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
-import { after, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
 
 /** How long a process may take to end after its input was closed. */
 const EOF_GRACE_MS = 2_000;
@@ -66,14 +66,14 @@ export class ChildProcess {
   }
 
   /**
-   * Writes to stdin. What is written in one turn of the event loop goes out in one system call,
-   * which is most of what a small call costs.
+   * Writes to stdin. What all clients sent by now goes out in one system call, which is most of
+   * what a small call costs.
    */
   write(bytes: Buffer): void {
     if (this.#isEnded) return;
     this.#unwritten.push(bytes);
     this.#unwrittenBytes += bytes.length;
-    if (this.#unwritten.length === 1) process.nextTick(this.#flush);
+    if (this.#unwritten.length === 1) afterInput(this.#flush);
   }
 
   readonly #flush = (): void => {
