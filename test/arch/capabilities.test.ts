@@ -48,8 +48,8 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   {
     name: 'JSON.stringify',
     uses: /\bJSON\.stringify\b/,
-    // config/ and handshake quote text in messages for people.
-    home: /^jsonrpc\/serialize|^config\/issues|^backend\/handshake/,
+    // config/ quotes text in messages for people.
+    home: /^jsonrpc\/serialize|^config\/issues/,
   },
   { name: 'the environment', uses: /\bprocess\.env\b/, home: /^config\/interpolate/ },
   { name: 'the end of the process', uses: /\bprocess\.(exit|exitCode)\b/, home: /^main|^app\/run/ },
