@@ -99,7 +99,8 @@ function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (!isObject(error) || error['code'] !== UNSUPPORTED_VERSION) return undefined;
   const { data } = error;
   const supported = isObject(data) ? data['supported'] : undefined;
-  throw new Error(`the server serves none of our versions, only ${jsonText(supported)}`);
+  // It is modern: the instance must not try the old handshake.
+  throw new Error(`cannot_start: it serves none of our versions, only ${jsonText(supported)}`);
 }
 
 function modernIdentity(result: JsonObject): ServerIdentity {

@@ -159,8 +159,9 @@ export class Mux implements CallOwner {
    * @returns its id
    */
   openStream(method: string, params: unknown, ended: () => void): number {
-    const onAnswer = (answer: Frame | undefined): void => {
-      if (answer !== undefined) ended();
+    const onAnswer = (): void => {
+      // Answered, or broken off; with the whole connection gone there is nobody to open it again.
+      if (!this.#isClosed) ended();
     };
     const forever = Number.POSITIVE_INFINITY;
     const call = new Call(this, ++this.#lastId, { onAnswer }, forever, forever);
