@@ -150,6 +150,16 @@ export function sendJson(
   else response.end(body);
 }
 
+/** Answers with JSON text in pieces. */
+export function sendJsonParts(response: ServerResponse, parts: readonly Buffer[]): void {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  response.cork();
+  for (const part of parts) response.write(part);
+  response.uncork();
+  response.end();
+}
+
 /** Answers without a body. */
 export function sendEmpty(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-length': 0 });

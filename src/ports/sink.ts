@@ -10,6 +10,8 @@ export interface AnswerSink {
    * @param code of an error, where a transport has a status for it
    */
   end(message: Buffer, code?: number): void;
+  /** A large answer in pieces, where the transport can send it without joining them first. */
+  endInParts?(parts: readonly Buffer[]): void;
   /** There will be no answer: the caller cancelled. */
   abandon(): void;
 }

@@ -20,6 +20,8 @@ export interface ExchangeOwner {
   settled(exchange: ClientExchange): void;
 }
 
+/** Up to here copying an answer is cheaper than sending it in pieces. */
+const COPIED_BYTES = 64 * 1024;
 const NULL_ID = Buffer.from('null');
 
 /** One request of one client. */
@@ -60,7 +62,12 @@ export class ClientExchange implements Exchange {
   respond(answer: Frame): void {
     const isResult = answer.resultStart >= 0;
     if (!this.#settle(isResult ? 'ok' : 'error')) return;
-    const message = replaceSpan(answer.bytes, answer.idStart, answer.idEnd, this.#id);
+    const { bytes, idStart, idEnd } = answer;
+    if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
+      this.#sink.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
+      return;
+    }
+    const message = replaceSpan(bytes, idStart, idEnd, this.#id);
     this.#sink.end(message, isResult ? undefined : errorCodeOf(answer));
   }
 

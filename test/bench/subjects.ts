@@ -76,7 +76,9 @@ function prepareSluice(): Prepared {
     launch: (port, scratch) => {
       const config = join(scratch, `sluice-${port}.yaml`);
       writeFileSync(config, sluiceConfig(port));
-      return { args: [join(ROOT, 'dist', 'main.js'), 'serve', '--config', config], path: '/mcp' };
+      // As the image and the `sluice` command start it.
+      const args = ['--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
+      return { args: [...args, 'serve', '--config', config], path: '/mcp' };
     },
   };
 }

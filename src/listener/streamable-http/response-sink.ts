@@ -6,7 +6,7 @@ import { onOneLine } from '../../jsonrpc/splice.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
 import type { EventStream } from '../../session/event-stream.ts';
 import type { SessionStreams } from '../../session/session-streams.ts';
-import { sendEmpty, sendJson } from '../error-response.ts';
+import { sendEmpty, sendJson, sendJsonParts } from '../error-response.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import type { Accepted } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
@@ -50,6 +50,16 @@ export class ResponseSink implements AnswerSink, PendingResponse {
     } else if (!this.#response.destroyed) {
       sendJson(this.#response, 200, message);
     }
+  }
+
+  endInParts(parts: readonly Buffer[]): void {
+    if (this.#isDone) return;
+    if (this.#stream !== undefined || !this.#context.accepted.json) {
+      this.end(Buffer.concat(parts));
+      return;
+    }
+    this.#finish();
+    if (!this.#response.destroyed) sendJsonParts(this.#response, parts);
   }
 
   /** Ends with several answers: one array as JSON, or an event each. */
