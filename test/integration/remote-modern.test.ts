@@ -304,6 +304,7 @@ test('a listen stream stays open, is opened again, and tells clients of both era
     expect((await own.stop()).code).toBe(0);
     await gone;
   } finally {
+    if (own.isRunning) await own.stop();
     await other.close();
   }
 });

@@ -45,7 +45,7 @@ const OPTIONS: Omit<ServerOptions, 'sharing' | 'replicas'> = {
   },
   start: 'eager',
   roots: [],
-  era: 'auto',
+  era: 'legacy',
   timeouts: {
     startMs: 30_000,
     requestMs: 60_000,
