@@ -2,7 +2,7 @@
 // same rooms as in a gateway, so both eras work on both sides.
 import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
-import { StdioBackend } from '../backend/backend.ts';
+import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import { within } from '../base/clock.ts';
@@ -45,7 +45,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   if (server === undefined) throw new RangeError('there is no server to connect to');
   const logger = createLogger(config.log);
   const metrics = new Metrics({ version: options.version, node: process.version });
-  const backend = new StdioBackend(server, {
+  const backend = new ServerBackend(server, {
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,

@@ -2,7 +2,7 @@
 // knows all the others.
 import { AdminServer } from '../admin/admin-server.ts';
 import { ANONYMOUS } from '../auth/anonymous.ts';
-import { StdioBackend } from '../backend/backend.ts';
+import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
@@ -39,7 +39,7 @@ export class Gateway {
   readonly #config: Config;
   readonly #logger: Logger;
   readonly #metrics: Metrics;
-  readonly #backends: readonly StdioBackend[];
+  readonly #backends: readonly ServerBackend[];
   readonly #sessions: SessionStore;
   readonly #heartbeat = new Heartbeat();
   readonly #modernRequests = new ModernRequests();
@@ -63,7 +63,7 @@ export class Gateway {
     const budget = new ProcessBudget(config.processes);
     this.#backends = config.servers.map(
       (server) =>
-        new StdioBackend(server, {
+        new ServerBackend(server, {
           budget,
           logger: parts.logger,
           metrics: this.#metrics,

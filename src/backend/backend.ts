@@ -24,8 +24,8 @@ export interface BackendParts {
   readonly gatewayVersion: string;
 }
 
-/** A child-process server. */
-export class StdioBackend implements Backend {
+/** A configured server. */
+export class ServerBackend implements Backend {
   readonly name: string;
   readonly protocol: 'mcp' | 'jsonrpc';
   readonly traffic = new Traffic();

@@ -375,7 +375,9 @@ export class Mux implements CallOwner {
     this.#questions?.callAbandoned(call);
     if (this.#isClosed) return;
     this.notify(this.#dialect.cancelMessage(call.id, notice));
-    if (!call.mayAsk || !this.#dialect.hasPing) return;
+    // A stateless server asks nothing by itself, and has no ping.
+    const isStateless = (call.exchange?.frame.claimStart ?? -1) >= 0;
+    if (!call.mayAsk || !this.#dialect.hasPing || isStateless) return;
     // It reads in order: with the answer to this it has read the cancel, and what it asked before
     // that is here.
     this.#ask(PING, undefined, this.#options.requestMs, (answer) => {

@@ -221,6 +221,7 @@ test('a cancelled call is let go, and no message says so', async () => {
   exchange.destroy();
   await until(() => closed.length === 2);
   expect(server.posts('notifications/cancelled')).toEqual([]);
+  expect(server.posts('ping')).toEqual([]);
 });
 
 test('progress on the stream of a call reaches its caller', async () => {

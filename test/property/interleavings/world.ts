@@ -1,7 +1,7 @@
 // One gateway in one process, from sessions down to the channel of a server, with clients and servers
 // that do as a script says. Sockets and child processes are all that is missing.
 import { vi } from 'vitest';
-import { StdioBackend } from '../../../src/backend/backend.ts';
+import { ServerBackend } from '../../../src/backend/backend.ts';
 import type { ServerOptions } from '../../../src/backend/options.ts';
 import { ProcessBudget } from '../../../src/backend/process-budget.ts';
 import { Parks } from '../../../src/bridge/parks.ts';
@@ -68,7 +68,7 @@ function settle(): Promise<void> {
 export class World {
   readonly #setting: Setting;
   readonly #servers: ScriptedChannel[] = [];
-  readonly #backend: StdioBackend;
+  readonly #backend: ServerBackend;
   readonly #sessions = new SessionStore({ idleMs: 3_600_000, max: 100 });
   readonly #place: Place;
   readonly #principals = new Map<string, string>();
@@ -80,7 +80,7 @@ export class World {
   constructor(setting: Setting) {
     this.#setting = setting;
     const { sharing, replicas } = setting;
-    this.#backend = new StdioBackend(
+    this.#backend = new ServerBackend(
       { ...OPTIONS, sharing, replicas: sharing === 'shared' ? replicas : 1 },
       {
         budget: new ProcessBudget({ max: 64, maxPerPrincipal: 8, maxStarting: 4 }),
