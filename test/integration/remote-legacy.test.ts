@@ -355,6 +355,15 @@ test('answers that are none fail their call', async () => {
       });
       expect(await failureOf(session), body.slice(0, 40)).toMatchObject({ code: -32603, reason });
     }
+    // The id stands in the middle, where nobody looks: the end of the stream tells.
+    onCalls(1, ({ message, response }) => {
+      sendStream(response);
+      const x = 'x'.repeat(70_000);
+      response.end(
+        `data: {"result":{"x":"${x}"},"id":${message.id},"jsonrpc":"2.0","y":"${x}"}\n\n`,
+      );
+    });
+    expect(await failureOf(session)).toMatchObject({ code: -32603, reason: 'response_too_large' });
     // A client error with a JSON-RPC error is the server's answer, whatever id it gave.
     onCalls(1, ({ response }) => {
       sendJson(response, 400, {

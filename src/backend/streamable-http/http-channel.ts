@@ -161,7 +161,8 @@ export class HttpChannel implements ServerChannel {
       this.#fail(out, bytes === undefined ? TOO_LARGE : NO_ANSWER);
     } else if (answer.type === 'text/event-stream') {
       await this.#followStream(out, id, answer);
-      if (this.#isMissing(id) && out.repeat()) await this.#run(out);
+      if (out.wasTooLarge) this.#fail(out, TOO_LARGE);
+      else if (this.#isMissing(id) && out.repeat()) await this.#run(out);
       else this.#fail(out, ENDED_EARLY);
     } else {
       answer.discard();
@@ -173,8 +174,10 @@ export class HttpChannel implements ServerChannel {
     const position: StreamPosition = { lastId: undefined, retryMs: undefined };
     const taker = {
       message: (bytes: Buffer) => this.#deliver(out, id, bytes, first),
-      oversize: (head: Buffer, tail: Buffer, length: number) =>
-        this.#events.oversize(head, tail, length),
+      oversize: (head: Buffer, tail: Buffer, length: number) => {
+        out.wasTooLarge = true;
+        this.#events.oversize(head, tail, length);
+      },
     };
     const { messageBytes } = this.#options.limits;
     let answer: HttpAnswer | undefined = first;

@@ -16,6 +16,8 @@ export class Outgoing {
   cancels: Outgoing | undefined;
   /** The server refused its headers once already. */
   hasNewHeaders = false;
+  /** Something that came on its stream was over the limit, maybe its answer. */
+  wasTooLarge = false;
   #isRepeated = false;
   readonly #abort = new AbortController();
 
