@@ -80,10 +80,11 @@ async function firstOf(
   legacy: Promise<ServerIdentity>,
   probe: Promise<ServerIdentity | undefined>,
 ): Promise<ServerIdentity> {
-  const modern = new Promise<ServerIdentity>((resolve) => {
-    void probe.then((identity) => {
+  const modern = new Promise<ServerIdentity>((resolve, reject) => {
+    // It may say late, too, that it serves none of our versions.
+    probe.then((identity) => {
       if (identity !== undefined) resolve(identity);
-    });
+    }, reject);
   });
   return await Promise.race([modern, legacy]);
 }
