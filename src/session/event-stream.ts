@@ -59,8 +59,10 @@ export class EventStream {
     const bytes = resumableEvent(`${this.number}_${sequence}`, message);
     this.#writer?.write(bytes);
     if (this.#writer !== undefined && bytes.length > MAX_KEPT_WHILE_READ) return;
-    this.#kept.push({ sequence, bytes });
-    this.#budget.keep(bytes.length, () => this.#forgetOldest());
+    const kept = { sequence, bytes };
+    this.#kept.push(kept);
+    // Its oldest is the session's oldest of this stream.
+    this.#budget.keep(kept, () => this.#kept.shift());
   }
 
   /** Nothing comes after this. What was sent stays for clients that did not get it. */
@@ -86,10 +88,6 @@ export class EventStream {
 
   /** Forgets what was kept. */
   clear(): void {
-    for (const { bytes } of this.#kept.splice(0)) this.#budget.release(bytes.length);
-  }
-
-  #forgetOldest(): number {
-    return this.#kept.shift()?.bytes.length ?? 0;
+    for (const kept of this.#kept.splice(0)) this.#budget.release(kept);
   }
 }
