@@ -406,6 +406,13 @@ describe('the modern era on the same URL', () => {
     expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
   });
 
-  // Belongs to the issue that brings the modern era.
-  it.todo('GW-069 a request with a claim is served statelessly');
+  it('GW-069 a request with a claim is served statelessly', async () => {
+    const session = await rig.session();
+    const exchange = modern(session);
+    const response = await exchange.response();
+    expect(response.status).toBe(200);
+    expect(response.headers['mcp-session-id']).toBeUndefined();
+    const [answer] = exchange.messages.all;
+    expect(answer?.result).toMatchObject({ resultType: 'complete' });
+  });
 });
