@@ -1,5 +1,6 @@
 // One call of a legacy client at a modern server: puts the envelope on, and drives the server's
 // rounds of questions by asking the client in its own way (protocol.md 5.7.2).
+import { after, type Timer } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -20,6 +21,8 @@ import { withParams } from './request-text.ts';
 import { legacyResult } from './result-text.ts';
 
 const MAX_ROUNDS = 10;
+/** How long a client may take for one round: meanwhile no call at the server has a deadline. */
+const ROUND_LIMIT_MS = 600_000;
 const UNUSED_ID = Buffer.from('0');
 const CANCELLED_FORM: Buffer = Buffer.from('{"action":"cancel"}');
 
@@ -33,6 +36,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   #answers = new Map<string, Buffer>();
   #state: string | undefined;
   #rounds = 0;
+  #limit: Timer | undefined;
   #isOver = false;
 
   constructor(exchange: Exchange, seat: Seat) {
@@ -124,8 +128,17 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     this.#answers = new Map();
     for (const { key, request } of round.requests)
       this.#asked.set(key, new Round(this, key, request));
-    if (this.#asked.size === 0) this.#retry();
-    for (const question of [...this.#asked.values()]) this.client.ask(question, this.#exchange);
+    if (this.#asked.size === 0) {
+      this.#retry();
+      return;
+    }
+    this.#limit = after(ROUND_LIMIT_MS, () =>
+      this.#giveUp('The client did not answer the questions of the server in time.'),
+    );
+    for (const question of [...this.#asked.values()]) {
+      // One that is refused at once ends the call, and with it the others.
+      if (this.#asked.has(question.key)) this.client.ask(question, this.#exchange);
+    }
   }
 
   #canAsk(request: Frame): boolean {
@@ -150,6 +163,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
 
   /** Sends the request again, with the answers. */
   #retry(): void {
+    this.#limit?.cancel();
     const responses = [...this.#answers].map(
       ([key, value]) => `${jsonText(key)}:${value.toString('utf8')}`,
     );
@@ -175,6 +189,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
 
   #end(): void {
     this.#isOver = true;
+    this.#limit?.cancel();
     const open = [...this.#asked.values()];
     this.#asked.clear();
     for (const question of open) this.client.withdraw(question, undefined);
