@@ -113,7 +113,14 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   start(): void {
     const { seat } = this.#context;
     if (this.logThreshold === Number.POSITIVE_INFINITY) seat.dispatch(this);
-    else void seat.join(levelOf(this.logThreshold)).then(() => seat.dispatch(this));
+    else void this.#startWithLogs();
+  }
+
+  async #startWithLogs(): Promise<void> {
+    const { seat } = this.#context;
+    await seat.join(levelOf(this.logThreshold));
+    // The caller may have left while the server was told.
+    if (!this.#isOver) seat.dispatch(this);
   }
 
   // Toward the server: the answer.
@@ -202,6 +209,8 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   expired(): void {
     this.#park = undefined;
+    // The client is back already and waits for the server; it is parked anew when it is asked again.
+    if (this.#waiting.length > 0) return;
     this.#answerForClient();
     this.#end();
     this.holder?.cancel(undefined);

@@ -36,7 +36,7 @@ const BAD_STATE: WireError = {
   message: 'Invalid params: requestState is not valid for this request, or no longer.',
 };
 
-/** Modern requests of one endpoint at one legacy server. */
+/** Modern requests of one endpoint at one server. */
 export class ModernGate {
   readonly #endpoint: string;
   readonly #backend: Backend;
@@ -82,7 +82,13 @@ export class ModernGate {
       exchange.fail(asFailure(error, this.#backend.name));
       return;
     }
-    if (seat.identity !== undefined) this.#go(exchange, seat, seat.identity);
+    if (seat.identity !== undefined) {
+      this.#go(exchange, seat, seat.identity);
+      return;
+    }
+    // A server that speaks plain JSON-RPC has nothing to say of itself.
+    seat.leave();
+    exchange.refuse(notFound(exchange.frame.method));
   }
 
   #go(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {

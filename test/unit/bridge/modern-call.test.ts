@@ -1,0 +1,89 @@
+/** A modern client's call at a legacy server: who leaves when, and when a park is too old. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ModernCall } from '../../../src/bridge/modern-call.ts';
+import { Parks } from '../../../src/bridge/parks.ts';
+import { StateSealer } from '../../../src/bridge/request-state.ts';
+import { ResultDress } from '../../../src/bridge/result-text.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import type { Question } from '../../../src/ports/downstream.ts';
+import type { ModernExchange } from '../../../src/ports/modern.ts';
+import type { Seat } from '../../../src/ports/seat.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const TTL_MS = 1_000;
+const message = (members: object) =>
+  scan(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })));
+
+function exchangeOf(params: object, severity?: number) {
+  const exchange = {
+    frame: message({ method: 'tools/call', params: { name: 'x', ...params } }),
+    client: { principal: { key: 'p' }, version: '2026-07-28', info: undefined },
+    envelope: { capabilities: { roots: {} }, severity },
+    holder: undefined,
+    isSettled: false,
+    answer: vi.fn((_result: Buffer) => {
+      exchange.isSettled = true;
+    }),
+  };
+  return exchange as typeof exchange & ModernExchange;
+}
+
+function setUp(severity?: number) {
+  const joined = Promise.withResolvers<void>();
+  const seat = { dispatch: vi.fn(), join: () => joined.promise };
+  const sealer = new StateSealer([]);
+  const parks = new Parks<ModernCall>(TTL_MS);
+  const done = vi.fn();
+  const first = exchangeOf({}, severity);
+  const call = new ModernCall(first, {
+    endpoint: '/',
+    seat: seat as unknown as Seat,
+    dress: new ResultDress({ name: 's' }),
+    parks,
+    sealer,
+    done,
+  });
+  call.start();
+  return { joined, seat, sealer, parks, done, first, call };
+}
+
+describe('a call of a modern client', () => {
+  it('that is cancelled while the server is told its log level is never sent', async () => {
+    const { joined, seat, done, first, call } = setUp(1);
+    first.isSettled = true;
+    call.cancel(undefined);
+    joined.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(seat.dispatch).not.toHaveBeenCalled();
+    expect(done).toHaveBeenCalledOnce();
+  });
+
+  it('outlives its park while the client has come back and waits', () => {
+    const { sealer, parks, first, call } = setUp();
+    const question = {
+      frame: message({ method: 'roots/list' }),
+      answer: vi.fn(),
+      refuse: vi.fn(),
+      progress: vi.fn(),
+    };
+    call.ask(question satisfies Question);
+    vi.advanceTimersByTime(20);
+    const { requestState } = JSON.parse(String(first.answer.mock.calls[0]?.[0]));
+    const claims = sealer.open(requestState);
+    if (claims === undefined) throw new Error('no state');
+    const retry = exchangeOf({ inputResponses: { r1: { roots: [] } } });
+    call.resume(retry, claims);
+    expect(question.answer).toHaveBeenCalledOnce();
+    vi.advanceTimersByTime(TTL_MS);
+    call.respond(message({ result: { content: [] } }));
+    expect(retry.answer).toHaveBeenCalledOnce();
+    expect(parks.size).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
