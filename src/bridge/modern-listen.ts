@@ -1,4 +1,4 @@
-// `subscriptions/listen` of a modern client over a legacy server: one stream that carries what was
+// `subscriptions/listen` of a modern client, whatever the server: one stream that carries what was
 // asked for, each message with the id of the request (2026-07-28 basic/patterns/subscriptions).
 import { within } from '../base/clock.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS } from '../jsonrpc/error.ts';
@@ -19,6 +19,8 @@ import { withParams } from './request-text.ts';
 /** How long a server may take to agree to subscriptions before the rest is acknowledged. */
 const SUBSCRIBE_LIMIT_MS = 5_000;
 const MAX_URIS = 1_000;
+/** Kinds of messages that are kept until the acknowledgement; one for each resource. */
+const MAX_EARLY = 2_000;
 
 /** Filter flag of each list notification, and the server capability behind it. */
 const FLAGS = [
@@ -37,7 +39,8 @@ export class ModernListen implements Downstream, ExchangeHolder {
   readonly id = undefined;
   readonly principal: Principal;
   readonly version: string;
-  readonly capabilities: ClientCapabilities = {};
+  /** The client's own: a private server is the same one for its calls. */
+  readonly capabilities: ClientCapabilities;
   readonly info: unknown;
   readonly logThreshold = Number.POSITIVE_INFINITY;
   readonly #exchange: ModernExchange;
@@ -45,7 +48,8 @@ export class ModernListen implements Downstream, ExchangeHolder {
   readonly #done: () => void;
   #seat: Seat | undefined;
   #kinds: ReadonlySet<string> = new Set();
-  #early: Buffer[] | undefined = [];
+  /** What came before the acknowledgement, by kind; undefined afterwards. */
+  #early: Map<string, Buffer> | undefined = new Map();
 
   /**
    * @param done told when nothing of the stream is left
@@ -55,6 +59,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
     this.#done = done;
     this.principal = exchange.client.principal;
     this.version = exchange.client.version;
+    this.capabilities = exchange.client.capabilities;
     this.info = exchange.client.info;
     this.#subscriptionId = exchange.frame.idBytes ?? Buffer.from('null');
     exchange.holder = this;
@@ -87,8 +92,8 @@ export class ModernListen implements Downstream, ExchangeHolder {
 
   notify(message: Buffer, kind: string | undefined): void {
     if (kind === undefined) return; // logs are never carried here
-    if (this.#early !== undefined) this.#early.push(Buffer.from(message));
-    else this.#send(message, kind);
+    if (this.#early === undefined) this.#send(message, kind);
+    else if (this.#early.size < MAX_EARLY) this.#early.set(kind, Buffer.from(message));
   }
 
   ask(question: Question): void {
@@ -129,12 +134,9 @@ export class ModernListen implements Downstream, ExchangeHolder {
       ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
     };
     this.#push(callMessage(ACKNOWLEDGED, { notifications }));
-    const early = this.#early ?? [];
+    const early = this.#early ?? new Map<string, Buffer>();
     this.#early = undefined;
-    for (const message of early) {
-      const frame = scan(message);
-      this.#send(message, frame.method);
-    }
+    for (const [kind, message] of early) this.#send(message, kind);
   }
 
   #send(message: Buffer, kind: string): void {
