@@ -94,6 +94,13 @@ export class FanOut {
     return this.#subscriptions.has(uri);
   }
 
+  /** How many resources a client is subscribed to. */
+  subscriptionsOf(listener: Listener): number {
+    let count = 0;
+    for (const listeners of this.#subscriptions.values()) if (listeners.has(listener)) count++;
+    return count;
+  }
+
   subscribe(listener: Listener, uri: string): void {
     const subscribers = this.#subscriptions.get(uri) ?? new Set();
     this.#subscriptions.set(uri, subscribers.add(listener));

@@ -1,7 +1,7 @@
 // A client's place at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
 import { GatewayError } from '../base/errors.ts';
-import type { WireError } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
@@ -12,6 +12,15 @@ import type { Seat, ServerIdentity } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
 import type { ServerWishes } from './server-wishes.ts';
+
+/** Resources that one client may watch. */
+const MAX_SUBSCRIPTIONS = 1_000;
+const TOO_MANY: WireError = {
+  code: INTERNAL_ERROR,
+  message: `You watch ${MAX_SUBSCRIPTIONS} resources already; unsubscribe from some first.`,
+  data: { reason: 'overloaded', outcome: 'not_sent' },
+};
+const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
 /** What a seat needs of the backend that gave it. */
 export interface SeatContext {
@@ -73,10 +82,15 @@ export class InstanceSeat implements Seat, Listener {
 
   async subscribe(uri: string): Promise<WireError | undefined> {
     const { fanOut } = this.instance;
+    if (this.#hasLeft) return GONE;
+    if (fanOut.subscriptionsOf(this) >= MAX_SUBSCRIPTIONS) return TOO_MANY;
     const isFirst = !fanOut.isSubscribed(uri);
     fanOut.subscribe(this, uri);
     if (!isFirst) return undefined;
-    const error = await this.#wish((wishes) => wishes.subscribe(uri, fanOut.uris));
+    const error = await this.#wish((wishes) =>
+      // The client may have left while the server started.
+      fanOut.isSubscribed(uri) ? wishes.subscribe(uri, fanOut.uris) : Promise.resolve(GONE),
+    );
     if (error !== undefined) fanOut.unsubscribe(this, uri);
     return error;
   }
