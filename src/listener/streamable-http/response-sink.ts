@@ -36,7 +36,9 @@ export class ResponseSink implements AnswerSink, PendingResponse {
   push(message: Buffer): boolean {
     if (this.#isDone || !this.#context.accepted.events) return false;
     this.beginStream();
-    this.#stream?.write(message);
+    // The client left before there was a stream that it could come back to.
+    if (this.#stream === undefined) return false;
+    this.#stream.write(message);
     return true;
   }
 
