@@ -149,8 +149,13 @@ describe.each(KINDS)('%s over WebSocket', (server) => {
       { jsonrpc: '2.0', method: 'echo', params: ['split'] },
     ]);
     await client.messages.next(({ id }) => id === 1);
-    const seen = journalOf(server).messages('echo');
-    expect(seen.filter(({ raw }) => raw.includes('split'))).toHaveLength(2);
+    const split = (): unknown[] =>
+      journalOf(server)
+        .messages('echo')
+        .filter(({ raw }) => raw.includes('split'));
+    // The notification is not answered, so the server may still be reading it.
+    await until(() => split().length === 2, { what: 'both parts at the server' });
+    expect(split()).toHaveLength(2);
   });
 
   it('refuses an empty batch and what is no message, and stays open', async () => {
