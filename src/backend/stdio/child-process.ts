@@ -9,6 +9,11 @@ const EOF_GRACE_MS = 2_000;
 /** After the process ended its last output may still be on its way (reliability.md F40). */
 const OUTPUT_GRACE_MS = 100;
 const POLL_MS = 20;
+/**
+ * What may wait for a process that does not read. Calls stop at a full pipe, but cancels, answers
+ * and clients' notifications do not.
+ */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 export interface ChildCommand {
   readonly command: string;
@@ -37,7 +42,6 @@ export class ChildProcess {
   #hasExited = false;
   #stopping: Promise<void> | undefined;
   #unwritten: Buffer[] = [];
-  #unwrittenBytes = 0;
 
   constructor(command: ChildCommand, events: ChildEvents) {
     this.#events = events;
@@ -60,11 +64,6 @@ export class ChildProcess {
     return this.#child.stdin !== null && !this.#child.stdin.writableNeedDrain;
   }
 
-  /** Bytes that wait for the process to read them. */
-  get bufferedBytes(): number {
-    return (this.#child.stdin?.writableLength ?? 0) + this.#unwrittenBytes;
-  }
-
   /**
    * Writes to stdin. What all clients sent by now goes out in one system call, which is most of
    * what a small call costs.
@@ -72,7 +71,6 @@ export class ChildProcess {
   write(bytes: Buffer): void {
     if (this.#isEnded) return;
     this.#unwritten.push(bytes);
-    this.#unwrittenBytes += bytes.length;
     if (this.#unwritten.length === 1) afterInput(this.#flush);
   }
 
@@ -82,8 +80,9 @@ export class ChildProcess {
     const [only] = this.#unwritten;
     const all = this.#unwritten.length === 1 ? only : Buffer.concat(this.#unwritten);
     this.#unwritten = [];
-    this.#unwrittenBytes = 0;
-    if (all !== undefined && stdin?.writable === true) stdin.write(all);
+    if (all === undefined || stdin?.writable !== true) return;
+    stdin.write(all);
+    if (stdin.writableLength > MAX_UNREAD_BYTES) this.#end('stdin_stalled');
   };
 
   /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
