@@ -12,7 +12,6 @@ const MAX_ABANDONED = 1024;
 export class CallTable {
   readonly #calls = new Map<number, Call>();
   #abandoned = 0;
-  /** The gateway's own requests. */
   #own = 0;
   /**
    * How many calls of interactive tools each client waits for. There is more than one client only
@@ -23,6 +22,11 @@ export class CallTable {
   /** Calls whose caller still waits. */
   get inFlight(): number {
     return this.#calls.size - this.#abandoned - this.#own;
+  }
+
+  /** The gateway's own requests. */
+  get own(): number {
+    return this.#own;
   }
 
   /** Whether a call of an interactive tool of a client other than `client` is in flight. */

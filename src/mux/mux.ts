@@ -4,12 +4,11 @@
 
 import { monotonicMs } from '../base/clock.ts';
 import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
-import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { callMessage, errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
@@ -26,7 +25,8 @@ import { ownerOfOversize } from './oversize.ts';
 import type { Questions } from './questions.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
-const NOT_FOUND_PING: WireError = { code: -32601, message: 'Method not found' };
+/** Pings at a server that does not answer; cancels are cheap for clients. */
+const MAX_PINGS = 64;
 
 export interface MuxOptions {
   readonly server: string;
@@ -327,10 +327,8 @@ export class Mux implements CallOwner {
     if (frame.method === PING && this.#options.protocol === 'mcp') {
       const id = frame.idBytes;
       if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
-    } else if (this.#questions !== undefined) {
-      this.#questions.ask(frame, about === undefined ? undefined : this.#calls.find(about));
     } else {
-      this.notify(errorMessage(frame.idBytes, NOT_FOUND_PING));
+      this.#questions?.ask(frame, about === undefined ? undefined : this.#calls.find(about));
     }
   }
 
@@ -378,6 +376,7 @@ export class Mux implements CallOwner {
     // A stateless server asks nothing by itself, and has no ping.
     const isStateless = (call.exchange?.frame.claimStart ?? -1) >= 0;
     if (!call.mayAsk || !this.#dialect.hasPing || isStateless) return;
+    if (this.#calls.own >= MAX_PINGS) return;
     // It reads in order: with the answer to this it has read the cancel, and what it asked before
     // that is here.
     this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
