@@ -1,6 +1,7 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
 // flight, the questions it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
@@ -125,7 +126,7 @@ export class Session implements Downstream, ExchangeOwner {
     } else if (isDuplicate) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
     } else if (this.#exchanges.size > MAX_IN_FLIGHT) {
-      exchange.refuse(tooManyInFlight());
+      exchange.fail(tooManyInFlight());
     } else this.#attachment?.dispatch(exchange);
   }
 
@@ -231,10 +232,10 @@ export class Session implements Downstream, ExchangeOwner {
   }
 }
 
-function tooManyInFlight(): { code: number; message: string; data: unknown } {
-  return {
-    code: -32603,
-    message: `This session has ${MAX_IN_FLIGHT} requests in flight already; wait for answers.`,
-    data: { reason: 'overloaded', outcome: 'not_sent' },
-  };
+function tooManyInFlight(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    `This session has ${MAX_IN_FLIGHT} requests in flight already; wait for answers.`,
+    { outcome: 'not_sent' },
+  );
 }
