@@ -6,10 +6,7 @@ import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import { within } from '../base/clock.ts';
-import type { ModernCall } from '../bridge/modern-call.ts';
-import type { ModernState } from '../bridge/modern-gate.ts';
-import { Parks } from '../bridge/parks.ts';
-import { StateSealer } from '../bridge/request-state.ts';
+import { createModernState } from '../bridge/modern-gate.ts';
 import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
 import { StdioConnection } from '../listener/stdio/serve.ts';
@@ -24,7 +21,6 @@ import { untilStopped } from './run.ts';
 const OK = 0;
 const INTERNAL = 70;
 const CLOSE_LIMIT_MS = 5_000;
-const PARK_TTL_MS = 600_000;
 
 /** What the bridge is given besides its configuration. */
 export interface ConnectOptions {
@@ -54,11 +50,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   });
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);
-  const state: ModernState = {
-    parks: new Parks<ModernCall>(PARK_TTL_MS),
-    sealer: new StateSealer([]),
-    listens: new Set(),
-  };
+  const state = createModernState(config.state);
   const { endpoint, meter } = servedEndpoint(new DirectEndpoint('/', backend, state), metrics);
   const connection = new StdioConnection(options.input, options.output);
   const channel = new MessageChannel({

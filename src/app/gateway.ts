@@ -7,10 +7,7 @@ import { channelOpener } from '../backend/kinds.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
-import type { ModernCall } from '../bridge/modern-call.ts';
-import type { ModernState } from '../bridge/modern-gate.ts';
-import { Parks } from '../bridge/parks.ts';
-import { StateSealer } from '../bridge/request-state.ts';
+import { createModernState, type ModernState } from '../bridge/modern-gate.ts';
 import type { Config } from '../config/config.ts';
 import { type ListenerContext, type ServedEndpoint, servedEndpoint } from '../listener/context.ts';
 import { Heartbeat } from '../listener/heartbeat.ts';
@@ -25,8 +22,6 @@ import { SessionStore } from '../session/session-store.ts';
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
 const DRAIN_POLL_MS = 20;
-/** How long a modern client may take to answer a server's questions. */
-const PARK_TTL_MS = 600_000;
 
 /** Where the gateway can be reached. */
 export interface Addresses {
@@ -43,11 +38,7 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #heartbeat = new Heartbeat();
   readonly #modernRequests = new ModernRequests();
-  readonly #modern: ModernState = {
-    parks: new Parks<ModernCall>(PARK_TTL_MS),
-    sealer: new StateSealer([]),
-    listens: new Set(),
-  };
+  readonly #modern: ModernState;
   readonly #http: HttpServer;
   readonly #admin: AdminServer;
   #isDraining = false;
@@ -58,6 +49,7 @@ export class Gateway {
     parts: { logger: Logger; version: string; environment: Environment },
   ) {
     this.#config = config;
+    this.#modern = createModernState(config.state);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     const budget = new ProcessBudget(config.processes);

@@ -19,8 +19,9 @@ import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts
 import { ModernCall } from './modern-call.ts';
 import { ModernListen } from './modern-listen.ts';
 import { ModernPass } from './modern-pass.ts';
-import type { Parks } from './parks.ts';
-import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
+import type { StateOptions } from './options.ts';
+import { Parks } from './parks.ts';
+import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
 
 /** What all endpoints share for modern clients. */
@@ -29,6 +30,15 @@ export interface ModernState {
   readonly sealer: StateSealer;
   /** Open listen streams, to be ended in order when the gateway stops. */
   readonly listens: Set<ModernListen>;
+}
+
+/** Makes what all endpoints share. */
+export function createModernState(options: StateOptions): ModernState {
+  return {
+    parks: new Parks<ModernCall>(options.ttlMs),
+    sealer: new StateSealer(options.keys),
+    listens: new Set(),
+  };
 }
 
 const BAD_STATE: WireError = {

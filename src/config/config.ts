@@ -1,6 +1,7 @@
 // The configuration as the rest of the program sees it: resolved, validated and frozen.
 import type { AdminOptions } from '../admin/options.ts';
 import type { ProcessOptions, ServerOptions } from '../backend/options.ts';
+import type { StateOptions } from '../bridge/options.ts';
 import type { ListenOptions, SessionOptions } from '../listener/options.ts';
 import type { LogOptions } from '../observe/options.ts';
 
@@ -13,6 +14,7 @@ export interface Config {
   readonly log: LogOptions;
   readonly sessions: SessionOptions;
   readonly processes: ProcessOptions;
+  readonly state: StateOptions;
   /** How long a stop waits for calls in flight, in milliseconds. */
   readonly drainMs: number;
   /** In the order of the file. */

@@ -19,7 +19,7 @@ const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|C
  * @returns YAML text that ends in a newline
  */
 export function checkReport(loaded: LoadedConfig): string {
-  const { listen, admin, log, sessions, processes, drainMs, servers } = loaded.config;
+  const { listen, admin, log, sessions, processes, state, drainMs, servers } = loaded.config;
   const { maxBodyBytes, publicUrl, ...listenRest } = listen;
   const mask = maskOf(loaded.secrets);
   return stringify({
@@ -32,6 +32,7 @@ export function checkReport(loaded: LoadedConfig): string {
     log,
     sessions: { idle: formatDuration(sessions.idleMs), max: sessions.max },
     processes,
+    state: { keys: state.keys.map(() => '***'), ttl: formatDuration(state.ttlMs) },
     drain: formatDuration(drainMs),
     servers: Object.fromEntries(servers.map((server) => [server.name, describe(server, mask)])),
   });

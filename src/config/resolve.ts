@@ -56,9 +56,9 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   if (settings.data === undefined || faults.length > 0) {
     return { config: undefined, faults, warnings };
   }
-  const { listen, admin, log, sessions, processes, drain } = settings.data;
+  const { listen, admin, log, sessions, processes, state, drain } = settings.data;
   const { file } = context;
-  const config = { file, listen, admin, log, sessions, processes, drainMs: drain, servers };
+  const config = { file, listen, admin, log, sessions, processes, state, drainMs: drain, servers };
   warnings.push(...openHosts(config));
   return { config: deepFreeze(config), faults, warnings };
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { processesSchema, remoteServerSchema, serverSchema } from '../backend/options.ts';
 import { duration, isMap, list, section, text } from '../base/options.ts';
+import { stateSchema } from '../bridge/options.ts';
 import { listenSchema, sessionsSchema } from '../listener/options.ts';
 import { logSchema } from '../observe/options.ts';
 
@@ -26,6 +27,9 @@ const settings = {
   sessions: sessionsSchema.prefault({}).meta({ description: 'Client sessions.' }),
   processes: processesSchema.prefault({}).meta({
     description: 'Caps over the processes of all servers.',
+  }),
+  state: stateSchema.prefault({}).meta({
+    description: "Calls of modern clients that wait for answers to a server's questions.",
   }),
   drain: duration(0).prefault('25s').meta({
     description: 'How long a stop waits for calls in flight.',

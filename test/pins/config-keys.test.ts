@@ -76,5 +76,7 @@ it('the configuration has these keys', () => {
     'servers.*.url',
     'sessions.idle',
     'sessions.max',
+    'state.keys',
+    'state.ttl',
   ]);
 });

@@ -68,6 +68,7 @@ describe('a configuration', () => {
       log: { level: 'info', messages: false },
       sessions: { idleMs: 1_800_000, max: 10_000 },
       processes: { max: 64, maxPerPrincipal: 8, maxStarting: 4 },
+      state: { keys: [], ttlMs: 600_000 },
       drainMs: 25_000,
       servers: [
         {
