@@ -158,7 +158,7 @@ function introductionOf(client: Downstream): Introduction {
   };
 }
 
-/** The instance with the fewest calls, then the fewest clients. */
+/** Of those that are up the instance with the fewest calls, then the fewest clients. */
 function leastLoaded(instances: readonly Instance[]): Instance {
   const [first, ...others] = instances;
   if (first === undefined) throw new RangeError('a shared server has at least one instance');
@@ -169,5 +169,7 @@ function leastLoaded(instances: readonly Instance[]): Instance {
 }
 
 function weight(instance: Instance): number {
-  return instance.load * 1_000_000 + instance.fanOut.size;
+  // One that keeps ending has no calls: everybody would go there.
+  const isDown = instance.state === 'backoff' ? 1 : 0;
+  return isDown * 1e12 + instance.load * 1e6 + instance.fanOut.size;
 }

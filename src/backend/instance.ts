@@ -232,7 +232,8 @@ export class Instance {
       logger.info({ pid: connection.pid, seconds }, 'server ready');
       this.#onReady();
     } catch (error) {
-      connection?.end(messageOf(error));
+      if (connection !== undefined) connection.end(messageOf(error));
+      else this.#failed(`cannot_start: ${messageOf(error)}`, '', []);
     } finally {
       budget.started();
     }
@@ -323,11 +324,18 @@ export class Instance {
       this.#startAsLegacy(reason);
       return;
     }
+    this.#failed(reason, connection.lastWords, again);
+  }
+
+  /** Lets the next start wait. */
+  #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
+    // Not every server that ends at the first question is legacy: unless one was, it is asked again.
+    this.#legacyFound = this.#identity?.era === 'legacy';
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
-    this.#lastFailure = describe(reason, connection.lastWords);
+    this.#lastFailure = describe(reason, lastWords);
     logger.warn(
-      { reason, lastWords: connection.lastWords, backoffMs, failsFast: this.#policy.isOpen },
+      { reason, lastWords, backoffMs, failsFast: this.#policy.isOpen },
       'server ended, it is started again',
     );
     metrics.serverRestarts.inc({ server: options.name, reason: reasonLabel(reason) });
@@ -375,7 +383,7 @@ function describe(reason: string, lastWords: string): string {
 /** A metric label with a bounded set of values. */
 function reasonLabel(reason: string): string {
   if (
-    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdout_closed|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
+    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdin_stalled|stdout_closed|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
       reason,
     )
   ) {
