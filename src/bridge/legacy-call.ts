@@ -16,7 +16,9 @@ import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { Seat } from '../ports/seat.ts';
+import { keyLetter } from './input-requests.ts';
 import { legacyError } from './legacy-errors.ts';
+import { WrappedResults } from './output-schemas.ts';
 import { withParams } from './request-text.ts';
 import { legacyResult } from './result-text.ts';
 
@@ -38,8 +40,13 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   #rounds = 0;
   #limit: Timer | undefined;
   #isOver = false;
+  readonly #wrapped: WrappedResults;
 
-  constructor(exchange: Exchange, seat: Seat) {
+  /**
+   * @param wrapped what the session was told of its tools' results
+   */
+  constructor(exchange: Exchange, seat: Seat, wrapped = new WrappedResults()) {
+    this.#wrapped = wrapped;
     this.#exchange = exchange;
     this.#seat = seat;
     this.frame = withParams(exchange.frame, envelopeOf(exchange.client, seat), new Map(), isTask);
@@ -97,7 +104,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     const type = parseString(bytes, resultTypeStart, resultTypeEnd) ?? 'complete';
     if (type === 'complete') {
       this.#end();
-      this.#exchange.answer(legacyResult(answer));
+      this.#exchange.answer(this.#wrapped.convert(this.#exchange.frame, legacyResult(answer)));
     } else if (type === 'input_required') {
       this.#ask(answer);
     } else {
@@ -142,7 +149,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   }
 
   #canAsk(request: Frame): boolean {
-    if (request.kind !== 'request') return false;
+    if (request.kind !== 'request' || keyLetter(request.method) === undefined) return false;
     return refusalFor(this.client.capabilities, request.method, parseParams(request)) === undefined;
   }
 

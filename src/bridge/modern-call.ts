@@ -11,14 +11,14 @@ import {
 } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { membersOf } from '../jsonrpc/members.ts';
-import { parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
-import { ELICITATION, PROGRESS } from '../mcp/methods.ts';
-import { isCacheable } from '../mcp/modern-methods.ts';
+import { ELICITATION, PROGRESS, TOOLS_CALL } from '../mcp/methods.ts';
+import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -30,12 +30,16 @@ import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest } from './request-text.ts';
 import type { ResultDress } from './result-text.ts';
+import { requiredVisits, UrlVisits } from './url-visits.ts';
 
 /** Questions that come close together are asked together. */
 const COALESCE_MS = 20;
 const UNUSED_ID = Buffer.from('0');
 const CANCELLED_FORM = scan(resultMessage(UNUSED_ID, Buffer.from('{"action":"cancel"}')));
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
+/** How often a server may say that pages must be visited first. */
+const MAX_VISITS = 10;
+const URL_MODE = { mode: 'url' };
 /** Whatever the client lacks is refused here, so that it can be said what was missing. */
 const ANYTHING: ClientCapabilities = {
   roots: {},
@@ -74,6 +78,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #park: string | undefined;
   #lastResponses: Buffer | undefined;
   #missing: Record<string, unknown> | undefined;
+  #visits = 0;
   #coalescing: Timer | undefined;
   #kept: Frame | undefined;
   #keptFailure: GatewayError | undefined;
@@ -126,10 +131,37 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   // Toward the server: the answer.
 
   respond(answer: Frame): void {
-    if (this.#isSettled) return;
+    if (this.#isSettled || this.#mustVisit(answer)) return;
     this.#isSettled = true;
     if (this.#waiting.length === 0) this.#kept = scan(Buffer.from(answer.bytes));
     else this.#deliver(answer);
+  }
+
+  /** Asks for what the server wants visited before it does the call. */
+  #mustVisit(answer: Frame): boolean {
+    if (answer.resultStart >= 0 || !mayAskInput(this.#request.method)) return false;
+    const frames = requiredVisits(answer);
+    if (frames.length === 0 || ++this.#visits > MAX_VISITS) return false;
+    if (refusalFor(this.#declared, ELICITATION, URL_MODE) !== undefined) {
+      this.#missing = { elicitation: { url: {} } };
+      return false;
+    }
+    this.holder = undefined; // the call at the server is over
+    const visits = new UrlVisits(frames, (isAgreed) => {
+      if (isAgreed) this.#context.seat.dispatch(this);
+      else this.#declined();
+    });
+    for (const question of visits.questions) this.ask(question);
+    return true;
+  }
+
+  #declined(): void {
+    const text = 'The client did not agree to visit a page that the server needs visited.';
+    if (this.#request.method !== TOOLS_CALL) {
+      this.refuse({ code: INTERNAL_ERROR, message: text });
+    } else {
+      this.answer(jsonBytes({ content: [{ type: 'text', text }], isError: true }));
+    }
   }
 
   answer(result: Buffer): void {
@@ -196,6 +228,10 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   resume(exchange: ModernExchange, claims: StateClaims): void {
     const { frame } = exchange;
     const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
+    if (responses !== undefined && !isObject(parseSpan(responses, 0, responses.length))) {
+      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
+      return;
+    }
     const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
     if (claims.round === this.#round && this.#waiting.length === 0) {
       this.#take(exchange, responses);

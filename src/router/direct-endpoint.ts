@@ -2,6 +2,7 @@
 import { initializeResult } from '../bridge/discovery.ts';
 import { LegacyCall } from '../bridge/legacy-call.ts';
 import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
+import { WrappedResults } from '../bridge/output-schemas.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseString } from '../jsonrpc/parse.ts';
@@ -79,6 +80,7 @@ class PlainAttachment implements Attachment {
 /** A session's link to one MCP server. */
 class DirectAttachment extends PlainAttachment {
   override readonly welcome: Welcome;
+  readonly #wrapped = new WrappedResults();
 
   constructor(seat: Seat, server: string) {
     super(seat);
@@ -100,8 +102,8 @@ class DirectAttachment extends PlainAttachment {
         return;
       default:
         if (exchange.frame.method.startsWith('tasks/')) exchange.refuse(notOffered('tasks'));
-        else if (this.seat.identity?.era === 'modern') new LegacyCall(exchange, this.seat).start();
-        else this.seat.dispatch(exchange);
+        else if (this.seat.identity?.era !== 'modern') this.seat.dispatch(exchange);
+        else new LegacyCall(exchange, this.seat, this.#wrapped).start();
     }
   }
 

@@ -6,9 +6,12 @@ import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
+import { TOOLS_CALL } from '../mcp/methods.ts';
+import { readableContent } from '../mcp/old-content.ts';
 import type { RequestOutcome } from '../observe/metrics.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Downstream } from '../ports/downstream.ts';
@@ -59,9 +62,10 @@ export class ClientExchange implements Exchange {
     return this.frame.idBytes ?? NULL_ID;
   }
 
-  respond(answer: Frame): void {
-    const isResult = answer.resultStart >= 0;
+  respond(given: Frame): void {
+    const isResult = given.resultStart >= 0;
     if (!this.#settle(isResult ? 'ok' : 'error')) return;
+    const answer = isResult ? this.#readable(given) : given;
     const { bytes, idStart, idEnd } = answer;
     if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
       this.#sink.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
@@ -72,7 +76,13 @@ export class ClientExchange implements Exchange {
   }
 
   answer(result: Buffer): void {
-    if (this.#settle('ok')) this.#sink.end(resultMessage(this.#id, result));
+    if (!this.#settle('ok')) return;
+    const { version } = this.client;
+    const readable =
+      this.frame.method === TOOLS_CALL
+        ? readableContent(result, 0, result.length, version)
+        : result;
+    this.#sink.end(resultMessage(this.#id, readable));
   }
 
   refuse(error: WireError): void {
@@ -95,6 +105,13 @@ export class ClientExchange implements Exchange {
     if (!this.#settle('cancelled')) return;
     this.holder?.cancel(notice);
     this.#sink.abandon();
+  }
+
+  #readable(answer: Frame): Frame {
+    if (this.frame.method !== TOOLS_CALL) return answer;
+    const { bytes, resultStart, resultEnd } = answer;
+    const text = readableContent(bytes, resultStart, resultEnd, this.client.version);
+    return text === bytes ? answer : scan(text);
   }
 
   #settle(outcome: RequestOutcome): boolean {

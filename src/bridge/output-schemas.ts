@@ -1,0 +1,94 @@
+// Structured content that is no object: the session era has none, so it is wrapped as `{result: ...}`,
+// and so is its schema (SEP-2106, protocol.md 5.3).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { isObject, type JsonObject, parseSpan, parseString, splitArray } from '../jsonrpc/parse.ts';
+import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
+import { TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
+import { editTools, hasOtherRoot } from './tool-lists.ts';
+
+const BASE = '#/properties/result';
+const OUTPUT_SCHEMA = Buffer.from('"outputSchema"');
+const STRUCTURED = Buffer.from('"structuredContent"');
+const OPEN_BRACE = 0x7b;
+
+/** What one session was told of its tools' results. */
+export class WrappedResults {
+  readonly #tools = new Set<string>();
+
+  /**
+   * The result of a modern server as this session's client can read it.
+   * @param request the client's
+   * @param result JSON text
+   */
+  convert(request: Frame, result: Buffer): Buffer {
+    if (request.method === TOOLS_LIST && result.includes(OUTPUT_SCHEMA)) {
+      return editTools(result, (tool) => this.#tool(tool));
+    }
+    if (request.method === TOOLS_CALL && result.includes(STRUCTURED)) {
+      return this.#content(request, result);
+    }
+    return result;
+  }
+
+  #tool(tool: Buffer): Buffer {
+    const { name, outputSchema } = parseSpan(tool, 0, tool.length) as JsonObject;
+    if (typeof name !== 'string') return tool;
+    this.#tools.delete(name);
+    if (!isObject(outputSchema) || !hasOtherRoot(outputSchema)) return tool;
+    this.#tools.add(name);
+    const wrapped = {
+      type: 'object',
+      properties: { result: rebased(outputSchema) },
+      required: ['result'],
+    };
+    const set = new Map([['outputSchema', jsonBytes(wrapped)]]);
+    return editObject(tool, 0, tool.length, { set });
+  }
+
+  #content(request: Frame, result: Buffer): Buffer {
+    const members = membersOf(result, 0, result.length);
+    const structured = members.find(({ key }) => key === 'structuredContent');
+    if (structured === undefined) return result;
+    const value = result.subarray(structured.valueStart, structured.valueEnd);
+    const name = parseString(request.bytes, request.nameStart, request.nameEnd);
+    if (value[0] === OPEN_BRACE && !this.#tools.has(name ?? '')) return result;
+    const set = new Map([
+      ['structuredContent', Buffer.concat([Buffer.from('{"result":'), value, Buffer.from('}')])],
+    ]);
+    const content = members.find(({ key }) => key === 'content');
+    const blocks =
+      content === undefined
+        ? []
+        : splitArray(result.subarray(content.valueStart, content.valueEnd));
+    if (!blocks.some(isText)) {
+      const block = `{"type":"text","text":${jsonText(value.toString('utf8'))}}`;
+      const texts = [...blocks.map((one) => one.toString('utf8')), block];
+      set.set('content', Buffer.from(`[${texts.join(',')}]`));
+    }
+    return editObject(result, 0, result.length, { set });
+  }
+}
+
+function isText(block: Buffer): boolean {
+  const value = parseSpan(block, 0, block.length);
+  return isObject(value) && value['type'] === 'text';
+}
+
+/** A schema that stands deeper now: its own references follow, those below another `$id` stay. */
+function rebased(schema: unknown, isRoot = true): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => rebased(item, false));
+  if (!isObject(schema)) return schema;
+  if (typeof schema['$id'] === 'string' && (isRoot || !schema['$id'].startsWith('#'))) {
+    return schema;
+  }
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      const isReference = key === '$ref' && typeof value === 'string';
+      if (isReference && (value === '#' || value.startsWith('#/'))) {
+        return [key, `${BASE}${value.slice(1)}`];
+      }
+      return [key, rebased(value, false)];
+    }),
+  );
+}

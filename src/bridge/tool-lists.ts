@@ -1,0 +1,69 @@
+// The entries of `tools/list` as a modern client may see them: without what only the session era has,
+// and without annotations that would make it drop the tool (protocol.md 5.3, 5.12, A-12).
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { hasValidHeaders } from '../mcp/param-headers.ts';
+
+const ANNOTATION = 'x-mcp-header';
+const ANNOTATION_TEXT = Buffer.from(ANNOTATION);
+const EXECUTION_TEXT = Buffer.from('"execution"');
+const OPEN_BRACE = 0x7b;
+
+/**
+ * Changes the entries of a list of tools.
+ * @param result JSON text
+ * @param edit gives the text of an entry, the same one where nothing changes
+ * @returns the result itself when no entry changed
+ */
+export function editTools(result: Buffer, edit: (tool: Buffer) => Buffer): Buffer {
+  const list = membersOf(result, 0, result.length).find(({ key }) => key === 'tools');
+  if (list === undefined) return result;
+  const entries = splitArray(result.subarray(list.valueStart, list.valueEnd));
+  const edited = entries.map(edit);
+  if (edited.every((entry, i) => entry === entries[i])) return result;
+  const text = `[${edited.map((entry) => entry.toString('utf8')).join(',')}]`;
+  return replaceSpan(result, list.valueStart, list.valueEnd, Buffer.from(text));
+}
+
+/** A list of a server's tools as a modern client gets it. */
+export function modernToolList(result: Buffer): Buffer {
+  if (!result.includes(EXECUTION_TEXT) && !result.includes(ANNOTATION_TEXT)) return result;
+  return editTools(result, modernTool);
+}
+
+function modernTool(tool: Buffer): Buffer {
+  const members = membersOf(tool, 0, tool.length);
+  const hasExecution = members.some(({ key }) => key === 'execution');
+  const schema = members.find(({ key }) => key === 'inputSchema');
+  const text = schema && tool.subarray(schema.valueStart, schema.valueEnd);
+  const isWrong = text !== undefined && !hasValidHeaders(parseSpan(text, 0, text.length));
+  if (!hasExecution && !isWrong) return tool;
+  return editObject(tool, 0, tool.length, {
+    remove: (key) => key === 'execution',
+    ...(isWrong ? { set: new Map([['inputSchema', withoutAnnotations(text)]]) } : {}),
+  });
+}
+
+/** A schema without annotations, wherever they stand. */
+function withoutAnnotations(value: Buffer): Buffer {
+  if (!value.includes(ANNOTATION_TEXT)) return value;
+  if (value[0] !== OPEN_BRACE) {
+    const items = splitArray(value).map((item) => withoutAnnotations(item).toString('utf8'));
+    return items.length === 0 ? value : Buffer.from(`[${items.join(',')}]`);
+  }
+  const set = new Map(
+    membersOf(value, 0, value.length)
+      .filter(({ key }) => key !== ANNOTATION)
+      .map(({ key, valueStart, valueEnd }) => [
+        key,
+        withoutAnnotations(value.subarray(valueStart, valueEnd)),
+      ]),
+  );
+  return editObject(value, 0, value.length, { remove: (key) => key === ANNOTATION, set });
+}
+
+/** Whether the root of a tool's output schema is one that a legacy client can't read. */
+export function hasOtherRoot(outputSchema: unknown): boolean {
+  return isObject(outputSchema) && outputSchema['type'] !== 'object';
+}

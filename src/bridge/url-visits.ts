@@ -1,0 +1,82 @@
+// A legacy server that refuses a call until its user has visited some pages (-32042), as questions that
+// a modern client can be asked; when all are agreed to, the call is worth sending again (protocol.md
+// 5.11).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, type Member, membersOf } from '../jsonrpc/members.ts';
+import { errorCodeOf, isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { ELICITATION } from '../mcp/methods.ts';
+import type { Question } from '../ports/downstream.ts';
+import { URL_ELICITATION_REQUIRED } from './modern-errors.ts';
+
+const MODE = new Map([['mode', Buffer.from('"url"')]]);
+
+/** The pages of one refusal. */
+export class UrlVisits {
+  readonly questions: readonly Question[];
+  readonly #done: (isAgreed: boolean) => void;
+  #open: number;
+
+  /**
+   * @param frames one question for each page
+   * @param done told once: all was agreed to, or something was not
+   */
+  constructor(frames: readonly Frame[], done: (isAgreed: boolean) => void) {
+    this.questions = frames.map((frame) => new Visit(frame, (isAgreed) => this.#take(isAgreed)));
+    this.#open = frames.length;
+    this.#done = done;
+  }
+
+  #take(isAgreed: boolean): void {
+    if (this.#open <= 0) return;
+    this.#open = isAgreed ? this.#open - 1 : 0;
+    if (this.#open === 0) this.#done(isAgreed);
+  }
+}
+
+class Visit implements Question {
+  readonly frame: Frame;
+  readonly #take: (isAgreed: boolean) => void;
+
+  constructor(frame: Frame, take: (isAgreed: boolean) => void) {
+    this.frame = frame;
+    this.#take = take;
+  }
+
+  answer(response: Frame): void {
+    this.#take(parseResult(response)?.['action'] === 'accept');
+  }
+
+  refuse(): void {
+    this.#take(false);
+  }
+
+  progress(): void {
+    // The server asked in an error: there is no request to report on.
+  }
+}
+
+/**
+ * The pages that an answer names, as requests.
+ * @returns none when it is another answer, or names none
+ */
+export function requiredVisits(answer: Frame): Frame[] {
+  if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
+  const { bytes, errorStart, errorEnd } = answer;
+  const data = member(membersOf(bytes, errorStart, errorEnd), 'data');
+  if (data === undefined || !isObject(parseSpan(bytes, data.valueStart, data.valueEnd))) return [];
+  const list = member(membersOf(bytes, data.valueStart, data.valueEnd), 'elicitations');
+  if (list === undefined) return [];
+  const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd));
+  return entries.filter((entry) => isObject(parseSpan(entry, 0, entry.length))).map(visitOf);
+}
+
+function member(members: readonly Member[], key: string): Member | undefined {
+  return members.find((one) => one.key === key);
+}
+
+function visitOf(entry: Buffer): Frame {
+  const params = editObject(entry, 0, entry.length, { set: MODE });
+  const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"method":"${ELICITATION}","params":`);
+  return scan(Buffer.concat([head, params, Buffer.from('}')]));
+}
