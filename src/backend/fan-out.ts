@@ -5,6 +5,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { DEFAULT_SHARED_LEVEL, type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
 import { ELICITATION_COMPLETE, LIST_CHANGED, MESSAGE, RESOURCE_UPDATED } from '../mcp/methods.ts';
+import { isPartOf } from '../mcp/subscription.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
@@ -243,11 +244,4 @@ export class FanOut {
   #withhold(reason: string): void {
     this.#context.metrics.notificationsWithheld.inc({ server: this.#context.server, reason });
   }
-}
-
-/** Whether `uri` is what was subscribed to, or a part of it (2025-11-25 server/resources). */
-function isPartOf(uri: string, subscribed: string): boolean {
-  if (!uri.startsWith(subscribed)) return false;
-  const next = uri[subscribed.length];
-  return next === undefined || subscribed.endsWith('/') || '/?#'.includes(next);
 }

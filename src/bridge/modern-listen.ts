@@ -9,6 +9,7 @@ import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
 import { ACKNOWLEDGED } from '../mcp/modern-methods.ts';
+import { isPartOf } from '../mcp/subscription.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -19,6 +20,8 @@ import { withParams } from './request-text.ts';
 /** How long a server may take to agree to subscriptions before the rest is acknowledged. */
 const SUBSCRIBE_LIMIT_MS = 5_000;
 const MAX_URIS = 1_000;
+/** What the kind of an update begins with; the URI follows. */
+const UPDATE_OF = `${RESOURCE_UPDATED} `;
 /** Kinds of messages that are kept until the acknowledgement; one for each resource. */
 const MAX_EARLY = 2_000;
 
@@ -48,6 +51,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
   readonly #done: () => void;
   #seat: Seat | undefined;
   #kinds: ReadonlySet<string> = new Set();
+  #uris: readonly string[] = [];
   /** What came before the acknowledgement, by kind; undefined afterwards. */
   #early: Map<string, Buffer> | undefined = new Map();
 
@@ -83,10 +87,8 @@ export class ModernListen implements Downstream, ExchangeHolder {
     const capabilities = seat.identity?.capabilities ?? {};
     const flags = filter.flags.filter(([, , kind]) => tellsChanges(capabilities[kind]));
     const uris = await this.#subscribe(seat, filter.uris);
-    this.#kinds = new Set([
-      ...flags.map(([, method]) => method),
-      ...uris.map((uri) => `${RESOURCE_UPDATED} ${uri}`),
-    ]);
+    this.#kinds = new Set(flags.map(([, method]) => method));
+    this.#uris = uris;
     this.#acknowledge(flags, uris);
   }
 
@@ -140,8 +142,14 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 
   #send(message: Buffer, kind: string): void {
-    const isWanted = this.#kinds.has(kind) || kind.startsWith(RESOURCE_UPDATED);
-    if (isWanted) this.#push(message);
+    if (this.#kinds.has(kind) || this.#watches(kind)) this.#push(message);
+  }
+
+  // A private server may tell of resources that nobody subscribed to.
+  #watches(kind: string): boolean {
+    if (!kind.startsWith(UPDATE_OF)) return false;
+    const uri = kind.slice(UPDATE_OF.length);
+    return this.#uris.some((watched) => isPartOf(uri, watched));
   }
 
   #push(message: Buffer): void {

@@ -1,5 +1,6 @@
-// The id that a modern server puts on what it sends on a listen stream (2026-07-28
-// basic/patterns/subscriptions): read it, and take it off for clients of the session era.
+// What a subscription covers; and the id that a modern server puts on what it sends on a listen
+// stream (2026-07-28 basic/patterns/subscriptions): read it, and take it off for clients of the
+// session era.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
@@ -30,4 +31,11 @@ export function withoutSubscription(notification: Frame): Frame {
     ...(isEmpty ? {} : { set: new Map([['_meta', meta]]) }),
   });
   return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}
+
+/** Whether `uri` is what was subscribed to, or a part of it (2025-11-25 server/resources). */
+export function isPartOf(uri: string, subscribed: string): boolean {
+  if (!uri.startsWith(subscribed)) return false;
+  const next = uri[subscribed.length];
+  return next === undefined || subscribed.endsWith('/') || '/?#'.includes(next);
 }
