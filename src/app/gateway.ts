@@ -4,6 +4,7 @@ import { AdminServer } from '../admin/admin-server.ts';
 import { ANONYMOUS } from '../auth/anonymous.ts';
 import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
+import { logged } from '../backend/logged-channel.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
@@ -14,6 +15,7 @@ import { Heartbeat } from '../listener/heartbeat.ts';
 import { HttpServer } from '../listener/http-server.ts';
 import { PathTable } from '../listener/paths.ts';
 import type { Logger } from '../observe/logger.ts';
+import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
@@ -46,12 +48,21 @@ export class Gateway {
 
   constructor(
     config: Config,
-    parts: { logger: Logger; version: string; environment: Environment },
+    parts: {
+      logger: Logger;
+      version: string;
+      environment: Environment;
+      /** Texts that never reach a log. */
+      secrets: ReadonlySet<string>;
+    },
   ) {
     this.#config = config;
     this.#modern = createModernState(config.state);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
+    const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
+    const plain = channelOpener(parts.environment);
+    const openChannel = messages === undefined ? plain : logged(plain, messages);
     const budget = new ProcessBudget(config.processes);
     this.#backends = config.servers.map(
       (server) =>
@@ -59,12 +70,12 @@ export class Gateway {
           budget,
           logger: parts.logger,
           metrics: this.#metrics,
-          openChannel: channelOpener(parts.environment),
+          openChannel,
           gatewayVersion: parts.version,
         }),
     );
     this.#sessions = new SessionStore(config.sessions);
-    this.#http = new HttpServer(this.#listenerContext(), this.#createPaths());
+    this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths());
     this.#admin = new AdminServer({
       options: config.admin,
       metrics: this.#metrics,
@@ -116,8 +127,9 @@ export class Gateway {
     await this.#admin.close();
   }
 
-  #listenerContext(): ListenerContext {
+  #listenerContext(messages: MessageLog | undefined): ListenerContext {
     return {
+      messages,
       options: this.#config.listen,
       sessions: this.#sessions,
       modern: this.#modernRequests,

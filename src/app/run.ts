@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly exitWithParent: boolean;
   /** To be logged at the start, one sentence each. */
   readonly warnings: readonly string[];
+  /** Texts that must not be logged. */
+  readonly secrets: ReadonlySet<string>;
   /** The variables that children are given a choice of. */
   readonly environment: Environment;
 }
@@ -34,6 +36,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
     logger,
     version: options.version,
     environment: options.environment,
+    secrets: options.secrets,
   });
   const stopped = untilStopped(options.exitWithParent);
   try {

@@ -1,6 +1,8 @@
 // What every transport of the public listener is given.
 import type { IncomingMessage } from 'node:http';
+import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
+import type { MessageLog } from '../observe/message-log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
@@ -17,6 +19,8 @@ export interface ListenerContext {
   /** Modern requests in flight. */
   readonly modern: ModernRequests;
   readonly heartbeat: Heartbeat;
+  /** Where clients' messages are logged, if they are. */
+  readonly messages: MessageLog | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Who sends a request. */
@@ -34,4 +38,15 @@ export interface ServedEndpoint {
 export function servedEndpoint(endpoint: Endpoint, metrics: Metrics): ServedEndpoint {
   const meter = new RequestMeter(metrics, { endpoint: endpoint.name, server: endpoint.server });
   return { endpoint, meter };
+}
+
+/** Logs a client's message, where that is asked for. */
+export function noteMessage(context: ListenerContext, served: ServedEndpoint, bytes: Buffer): void {
+  if (context.messages === undefined) return;
+  const { kind, method, idBytes } = scan(bytes, { anyParams: true });
+  const id = idBytes?.toString('utf8');
+  context.messages.log(
+    { direction: 'from_client', kind, method: method || undefined, id, bytes },
+    { endpoint: served.endpoint.name },
+  );
 }

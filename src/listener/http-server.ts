@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
-import type { ListenerContext } from './context.ts';
+import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
 import { SseStreams } from './http-sse/routes.ts';
@@ -159,6 +159,7 @@ export class HttpServer {
 
   #servePost(route: Route, call: HttpCall, body: unknown): void {
     const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+    noteMessage(this.#context, route.served, bytes);
     if (route.face === 'messages') this.#sse.post(route.served, call, bytes);
     else if (route.face !== 'mcp') refuse(call.response, REFUSALS.method);
     else if (route.served.endpoint.protocol === 'jsonrpc') {

@@ -10,6 +10,7 @@ import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import { SseWriter } from '../sse-writer.ts';
 
 const MISSING_CAPABILITY = -32021;
+const HEADER_MISMATCH = -32020;
 const TRANSPORT = 'streamable-http';
 
 export interface ModernSinkContext {
@@ -86,5 +87,5 @@ export class ModernSink implements AnswerSink, PendingResponse {
 // Other errors speak for the request, not for the listener (protocol.md 2.2.2).
 function statusOf(code: number | undefined): number {
   if (code === METHOD_NOT_FOUND) return 404;
-  return code === MISSING_CAPABILITY ? 400 : 200;
+  return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200;
 }

@@ -32,7 +32,7 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   /** Hands what arrives to the channel, until the socket is closed. */
-  serve(channel: MessageChannel, closed: () => void): void {
+  serve(channel: Pick<MessageChannel, 'receive' | 'close'>, closed: () => void): void {
     this.#socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#isAlive = true;
       if (isBinary) this.#socket.close(UNSUPPORTED_DATA, 'text frames only');

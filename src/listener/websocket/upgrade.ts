@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { MessageChannel } from '../../session/message-channel.ts';
-import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
 import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
@@ -68,7 +68,16 @@ export class WebSockets {
       isDraining,
     });
     this.#connections.add(connection);
-    connection.serve(channel, () => this.#connections.delete(connection));
+    connection.serve(
+      {
+        receive: (bytes) => {
+          noteMessage(this.#context, served, bytes);
+          channel.receive(bytes);
+        },
+        close: () => channel.close(),
+      },
+      () => this.#connections.delete(connection),
+    );
     if (served.endpoint.protocol === 'jsonrpc') void channel.openPlain();
   }
 }
