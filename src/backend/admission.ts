@@ -4,7 +4,7 @@ import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import type { InstanceState } from './instance.ts';
+import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 

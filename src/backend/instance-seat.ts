@@ -50,6 +50,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.identity;
   }
 
+  get toolsKey(): object {
+    return this.instance.toolsKey;
+  }
+
   ready(): Promise<void> {
     return this.instance.ready();
   }

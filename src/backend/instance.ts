@@ -6,6 +6,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { TOOLS_CHANGED } from '../mcp/methods.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -17,6 +18,7 @@ import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
 import { FanOut } from './fan-out.ts';
 import { type EraChoice, handshake, type Introduction, ownEnvelope } from './handshake.ts';
+import type { InstanceState } from './instance-state.ts';
 import { KnownLists } from './known-lists.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
@@ -28,12 +30,6 @@ import {
   type ServerWishes,
   type WishChannel,
 } from './server-wishes.ts';
-
-/**
- * idle: no process, the next call starts one. starting: spawn and handshake. ready: serves.
- * backoff: ended, the next start is due later. closed: over for good.
- */
-export type InstanceState = 'idle' | 'starting' | 'ready' | 'backoff' | 'closed';
 
 export interface InstanceContext {
   readonly options: ServerOptions;
@@ -70,6 +66,8 @@ export class Instance {
   /** The handshake may end the server, see #startAsLegacy. */
   #isProbing = false;
   #starts = 0;
+  /** Another object whenever the tools may be other ones. */
+  toolsKey: object = {};
   readonly #stopping = new Set<Promise<void>>();
 
   constructor(context: InstanceContext) {
@@ -207,12 +205,13 @@ export class Instance {
   async #run(): Promise<void> {
     this.#transition('starting');
     const { budget, options, metrics, logger } = this.#context;
+    // There are never two processes of one instance: the last one must be gone first. Others may
+    // start meanwhile.
+    await Promise.all(this.#stopping);
     await budget.turnToStart();
     const startedMs = monotonicMs();
     let connection: Connection | undefined;
     try {
-      // There are never two processes of one instance: the last one must be gone first.
-      await Promise.all(this.#stopping);
       if ((this.#state as InstanceState) === 'closed') return;
       connection = this.#connect();
       this.#isProbing = options.protocol === 'mcp' && this.#eraToTry() === 'auto';
@@ -263,6 +262,7 @@ export class Instance {
   #onNotification(connection: Connection, notification: Frame): void {
     const isModern = this.#identity?.era === 'modern';
     const told = isModern ? connection.received(notification) : notification;
+    if (told?.method === TOOLS_CHANGED) this.toolsKey = {};
     if (told !== undefined) this.fanOut.deliver(told);
   }
 
@@ -271,6 +271,7 @@ export class Instance {
     this.#legacyFound = this.#identity?.era === 'legacy';
     this.#policy.ready(monotonicMs());
     this.#lastFailure = '';
+    this.toolsKey = {};
     this.#transition('ready');
     this.#replay();
     this.#pump();
@@ -368,7 +369,8 @@ export class Instance {
     if (idleMs === 0 || this.#state !== 'ready') return;
     this.#idleTimer?.cancel();
     this.#idleTimer = after(idleMs, () => {
-      if (this.#state !== 'ready' || this.load > 0) return;
+      // Who watches a resource uses the server too.
+      if (this.#state !== 'ready' || this.load > 0 || this.fanOut.uris.length > 0) return;
       this.#context.logger.info('server stopped, since nobody used it');
       this.#transition('idle');
       this.#connection?.end('idle');

@@ -17,7 +17,7 @@ import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/ser
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
-import { ELICITATION, PROGRESS, TOOLS_CALL } from '../mcp/methods.ts';
+import { ELICITATION, PROGRESS, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
@@ -30,6 +30,7 @@ import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest } from './request-text.ts';
 import type { ResultDress } from './result-text.ts';
+import { modernToolList } from './tool-lists.ts';
 import { requiredVisits, UrlVisits } from './url-visits.ts';
 
 /** Questions that come close together are asked together. */
@@ -324,12 +325,18 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     const error = answer.resultStart < 0 ? modernError(this.#request, answer) : undefined;
     this.#settleWaiting((exchange) => {
       if (answer.resultStart >= 0) {
-        exchange.answer(this.#context.dress.modern(answer, isCacheable(this.#request.method)));
+        exchange.answer(this.#result(answer));
       } else if (this.#missing !== undefined) exchange.refuse(missingCapability(this.#missing));
       else if (error !== undefined) exchange.refuse(error);
       else exchange.respond(answer);
     });
     this.#end();
+  }
+
+  #result(answer: Frame): Buffer {
+    const { method } = this.#request;
+    const result = this.#context.dress.modern(answer, isCacheable(method));
+    return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
   #deliverFailure(failure: GatewayError): void {

@@ -4,6 +4,7 @@ import { wallClockMs } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { TOOLS_CALL } from '../mcp/methods.ts';
 import {
   DISCOVER,
   isLegacyOnly,
@@ -23,6 +24,7 @@ import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
+import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-schemas.ts';
 
 /** What all endpoints share for modern clients. */
 export interface ModernState {
@@ -51,6 +53,7 @@ export class ModernGate {
   readonly #endpoint: string;
   readonly #backend: Backend;
   readonly #state: ModernState;
+  readonly #schemas = new ToolSchemas();
   #dressed: { identity: ServerIdentity; dress: ResultDress } | undefined;
 
   constructor(endpoint: string, backend: Backend, state: ModernState) {
@@ -117,8 +120,35 @@ export class ModernGate {
       seat.leave();
       this.#resume(exchange);
     } else {
-      this.#call(exchange, seat, identity);
+      this.#checked(exchange, seat, () => this.#call(exchange, seat, identity));
     }
+  }
+
+  /** Goes on when the headers of a call repeat its arguments as the tool's schema has it. */
+  #checked(exchange: ModernExchange, seat: Seat, go: () => void): void {
+    const { headers, frame } = exchange;
+    if (frame.method !== TOOLS_CALL || headers === undefined) {
+      go();
+      return;
+    }
+    const known = this.#schemas.known(seat);
+    if (known !== undefined) this.#check(exchange, seat, known, go);
+    else {
+      void this.#schemas.fetch(seat, exchange).then((fetched) => {
+        if (exchange.isSettled) seat.leave();
+        else this.#check(exchange, seat, fetched, go);
+      });
+    }
+  }
+
+  #check(exchange: ModernExchange, seat: Seat, schemas: MirroredArguments, go: () => void): void {
+    const differing = schemas.differing(exchange);
+    if (differing === undefined) {
+      go();
+      return;
+    }
+    seat.leave();
+    exchange.refuse({ code: HEADER_MISMATCH, message: `Header mismatch: ${differing}.` });
   }
 
   /** Both sides speak the same: what the server does not know, it refuses itself. */
@@ -135,17 +165,19 @@ export class ModernGate {
       exchange.refuse(BAD_STATE);
       return;
     }
-    const { sealer, parks } = this.#state;
-    const pass = new ModernPass(exchange, {
-      endpoint: this.#endpoint,
-      seat,
-      dress: this.#dressFor(identity),
-      sealer,
-      ttlMs: parks.ttlMs,
-      claims,
-      done: () => seat.leave(),
+    this.#checked(exchange, seat, () => {
+      const { sealer, parks } = this.#state;
+      const pass = new ModernPass(exchange, {
+        endpoint: this.#endpoint,
+        seat,
+        dress: this.#dressFor(identity),
+        sealer,
+        ttlMs: parks.ttlMs,
+        claims,
+        done: () => seat.leave(),
+      });
+      pass.start();
     });
-    pass.start();
   }
 
   #call(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {

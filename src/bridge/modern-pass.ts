@@ -9,6 +9,8 @@ import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
+import { TOOLS_LIST } from '../mcp/methods.ts';
+import { isCacheable } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -17,6 +19,7 @@ import type { Seat } from '../ports/seat.ts';
 import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import type { ResultDress } from './result-text.ts';
+import { modernToolList } from './tool-lists.ts';
 
 export interface ModernPassContext {
   readonly endpoint: string;
@@ -121,10 +124,14 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
 
   #result(answer: Frame): Buffer {
     const { bytes, resultStart, resultEnd, resultTypeStart } = answer;
-    if (resultTypeStart < 0) return this.#context.dress.modern(answer, false);
     const type = parseString(bytes, resultTypeStart, answer.resultTypeEnd);
-    if (type !== 'input_required') return bytes.subarray(resultStart, resultEnd);
-    return this.#sealed(answer);
+    if (type === 'input_required') return this.#sealed(answer);
+    const { method } = this.#exchange.frame;
+    const result =
+      type === undefined
+        ? this.#context.dress.modern(answer, isCacheable(method))
+        : bytes.subarray(resultStart, resultEnd);
+    return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
   #sealed(answer: Frame): Buffer {

@@ -24,9 +24,11 @@ export const PROMPTS_LIST = 'prompts/list';
 export const RESOURCES_READ = 'resources/read';
 export const RESOURCES_LIST = 'resources/list';
 
+export const TOOLS_CHANGED = 'notifications/tools/list_changed';
+
 /** What a server says when one of its lists is another one now. */
 export const LIST_CHANGED: ReadonlySet<string> = new Set([
-  'notifications/tools/list_changed',
+  TOOLS_CHANGED,
   'notifications/prompts/list_changed',
   'notifications/resources/list_changed',
 ]);

@@ -27,6 +27,8 @@ export interface Seat {
   ready(): Promise<void>;
   /** Least severity of log messages that the client wants; undefined while it has set none. */
   readonly severity: number | undefined;
+  /** Another object whenever the server's tools may be other ones. */
+  readonly toolsKey: object;
   /** Takes a request; it is always settled in the end. */
   dispatch(exchange: Exchange): void;
   /** Takes a notification. */
