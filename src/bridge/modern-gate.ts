@@ -134,9 +134,9 @@ export class ModernGate {
     const known = this.#schemas.known(seat);
     if (known !== undefined) this.#check(exchange, seat, known, go);
     else {
-      void this.#schemas.fetch(seat, exchange).then((fetched) => {
+      void this.#schemas.read(seat, exchange).then((schemas) => {
         if (exchange.isSettled) seat.leave();
-        else this.#check(exchange, seat, fetched, go);
+        else this.#check(exchange, seat, schemas, go);
       });
     }
   }

@@ -77,17 +77,17 @@ export class ToolSchemas {
   }
 
   /** Lists the tools, on behalf of a call. A server that fails to list them has none to check. */
-  fetch(seat: Seat, call: ModernExchange): Promise<MirroredArguments> {
+  read(seat: Seat, call: ModernExchange): Promise<MirroredArguments> {
     const key = seat.toolsKey;
     const known = this.#lists.get(key);
     if (known !== undefined) return Promise.resolve(known);
-    const fetched = list(seat, call).then((mirrored) => {
+    const reading = list(seat, call).then((mirrored) => {
       if (mirrored === undefined) this.#lists.delete(key);
       else this.#lists.set(key, mirrored);
       return mirrored ?? new MirroredArguments();
     });
-    this.#lists.set(key, fetched);
-    return fetched;
+    this.#lists.set(key, reading);
+    return reading;
   }
 }
 
