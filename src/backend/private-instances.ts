@@ -2,6 +2,7 @@
 // is kept without clients, and how many there may be (design.md 5.1).
 
 import { after, type Timer } from '../base/clock.ts';
+import { isObject } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
 import type { Downstream } from '../ports/downstream.ts';
@@ -71,8 +72,14 @@ export class PrivateInstances {
     if (entry === undefined) return;
     entry.users--;
     if (entry.users > 0) return;
-    if (entry.keptMs === 0) this.#end(entry);
-    else entry.timer = after(entry.keptMs, () => this.#end(entry));
+    if (entry.keptMs === 0) {
+      this.#end(entry);
+      return;
+    }
+    // The map is in the order of last use.
+    this.#byKey.delete(entry.key);
+    this.#byKey.set(entry.key, entry);
+    entry.timer = after(entry.keptMs, () => this.#end(entry));
   }
 
   /** Ends all of them. */
@@ -84,17 +91,31 @@ export class PrivateInstances {
   #keyOf(client: Downstream, isModern: boolean): string {
     if (this.#parts.sharing === 'principal') return `principal ${client.principal.key}`;
     if (!isModern) return `session ${++this.#sessions}`;
-    return `modern ${client.principal.key} ${jsonText(client.capabilities)}`;
+    return `modern ${client.principal.key} ${jsonText(sorted(client.capabilities))}`;
   }
 
   #create(client: Downstream, key: string): Entry {
     const principalKey = client.principal.key;
-    this.#parts.budget.acquire(principalKey, this.#parts.server);
+    try {
+      this.#parts.budget.acquire(principalKey, this.#parts.server);
+    } catch (error) {
+      // Makes room for whoever asks next, once the process is gone.
+      this.#endLongestUnused();
+      throw error;
+    }
     const instance = this.#parts.create(client, key);
     const entry: Entry = { key, principalKey, instance, users: 0, keptMs: 0, timer: undefined };
     this.#byKey.set(key, entry);
     this.#byInstance.set(instance, entry);
     return entry;
+  }
+
+  #endLongestUnused(): void {
+    for (const entry of this.#byKey.values()) {
+      if (entry.users > 0) continue;
+      this.#end(entry);
+      return;
+    }
   }
 
   #end(entry: Entry, reason?: 'server_unavailable' | 'draining'): void {
@@ -107,4 +128,11 @@ export class PrivateInstances {
     });
     this.#closing.add(closed);
   }
+}
+
+/** The same capabilities in another order are the same. */
+function sorted(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }

@@ -43,6 +43,8 @@ export class SseWriter implements StreamWriter {
     });
     response.flushHeaders();
     response.once('close', () => this.#close());
+    // A client that is gone already is not told of again.
+    if (response.destroyed) queueMicrotask(() => this.#close());
   }
 
   write(bytes: Buffer): void {

@@ -132,6 +132,8 @@ export class Questions {
 
   /** A call ended at the server: it can't be the one that asked any more. */
   callSettled(call: Call): void {
+    // Nearly always: nothing is asked, and this is on the way of every answer.
+    if (this.#open.size === 0) return;
     for (const question of [...this.#open.values()]) {
       if (question.candidates?.delete(call)) this.#judge(question);
       else if (question.askers.delete(call)) {

@@ -34,7 +34,9 @@ describe('a lazy server that stops when idle', () => {
     expect((await send(`${rig.gateway.adminUrl}/readyz`)).status).toBe(200);
     const ws = await rig.webSocket();
     await ws.request('logging/setLevel', { level: 'warning' });
+    // Who watches a resource uses the server: it would not stop before this is taken back.
     await ws.request('resources/subscribe', { uri: 'test://idle' });
+    await ws.request('resources/unsubscribe', { uri: 'test://idle' });
     expect(textOf(await ws.call('count'))).toBe('1');
     const first = Number(textOf(await ws.call('pid')));
     await waitGone([first]);
@@ -50,7 +52,7 @@ describe('a lazy server that stops when idle', () => {
       'initialize',
       'notifications/initialized',
       'logging/setLevel',
-      'resources/subscribe',
+      'tools/call',
     ]);
   });
 

@@ -70,7 +70,9 @@ function serveMessage(
   }
   const found = findSession(context, served, call, frame.idBytes);
   if (found === undefined) return;
-  if (frame.kind === 'request') {
+  if (frame.kind === 'request' && context.isDraining()) {
+    refuse(call.response, REFUSALS.draining, frame.idBytes);
+  } else if (frame.kind === 'request') {
     found.session.request(frame, sinkFor(context, call, found));
   } else {
     if (frame.kind === 'notification') found.session.notification(frame);

@@ -1,10 +1,11 @@
 // One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
 // toward one that does not read (protocol.md 2.6).
 import type { RawData, WebSocket } from 'ws';
-import { every, type Timer } from '../../base/clock.ts';
+import { after, every, type Timer } from '../../base/clock.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
 
 const PING_MS = 25_000;
+const CLOSE_LIMIT_MS = 2_000;
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 const UNSUPPORTED_DATA = 1003;
@@ -58,7 +59,11 @@ export class WebSocketConnection implements ChannelTransport {
 
   end(): void {
     this.#ping.cancel();
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.close(GOING_AWAY);
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.close(GOING_AWAY);
+    // A peer that does not answer the close must not hold the socket.
+    const timer = after(CLOSE_LIMIT_MS, () => this.#socket.terminate());
+    this.#socket.once('close', () => timer.cancel());
   }
 
   #checkAlive(): void {
