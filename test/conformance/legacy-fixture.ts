@@ -22,9 +22,12 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { INPUT_TOOLS } from './legacy-input-tools.ts';
 import { completePrompt, PROMPTS } from './legacy-prompts.ts';
 import { RESOURCES, readResource, TEMPLATES } from './legacy-resources.ts';
 import { TOOLS } from './legacy-tools.ts';
+
+const ALL_TOOLS = new Map([...TOOLS, ...INPUT_TOOLS.map((one) => [one.tool.name, one] as const)]);
 
 /** The code that revisions before 2026-07-28 use for an unknown resource. */
 const RESOURCE_NOT_FOUND = -32002;
@@ -40,10 +43,10 @@ function addTools(server: Server): void {
     return {};
   });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [...TOOLS.values()].map(({ tool }) => tool),
+    tools: [...ALL_TOOLS.values()].map(({ tool }) => tool),
   }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
-    const entry = TOOLS.get(params.name);
+    const entry = ALL_TOOLS.get(params.name);
     if (entry === undefined) {
       throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
     }
@@ -66,12 +69,12 @@ function addPrompts(server: Server): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
     prompts: [...PROMPTS.values()].map(({ prompt }) => prompt),
   }));
-  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }, extra) => {
     const entry = PROMPTS.get(params.name);
     if (entry === undefined) {
       throw new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${params.name}`);
     }
-    return entry.get(params.arguments ?? {});
+    return entry.get(params.arguments ?? {}, extra);
   });
   server.setRequestHandler(CompleteRequestSchema, ({ params }) => {
     const { ref, argument } = params;
@@ -114,9 +117,9 @@ export function createLegacyFixture(): Server {
       capabilities: {
         completions: {},
         logging: {},
-        prompts: {},
+        prompts: { listChanged: true },
         resources: { subscribe: true },
-        tools: {},
+        tools: { listChanged: true },
       },
     },
   );

@@ -5,13 +5,18 @@
 
 import type { GetPromptResult, Prompt, PromptMessage } from '@modelcontextprotocol/sdk/types.js';
 import { PNG_1X1 } from './legacy-content.ts';
+import { promptWithInput } from './legacy-input-tools.ts';
+import type { ToolCall } from './legacy-tools.ts';
 
 type Arguments = Readonly<Record<string, string>>;
 
 /** A prompt as listed, and the messages it makes of its arguments. */
 export interface FixturePrompt {
   readonly prompt: Prompt;
-  readonly get: (args: Arguments) => GetPromptResult;
+  readonly get: (
+    args: Arguments,
+    extra: ToolCall['extra'],
+  ) => GetPromptResult | Promise<GetPromptResult>;
 }
 
 function fromUser(...contents: PromptMessage['content'][]): GetPromptResult {
@@ -63,6 +68,10 @@ const ALL: readonly FixturePrompt[] = [
         { type: 'image', data: PNG_1X1, mimeType: 'image/png' },
         { type: 'text', text: 'Please analyze the image above.' },
       ),
+  },
+  {
+    prompt: { name: 'test_input_required_result_prompt', description: 'A prompt that asks' },
+    get: (_, extra) => promptWithInput(extra),
   },
 ];
 

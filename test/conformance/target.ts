@@ -55,6 +55,8 @@ async function writeConfig(dir: string, sharing: Sharing): Promise<string> {
   const config = {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
+    // Scenarios leave calls behind that nobody answers, and the next one's must not wait for them.
+    state: { ttl: '500ms' },
     servers: { conformance: { command, args, sharing } },
     ...(sharing === 'session' ? PROCESS_PER_SESSION : {}),
   };
