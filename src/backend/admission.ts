@@ -66,6 +66,11 @@ export class Admission {
     for (const exchange of this.#waiting.clear()) exchange.fail(failure);
   }
 
+  /** The error of callers whose time ran out while the server starts. */
+  starting(): GatewayError {
+    return this.#failure('server_starting', 'is still starting.');
+  }
+
   /** The error of callers who find the server gone. */
   unavailable(): GatewayError {
     const why = this.#context.lastFailure();
@@ -112,7 +117,7 @@ export class Admission {
         );
         return;
       case 'starting':
-        exchange.fail(this.#failure('server_starting', 'is still starting.'));
+        exchange.fail(this.starting());
         return;
       default:
         exchange.fail(this.unavailable());

@@ -56,6 +56,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   #violations: number[] = [];
   #listen: UpstreamListen | undefined;
+  #hasWarned = false;
   #isEnded = false;
 
   constructor(context: ConnectionContext, events: ConnectionEvents) {
@@ -71,6 +72,7 @@ export class Connection {
         oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),
         noise: () => {
           traffic.noise++;
+          this.#warnOfNoise();
         },
         drained: () => events.settled(),
         closed: (reason) => this.end(reason),
@@ -167,6 +169,15 @@ export class Connection {
       send: (message) => this.mux.notify(message),
       elicited: (id, client) => this.#context.elicited(id, client),
     });
+  }
+
+  /** Once in the life of a server: its author will want to know. */
+  #warnOfNoise(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#context.logger.warn(
+      'server writes text to stdout that is no message; it is dropped, and shown at level debug',
+    );
   }
 
   #violated(what: string): void {

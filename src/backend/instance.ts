@@ -43,6 +43,9 @@ export interface InstanceContext {
   readonly openChannel: OpenChannel;
 }
 
+/** Reasons that are not ours: the process left, whatever we did. */
+const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
+
 /** How long a question of the gateway's own to a server may take. */
 const OWN_REQUEST_MS = 10_000;
 
@@ -150,6 +153,7 @@ export class Instance {
       if (this.#state === 'closed' || this.#policy.isOpen) break;
       await this.#change(endMs - monotonicMs());
     }
+    if (this.#state === 'starting') throw this.#admission.starting();
     if (this.#state !== 'ready') throw this.#admission.unavailable();
   }
 
@@ -321,7 +325,7 @@ export class Instance {
       for (const exchange of again) this.#admission.admit(exchange);
       return;
     }
-    if (this.#isProbing && !reason.startsWith('cannot_start')) {
+    if (this.#isProbing && ENDED_BY_ITSELF.test(reason)) {
       this.#startAsLegacy(reason);
       return;
     }

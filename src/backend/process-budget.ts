@@ -29,7 +29,11 @@ export class ProcessBudget {
     const { max, maxPerPrincipal } = this.#options;
     if (this.#total >= max) throw tooMany(server, `${max} in all (processes.max)`);
     if (own >= maxPerPrincipal) {
-      throw tooMany(server, `${maxPerPrincipal} for one client (processes.maxPerPrincipal)`);
+      throw tooMany(
+        server,
+        `${maxPerPrincipal} for one user (processes.maxPerPrincipal; without authentication all ` +
+          'clients are one user)',
+      );
     }
     this.#perPrincipal.set(principalKey, own + 1);
     this.#total++;

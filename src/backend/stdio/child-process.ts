@@ -52,7 +52,7 @@ export class ChildProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     });
-    this.#listen();
+    this.#listen(command);
   }
 
   get pid(): number | undefined {
@@ -91,7 +91,7 @@ export class ChildProcess {
     return this.#stopping;
   }
 
-  #listen(): void {
+  #listen(command: ChildCommand): void {
     const { stdin, stdout, stderr } = this.#child;
     stdout?.on('data', (chunk: Buffer) => this.#events.stdout(chunk));
     stderr?.on('data', (chunk: Buffer) => this.#events.stderr(chunk));
@@ -100,7 +100,7 @@ export class ChildProcess {
     stdout?.on('end', () => this.#end('stdout_closed', OUTPUT_GRACE_MS));
     this.#child.on('error', (error: NodeJS.ErrnoException) => {
       if (this.#child.pid === undefined) this.#hasExited = true;
-      this.#end(`cannot_start: ${error.code ?? error.message}`);
+      this.#end(`cannot_start: ${cannotStart(command, error)}`);
     });
     this.#child.on('exit', (code, signal) => {
       this.#hasExited = true;
@@ -179,6 +179,13 @@ export class ChildProcess {
       return false;
     }
   }
+}
+
+/** The system says the same of a program and of a folder that are not there. */
+function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): string {
+  const code = error.code ?? error.message;
+  if (code !== 'ENOENT') return `${code} for program "${command.command}"`;
+  return `ENOENT: no program "${command.command}", or no folder "${command.cwd}"`;
 }
 
 function once(task: () => void): () => void {

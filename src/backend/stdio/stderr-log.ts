@@ -5,6 +5,7 @@ import type { Logger } from '../../observe/logger.ts';
 
 const MAX_LINE_BYTES = 16 * 1024;
 const MAX_LINES_PER_SECOND = 200;
+const ERROR_LINE = /^\s*(?:\w*(?:error|exception|panic|fatal)\b[^:]*:|error\b)/i;
 
 /** Logs one child's stderr. */
 export class StderrLog {
@@ -14,14 +15,15 @@ export class StderrLog {
   #linesInWindow = 0;
   #dropped = 0;
   #lastLine = '';
+  #lastError = '';
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** The last line that was not empty: often why the child ended. */
+  /** The last line that names an error, else the last one: often why the child ended. */
   get lastLine(): string {
-    return this.#lastLine;
+    return this.#lastError === '' ? this.#lastLine : this.#lastError;
   }
 
   push(chunk: Buffer): void {
@@ -40,6 +42,8 @@ export class StderrLog {
   #log(line: string): void {
     if (line === '') return;
     this.#lastLine = line;
+    // What a runtime prints behind the error itself (a stack, its own version) says less.
+    if (ERROR_LINE.test(line)) this.#lastError = line;
     const nowMs = monotonicMs();
     if (nowMs - this.#windowStartMs >= 1_000) {
       this.#summarise();
