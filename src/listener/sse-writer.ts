@@ -3,11 +3,10 @@
 import type { ServerResponse } from 'node:http';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
+import { MAX_STALL_MS } from './unread.ts';
 
 /** What may wait for a client before its stream is cut (reliability.md 2.3). */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** How long a client may read nothing of what waits for it. */
-const MAX_STALL_MS = 30_000;
 
 const KEEP_ALIVE = comment('keep-alive');
 

@@ -179,6 +179,7 @@ export class Session implements Downstream, ExchangeOwner {
 
   settled(exchange: ClientExchange): void {
     this.#exchanges.delete(exchange);
+    this.#lastUsedMs = monotonicMs();
   }
 
   /** Ends it: calls are cancelled, questions answered for the client, places given up. */

@@ -8,6 +8,7 @@ import type { AnswerSink } from '../../ports/sink.ts';
 import { sendJson } from '../error-response.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import { SseWriter } from '../sse-writer.ts';
+import { cutIfUnread } from '../unread.ts';
 
 const MISSING_CAPABILITY = -32021;
 const HEADER_MISMATCH = -32020;
@@ -50,6 +51,7 @@ export class ModernSink implements AnswerSink, PendingResponse {
       this.#writer.end();
     } else if (!this.#response.destroyed) {
       sendJson(this.#response, statusOf(code), message);
+      cutIfUnread(this.#response, this.#context.slow);
     }
   }
 

@@ -10,6 +10,7 @@ import { sendEmpty, sendJson, sendJsonParts } from '../error-response.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import type { Accepted } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
+import { cutIfUnread } from '../unread.ts';
 
 export interface ResponseContext {
   readonly sessionId: string;
@@ -51,6 +52,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
       this.#stream.finish();
     } else if (!this.#response.destroyed) {
       sendJson(this.#response, 200, message);
+      cutIfUnread(this.#response, this.#context.slow);
     }
   }
 
@@ -61,7 +63,9 @@ export class ResponseSink implements AnswerSink, PendingResponse {
       return;
     }
     this.#finish();
-    if (!this.#response.destroyed) sendJsonParts(this.#response, parts);
+    if (this.#response.destroyed) return;
+    sendJsonParts(this.#response, parts);
+    cutIfUnread(this.#response, this.#context.slow);
   }
 
   /** Ends with several answers: one array as JSON, or an event each. */
