@@ -40,7 +40,8 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   {
     name: 'timers and the clock',
     uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
-    home: /^base\/clock/,
+    // A socket's own timer, which the system resets when bytes move, is set in unread.
+    home: /^base\/clock|^listener\/unread/,
   },
   { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
   // json-text decodes one string; parse.ts is for the few messages that are really read.
