@@ -21,33 +21,13 @@ import { Deadlines } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
+import type { MuxEvents, MuxOptions } from './mux-contract.ts';
 import { ownerOfOversize } from './oversize.ts';
 import type { Questions } from './questions.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** Pings at a server that does not answer; cancels are cheap for clients. */
 const MAX_PINGS = 64;
-
-export interface MuxOptions {
-  readonly server: string;
-  readonly protocol: 'mcp' | 'jsonrpc';
-  readonly requestMs: number;
-  readonly requestMaxMs: number;
-}
-
-/** What the owner of a connection is told. */
-export interface MuxEvents {
-  /** A notification of the server that is neither progress nor a cancel. */
-  notified(notification: Frame): void;
-  /** A call is over: there is room for another. */
-  settled(): void;
-  /** A client's request was answered with a result. */
-  answered(request: Frame, answer: Frame): void;
-  /** The server broke the protocol: an answer is too large, or is none. */
-  violated(what: string): void;
-  /** Something came that is no message; it was dropped. */
-  dropped(what: string, text: Buffer): void;
-}
 
 /** The client side of one connection. */
 export class Mux implements CallOwner {

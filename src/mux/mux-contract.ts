@@ -1,0 +1,23 @@
+// What a mux is given, and what it tells the owner of its connection.
+import type { Frame } from '../jsonrpc/frame.ts';
+
+export interface MuxOptions {
+  readonly server: string;
+  readonly protocol: 'mcp' | 'jsonrpc';
+  readonly requestMs: number;
+  readonly requestMaxMs: number;
+}
+
+/** What the owner of a connection is told. */
+export interface MuxEvents {
+  /** A notification of the server that is neither progress nor a cancel. */
+  notified(notification: Frame): void;
+  /** A call is over: there is room for another. */
+  settled(): void;
+  /** A client's request was answered with a result. */
+  answered(request: Frame, answer: Frame): void;
+  /** The server broke the protocol: an answer is too large, or is none. */
+  violated(what: string): void;
+  /** Something came that is no message; it was dropped. */
+  dropped(what: string, text: Buffer): void;
+}
