@@ -33,7 +33,7 @@ async function receivedAfterFence(
 
 describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['{bad json', '', '{"jsonrpc":"2.0"', "{'a':1}", '{"a":1}x', '\ufeff{', '[1,'])(
-    'GW-001 a body that is not JSON (%j) gets 400 and -32700',
+    'GW-001 a body that is not JSON (%j) gets 400 and -32700 (trial 81)',
     async (body) => {
       const session = await rig.session({ version });
       await expectRefusal(session.post(body), { code: -32700 });

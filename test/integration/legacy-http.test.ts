@@ -178,7 +178,7 @@ describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
 
 describe('an unknown session id', () => {
   it.each(['nope', 'toString', 'constructor', '__proto__', 'x'.repeat(500)])(
-    'GW-053 %s gets 404 for every verb',
+    'GW-053 %s gets 404 for every verb (trial 69)',
     async (id) => {
       const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
       const posted = await post(rig.url(), PING, headers).response();
@@ -206,7 +206,7 @@ describe('the version header', () => {
   };
 
   it.each(['2025-06-18', '2025-11-25'])(
-    'GW-056 that names no version gets 400 in %s',
+    'GW-056 that names no version gets 400 in %s (trial 72)',
     async (version) => {
       for (const header of ['nonsense', '1999-01-01', '2025-11-25x']) {
         expect(await status(version, header)).toBe(400);
@@ -266,7 +266,7 @@ describe('content negotiation', () => {
   });
 
   it.each(['*/*', 'application/*', 'application/json;q=0.9, text/event-stream;q=0.1'])(
-    'GW-065 Accept: %s is served',
+    'GW-065 Accept: %s is served (trial 71)',
     async (accept) => {
       const session = await rig.session();
       expect((await session.post(PING, { accept }).head).status).toBe(200);
