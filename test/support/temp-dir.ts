@@ -6,7 +6,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const root = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+// The root of the run where vitest made one: see temp-root.ts.
+const root = mkdtempSync(join(process.env['SLUICE_TEST_ROOT'] ?? tmpdir(), 'sluice-test-'));
 process.once('exit', () => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
