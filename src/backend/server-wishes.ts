@@ -5,6 +5,7 @@
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
+import { tellsChanges } from '../mcp/capabilities.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 
 /** How wishes reach the server. */
@@ -104,10 +105,6 @@ export class ModernWishes implements ServerWishes {
     const subscriptions = uris.length > 0 ? { resourceSubscriptions: uris } : {};
     return await this.#channel.listen({ notifications: { ...this.#flags, ...subscriptions } });
   }
-}
-
-function tellsChanges(capability: unknown): boolean {
-  return isObject(capability) && capability['listChanged'] === true;
 }
 
 function errorOf(answer: Frame): WireError {

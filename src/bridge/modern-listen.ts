@@ -5,7 +5,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS } from '../jsonrpc/error.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
-import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { type ClientCapabilities, tellsChanges } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
 import { ACKNOWLEDGED } from '../mcp/modern-methods.ts';
@@ -170,8 +170,4 @@ function readFilter(notifications: unknown): Filter | undefined {
 
 function isFlag(value: unknown): boolean {
   return value === undefined || typeof value === 'boolean';
-}
-
-function tellsChanges(capability: unknown): boolean {
-  return isObject(capability) && capability['listChanged'] === true;
 }

@@ -53,3 +53,8 @@ function elicitationRefusal(elicitation: unknown, mode: unknown): Refusal | unde
   const isForm = isObject(elicitation['form']) || !isObject(elicitation['url']);
   return isForm ? undefined : 'mode';
 }
+
+/** Whether a server that declares `capability` says when its list changes. */
+export function tellsChanges(capability: unknown): boolean {
+  return isObject(capability) && capability['listChanged'] === true;
+}
