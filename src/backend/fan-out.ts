@@ -20,6 +20,8 @@ export interface Listener {
   readonly client: Downstream;
   /** Least severity that it wants; undefined while it has set none. */
   severity: number | undefined;
+  /** Wants to know when the server can be used again. */
+  readonly onUp: (() => void) | undefined;
 }
 
 /** Which call a server may mean, for messages that say nothing of it. */
@@ -122,6 +124,11 @@ export class FanOut {
     if (this.#elicitations.size > MAX_ELICITATIONS && oldest !== undefined) {
       this.#elicitations.delete(oldest);
     }
+  }
+
+  /** The server can be used again. */
+  up(): void {
+    for (const listener of [...this.#listeners]) listener.onUp?.();
   }
 
   /** Delivers a notification of the server. */

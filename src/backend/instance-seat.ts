@@ -8,7 +8,7 @@ import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
 import { ROOTS_CHANGED } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import type { Seat, ServerIdentity } from '../ports/seat.ts';
+import type { ListKind, Seat, ServerIdentity } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
 import type { ServerWishes } from './server-wishes.ts';
@@ -36,6 +36,7 @@ export class InstanceSeat implements Seat, Listener {
   readonly client: Downstream;
   readonly instance: Instance;
   severity: number | undefined = undefined;
+  onUp: (() => void) | undefined = undefined;
   readonly #context: SeatContext;
   #hasJoined = false;
   #hasLeft = false;
@@ -50,8 +51,12 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.identity;
   }
 
-  get toolsKey(): object {
-    return this.instance.toolsKey;
+  listKey(kind: ListKind): object {
+    return this.instance.listKeys.of(kind);
+  }
+
+  list(method: string, cursor: string | undefined): Promise<Frame | undefined> {
+    return this.instance.list(method, cursor);
   }
 
   ready(): Promise<void> {

@@ -6,7 +6,6 @@ import { messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { TOOLS_CHANGED } from '../mcp/methods.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -16,10 +15,12 @@ import type { Exchange } from '../ports/exchange.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
+import { describeEnd, isEndedByItself, reasonLabel } from './end-reasons.ts';
 import { FanOut } from './fan-out.ts';
 import { type EraChoice, handshake, type Introduction, ownEnvelope } from './handshake.ts';
 import type { InstanceState } from './instance-state.ts';
 import { KnownLists } from './known-lists.ts';
+import { ListKeys } from './list-keys.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import { RestartPolicy } from './restart-policy.ts';
@@ -42,9 +43,6 @@ export interface InstanceContext {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
 }
-
-/** Reasons that are not ours: the process left, whatever we did. */
-const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
 
 /** How long a question of the gateway's own to a server may take. */
 const OWN_REQUEST_MS = 10_000;
@@ -69,8 +67,7 @@ export class Instance {
   /** The handshake may end the server, see #startAsLegacy. */
   #isProbing = false;
   #starts = 0;
-  /** Another object whenever the tools may be other ones. */
-  toolsKey: object = {};
+  readonly listKeys = new ListKeys();
   readonly #stopping = new Set<Promise<void>>();
 
   constructor(context: InstanceContext) {
@@ -175,6 +172,13 @@ export class Instance {
     return await this.#connection?.mux.request(method, all, OWN_REQUEST_MS);
   }
 
+  /** Gets a page of a list, and remembers the first one as what clients know. */
+  async list(method: string, cursor: string | undefined): Promise<Frame | undefined> {
+    const answer = await this.request(method, cursor === undefined ? {} : { cursor });
+    if (cursor === undefined && answer !== undefined) this.#lists.remember(method, answer);
+    return answer;
+  }
+
   /** Ends the server for good and resolves when no process of it is left. */
   async close(reason: 'server_unavailable' | 'draining' = 'server_unavailable'): Promise<void> {
     this.#transition('closed');
@@ -266,8 +270,9 @@ export class Instance {
   #onNotification(connection: Connection, notification: Frame): void {
     const isModern = this.#identity?.era === 'modern';
     const told = isModern ? connection.received(notification) : notification;
-    if (told?.method === TOOLS_CHANGED) this.toolsKey = {};
-    if (told !== undefined) this.fanOut.deliver(told);
+    if (told === undefined) return;
+    this.listKeys.noticed(told.method);
+    this.fanOut.deliver(told);
   }
 
   #onReady(): void {
@@ -275,11 +280,12 @@ export class Instance {
     this.#legacyFound = this.#identity?.era === 'legacy';
     this.#policy.ready(monotonicMs());
     this.#lastFailure = '';
-    this.toolsKey = {};
+    this.listKeys.renew();
     this.#transition('ready');
     this.#replay();
     this.#pump();
     this.#watchIdle();
+    this.fanOut.up();
     if (this.#starts > 1) void this.#tellWhatChanged();
   }
 
@@ -325,7 +331,7 @@ export class Instance {
       for (const exchange of again) this.#admission.admit(exchange);
       return;
     }
-    if (this.#isProbing && ENDED_BY_ITSELF.test(reason)) {
+    if (this.#isProbing && isEndedByItself(reason)) {
       this.#startAsLegacy(reason);
       return;
     }
@@ -338,7 +344,7 @@ export class Instance {
     this.#legacyFound = this.#identity?.era === 'legacy';
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
-    this.#lastFailure = describe(reason, lastWords);
+    this.#lastFailure = describeEnd(reason, lastWords);
     logger.warn(
       { reason, lastWords, backoffMs, failsFast: this.#policy.isOpen },
       'server ended, it is started again',
@@ -380,20 +386,4 @@ export class Instance {
       this.#connection?.end('idle');
     });
   }
-}
-
-function describe(reason: string, lastWords: string): string {
-  return lastWords === '' ? reason : `${reason}; it last said: ${lastWords.slice(0, 200)}`;
-}
-
-/** A metric label with a bounded set of values. */
-function reasonLabel(reason: string): string {
-  if (
-    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdin_stalled|stdout_closed|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
-      reason,
-    )
-  ) {
-    return reason;
-  }
-  return reason.startsWith('cannot_start') ? 'cannot_start' : 'handshake';
 }

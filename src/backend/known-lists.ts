@@ -22,15 +22,20 @@ export interface ChangedList {
 export class KnownLists {
   readonly #seen = new Map<string, Buffer | undefined>();
 
-  /** Remembers an answer, if it is a list. */
+  /** Remembers an answer, if it is the first page of a list. */
   note(request: Frame, answer: Frame): void {
     if (!CHANGED_BY_LIST.has(request.method)) return;
     const params = request.slice(request.paramsStart, request.paramsEnd);
-    if (params?.includes(CURSOR)) return;
+    if (!params?.includes(CURSOR)) this.remember(request.method, answer);
+  }
+
+  /** Remembers the first page of a list. */
+  remember(method: string, answer: Frame): void {
+    if (!CHANGED_BY_LIST.has(method)) return;
     const list = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
-    if (this.#seen.get(request.method)?.equals(list)) return;
+    if (this.#seen.get(method)?.equals(list)) return;
     const isWhole = list.length <= MAX_REMEMBERED && !list.includes(NEXT_CURSOR);
-    this.#seen.set(request.method, isWhole ? Buffer.from(list) : undefined);
+    this.#seen.set(method, isWhole ? Buffer.from(list) : undefined);
   }
 
   /**

@@ -134,7 +134,7 @@ export class ModernGate {
     const known = this.#schemas.known(seat);
     if (known !== undefined) this.#check(exchange, seat, known, go);
     else {
-      void this.#schemas.read(seat, exchange).then((schemas) => {
+      void this.#schemas.read(seat).then((schemas) => {
         if (exchange.isSettled) seat.leave();
         else this.#check(exchange, seat, schemas, go);
       });

@@ -6,6 +6,9 @@ import type { LoggingLevel } from '../mcp/log-levels.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
 
+/** The lists that a server may say have changed; templates belong to `resources`. */
+export type ListKind = 'tools' | 'prompts' | 'resources';
+
 /** What a server said of itself in the handshake. */
 export interface ServerIdentity {
   /** Which handshake it was. */
@@ -27,8 +30,16 @@ export interface Seat {
   ready(): Promise<void>;
   /** Least severity of log messages that the client wants; undefined while it has set none. */
   readonly severity: number | undefined;
-  /** Another object whenever the server's tools may be other ones. */
-  readonly toolsKey: object;
+  /** Told each time that a handshake is done. Set before `join`. */
+  onUp: (() => void) | undefined;
+  /** Another object whenever that list of the server may be another one. */
+  listKey(kind: ListKind): object;
+  /**
+   * Asks the server for a page of a list, in the gateway's own name.
+   * @param cursor of the page; undefined: the first one
+   * @returns the answer, or undefined when there was none in time
+   */
+  list(method: string, cursor: string | undefined): Promise<Frame | undefined>;
   /** Takes a request; it is always settled in the end. */
   dispatch(exchange: Exchange): void;
   /** Takes a notification. */

@@ -1,0 +1,26 @@
+// Since when a server's lists are what they are: an object for each list, another one whenever it may
+// have changed. Whoever keeps something of a list keeps it by that object.
+import { LIST_CHANGED } from '../mcp/methods.ts';
+import type { ListKind } from '../ports/seat.ts';
+
+/** The keys of one instance's lists. */
+export class ListKeys {
+  readonly #keys = new Map<ListKind, object>();
+
+  of(kind: ListKind): object {
+    const key = this.#keys.get(kind) ?? {};
+    this.#keys.set(kind, key);
+    return key;
+  }
+
+  /** The server said something: perhaps that a list is another one now. */
+  noticed(method: string): void {
+    // notifications/KIND/list_changed
+    if (LIST_CHANGED.has(method)) this.#keys.delete(method.split('/')[1] as ListKind);
+  }
+
+  /** The server was started anew. */
+  renew(): void {
+    this.#keys.clear();
+  }
+}
