@@ -1,6 +1,7 @@
 // Globs over names and URIs.
 import { describe, expect, it } from 'vitest';
-import { matchesGlob, passesFilter } from '../../../src/catalog/globs.ts';
+import { matchesGlob } from '../../../src/base/glob.ts';
+import { passesFilter } from '../../../src/catalog/globs.ts';
 
 describe('a glob', () => {
   it.each([
