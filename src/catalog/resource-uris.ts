@@ -1,0 +1,181 @@
+// URIs of resources where one endpoint shows several servers (protocol.md 4.10): unchanged while
+// only one server has them, else with the server's name in front of the scheme, `fs+file:///a`. What
+// begins with such a prefix is always wrapped, so taking it off is exact.
+import { matchesTemplate, parseTemplate, schemeOf, type UriTemplate } from './uri-templates.ts';
+
+/** What one server lists. */
+export interface ResourceMember {
+  /** The server's name in the configuration. */
+  readonly key: string;
+  /** Whether it may have resources at all: it declares them, or isn't known yet. */
+  readonly hasResources: boolean;
+  readonly uris: readonly string[];
+  readonly templates: readonly string[];
+}
+
+/** Whose a URI is. */
+export interface UriOwner {
+  readonly key: string;
+  /** As the server knows it. */
+  readonly uri: string;
+}
+
+/** Where a URI leads. */
+export type UriTarget =
+  | ({ readonly kind: 'one' } & UriOwner)
+  /** Any of these may have it; the likeliest first. Empty when no server has resources. */
+  | { readonly kind: 'several'; readonly candidates: readonly UriOwner[] };
+
+/**
+ * The prefix of a server's URIs, which makes a legal scheme of any.
+ *
+ * @param key a server's name
+ */
+export function schemePrefix(key: string): string {
+  // A scheme starts with a letter; no name has a dot.
+  return /^[a-z]/.test(key) ? `${key}+` : `x.${key}+`;
+}
+
+/**
+ * Puts a server's prefix in front of a URI or template.
+ *
+ * @param key a server's name
+ * @param uri as the server knows it
+ */
+export function wrapUri(key: string, uri: string): string {
+  return schemePrefix(key) + uri;
+}
+
+/**
+ * Takes a prefix off. Schemes have no case, so neither has the prefix.
+ *
+ * @param keys names of servers
+ * @param uri as a client knows it
+ * @returns undefined when it doesn't begin with the prefix of one of them
+ */
+export function unwrapUri(keys: ReadonlySet<string>, uri: string): UriOwner | undefined {
+  const end = uri.indexOf('+') + 1;
+  const prefix = uri.slice(0, end).toLowerCase();
+  const name = prefix.slice(0, -1);
+  const key = name.startsWith('x.') ? name.slice(2) : name;
+  if (end === 0 || !keys.has(key) || schemePrefix(key) !== prefix) return undefined;
+  return { key, uri: uri.slice(end) };
+}
+
+interface TemplateOwner {
+  readonly key: string;
+  readonly template: UriTemplate;
+}
+
+/** Both directions of the URIs of one endpoint. */
+export class ResourceTable {
+  /** Every server that may have resources, in the order of the configuration. */
+  readonly #keys: readonly string[];
+  /** Names whose prefixes count; empty with one server, whose URIs all stay as they are. */
+  readonly #prefixed: ReadonlySet<string>;
+  /** Each listed URI and template with the servers that list it. */
+  readonly #listed = new Map<string, Set<string>>();
+  readonly #schemes = new Map<string, Set<string>>();
+  /** By scheme; those without one may match any URI, and only where nothing else says more. */
+  readonly #templates = new Map<string | undefined, TemplateOwner[]>();
+
+  /** @param members all servers of the endpoint in the order of the configuration */
+  constructor(members: readonly ResourceMember[]) {
+    this.#keys = members.filter(({ hasResources }) => hasResources).map(({ key }) => key);
+    this.#prefixed = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
+    for (const { key, uris, templates } of members) {
+      for (const text of [...uris, ...templates]) {
+        addTo(this.#listed, text, key);
+        const scheme = schemeOf(text);
+        if (scheme !== undefined) addTo(this.#schemes, scheme, key);
+      }
+      for (const text of templates) this.#addTemplate(key, text);
+    }
+  }
+
+  #addTemplate(key: string, text: string): void {
+    const template = parseTemplate(text);
+    if (template === undefined) return;
+    const scheme = schemeOf(text);
+    const others = this.#templates.get(scheme);
+    if (others === undefined) this.#templates.set(scheme, [{ key, template }]);
+    else others.push({ key, template });
+  }
+
+  /**
+   * What clients see instead of a URI or template that a server names, in lists and in results. It
+   * leads back to that server, or is a web address that nobody lists, which clients fetch themselves.
+   *
+   * @param key the server
+   * @param uri as the server knows it
+   */
+  exposed(key: string, uri: string): string {
+    if (this.#prefixed.size === 0) return uri;
+    const owners = this.#listed.get(uri);
+    const isUnchanged =
+      owners?.has(key) === true
+        ? owners.size === 1 && !this.#isWrapped(uri) && !hasOpenScheme(uri)
+        : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri);
+    return isUnchanged ? uri : wrapUri(key, uri);
+  }
+
+  /**
+   * Where a URI or template that a client names leads.
+   *
+   * @param exposed as the client knows it
+   * @returns the server and what it calls it, or all that may have it
+   */
+  resolve(exposed: string): UriTarget {
+    const [only, ...others] = this.#keys;
+    if (this.#prefixed.size === 0 && only !== undefined) {
+      return { kind: 'one', key: only, uri: exposed };
+    }
+    const wrapped = unwrapUri(this.#prefixed, exposed);
+    if (wrapped !== undefined) return { kind: 'one', ...wrapped };
+    const likely = this.#likely(exposed);
+    const [owner] = likely;
+    if (owner !== undefined && likely.size === 1) return { kind: 'one', key: owner, uri: exposed };
+    if (only !== undefined && others.length === 0) return { kind: 'one', key: only, uri: exposed };
+    const keys = new Set([...likely, ...this.#keys]);
+    return { kind: 'several', candidates: [...keys].map((key) => ({ key, uri: exposed })) };
+  }
+
+  /** The servers that the first of these signs points at: listed, template, scheme, open template. */
+  #likely(uri: string): ReadonlySet<string> {
+    const listed = this.#listed.get(uri);
+    if (listed !== undefined) return listed;
+    const scheme = schemeOf(uri);
+    const byTemplate = scheme === undefined ? new Set<string>() : this.#matching(scheme, uri);
+    if (byTemplate.size > 0) return byTemplate;
+    const byScheme = scheme === undefined ? undefined : this.#schemes.get(scheme);
+    return byScheme ?? this.#matching(undefined, uri);
+  }
+
+  #matching(scheme: string | undefined, uri: string): ReadonlySet<string> {
+    const keys = new Set<string>();
+    for (const { key, template } of this.#templates.get(scheme) ?? []) {
+      if (!keys.has(key) && matchesTemplate(template, uri)) keys.add(key);
+    }
+    return keys;
+  }
+
+  #leadsTo(key: string, uri: string): boolean {
+    const target = this.resolve(uri);
+    return target.kind === 'one' && target.key === key && target.uri === uri;
+  }
+
+  #isWrapped(uri: string): boolean {
+    return unwrapUri(this.#prefixed, uri) !== undefined;
+  }
+}
+
+/** Whether a template can become a URI of any scheme, so also one that looks wrapped. */
+function hasOpenScheme(text: string): boolean {
+  return text.includes('{') && schemeOf(text) === undefined;
+}
+
+function addTo(map: Map<string, Set<string>>, at: string, key: string): void {
+  const keys = map.get(at);
+  if (keys === undefined) map.set(at, new Set([key]));
+  else keys.add(key);
+}

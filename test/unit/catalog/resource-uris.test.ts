@@ -1,0 +1,135 @@
+// URIs of resources where one endpoint shows several servers.
+import { describe, expect, it } from 'vitest';
+import {
+  type ResourceMember,
+  ResourceTable,
+  schemePrefix,
+  unwrapUri,
+  wrapUri,
+} from '../../../src/catalog/resource-uris.ts';
+
+function member(
+  key: string,
+  uris: readonly string[] = [],
+  templates: readonly string[] = [],
+): ResourceMember {
+  return { key, hasResources: true, uris, templates };
+}
+
+describe('a prefix', () => {
+  it('is a legal scheme', () => {
+    expect(schemePrefix('fs')).toBe('fs+');
+    expect(schemePrefix('3d')).toBe('x.3d+');
+    expect(wrapUri('3d', 'file:///{path}')).toBe('x.3d+file:///{path}');
+  });
+
+  it.each([
+    ['fs+file:///a', { key: 'fs', uri: 'file:///a' }],
+    ['FS+file:///A', { key: 'fs', uri: 'file:///A' }],
+    ['x.3d+a+b', { key: '3d', uri: 'a+b' }],
+    ['fs+', { key: 'fs', uri: '' }],
+    ['x.fs+a', undefined],
+    ['3d+a', undefined],
+    ['other+a', undefined],
+    ['+a', undefined],
+    ['fs', undefined],
+  ])('of %j comes off as %j', (uri, owner) => {
+    expect(unwrapUri(new Set(['fs', '3d']), uri)).toEqual(owner);
+  });
+});
+
+describe('the URI of one server', () => {
+  it('is unchanged, and leads there', () => {
+    const table = new ResourceTable([member('a', ['file:///a']), member('b', ['file:///b'])]);
+    expect(table.exposed('a', 'file:///a')).toBe('file:///a');
+    expect(table.resolve('file:///b')).toEqual({ kind: 'one', key: 'b', uri: 'file:///b' });
+  });
+
+  it('is wrapped when another server lists it too, as URI or as template', () => {
+    const table = new ResourceTable([
+      member('a', ['doc://x'], ['doc://{id}']),
+      member('b', [], ['doc://x', 'doc://{id}']),
+    ]);
+    expect(table.exposed('a', 'doc://x')).toBe('a+doc://x');
+    expect(table.exposed('b', 'doc://x')).toBe('b+doc://x');
+    expect(table.exposed('a', 'doc://{id}')).toBe('a+doc://{id}');
+    expect(table.resolve('a+doc://7')).toEqual({ kind: 'one', key: 'a', uri: 'doc://7' });
+  });
+
+  it('is wrapped when it looks wrapped', () => {
+    const table = new ResourceTable([member('git'), member('hub', ['Git+https://x'])]);
+    expect(table.exposed('hub', 'Git+https://x')).toBe('hub+Git+https://x');
+    expect(table.resolve('hub+Git+https://x')).toMatchObject({ key: 'hub', uri: 'Git+https://x' });
+    expect(table.exposed('git', 'git+ssh://y')).toBe('git+git+ssh://y');
+  });
+
+  it('is wrapped when it is a template that can become anything', () => {
+    const table = new ResourceTable([member('git'), member('any', [], ['{+url}'])]);
+    expect(table.exposed('any', '{+url}')).toBe('any+{+url}');
+  });
+
+  it('stays as it is with one server, whatever it is', () => {
+    const table = new ResourceTable([member('git', ['git+https://x'])]);
+    expect(table.exposed('git', 'git+https://x')).toBe('git+https://x');
+    expect(table.resolve('git+https://x')).toMatchObject({ kind: 'one', uri: 'git+https://x' });
+    expect(table.resolve('other')).toMatchObject({ kind: 'one', key: 'git' });
+  });
+});
+
+describe('a URI that no list named', () => {
+  const table = new ResourceTable([
+    member('files', ['file:///a'], ['file:///logs/{name}']),
+    member('more', ['file:///b', 'memo://1'], ['file:///docs/{name}', 'mail://{id}']),
+    member('post', [], ['mail://{box}', '{any}']),
+    { ...member('tools'), hasResources: false },
+  ]);
+
+  it.each([
+    ['file:///docs/x', 'more'],
+    ['file:///logs/x', 'files'],
+    ['memo://2', 'more'],
+    ['plain', 'post'],
+  ])('%j leads where its template or scheme says: %j', (uri, key) => {
+    expect(table.resolve(uri)).toEqual({ kind: 'one', key, uri });
+  });
+
+  it.each([
+    ['mail://7', ['more', 'post', 'files']],
+    ['file:///c', ['files', 'more', 'post']],
+    ['https://x', ['files', 'more', 'post']],
+  ])('%j may be anywhere, the likeliest first: %j', (uri, keys) => {
+    const candidates = keys.map((key) => ({ key, uri }));
+    expect(table.resolve(uri)).toEqual({ kind: 'several', candidates });
+  });
+
+  it('leads to the only server that has resources', () => {
+    const alone = new ResourceTable([member('a'), { ...member('b'), hasResources: false }]);
+    expect(alone.resolve('file:///x')).toEqual({ kind: 'one', key: 'a', uri: 'file:///x' });
+  });
+
+  it('leads nowhere when no server has resources', () => {
+    const none = new ResourceTable(
+      ['a', 'b'].map((key) => ({ ...member(key), hasResources: false })),
+    );
+    expect(none.resolve('file:///x')).toEqual({ kind: 'several', candidates: [] });
+  });
+});
+
+describe('a URI in a result', () => {
+  const table = new ResourceTable([
+    member('a', ['file:///a', 'https://a.example/1']),
+    member('b', ['memo://1'], ['memo://{id}']),
+  ]);
+
+  it.each([
+    ['b', 'memo://7', 'memo://7'],
+    ['a', 'memo://7', 'a+memo://7'],
+    ['b', 'file:///a', 'b+file:///a'],
+    ['b', 'unheard:of', 'b+unheard:of'],
+    ['b', 'https://b.example/2', 'https://b.example/2'],
+    ['b', 'https://a.example/1', 'b+https://a.example/1'],
+    ['a', 'https://a.example/1', 'https://a.example/1'],
+  ])('of %j, %j, is shown as %j', (key, uri, exposed) => {
+    expect(table.exposed(key, uri)).toBe(exposed);
+  });
+});
