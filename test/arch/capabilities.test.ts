@@ -8,9 +8,11 @@ const files = sourceFiles();
 /** Package or built-in module -> the files that may import it. */
 const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:buffer': /^jsonrpc\/scan/,
-  'node:child_process': /^backend\/stdio\//,
-  // Session ids and the id in the address of an HTTP+SSE stream.
-  'node:crypto': /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state)/,
+  // Servers, and the process that checks arguments.
+  'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
+  // Session ids, the id in the address of an HTTP+SSE stream, digests of tools and schemas.
+  'node:crypto':
+    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(pins|validation)\//,
   'node:fs': /^config\/interpolate|^cli\/commands/,
   'node:http': /^listener\//,
   'node:module': /^cli\/commands/,
@@ -19,6 +21,12 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:path': /^config\/|^cli\/|^backend\/stdio\/options/,
   'node:stream': /^listener\/|^app\/connect/,
   'node:util': /^cli\/args/,
+  'node:worker_threads': /^catalog\/validation\//,
+  // In the validation process only.
+  ajv: /^catalog\/validation\/compile-schema/,
+  'ajv/dist/2019.js': /^catalog\/validation\/compile-schema/,
+  'ajv/dist/2020.js': /^catalog\/validation\/compile-schema/,
+  'ajv-formats': /^catalog\/validation\/compile-schema/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
   pino: /^observe\/logger/,
   'prom-client': /^observe\/metrics/,
@@ -54,8 +62,16 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   },
   { name: 'the environment', uses: /\bprocess\.env\b/, home: /^config\/interpolate/ },
   { name: 'the end of the process', uses: /\bprocess\.(exit|exitCode)\b/, home: /^main|^app\/run/ },
-  { name: 'signals to the process', uses: /\bprocess\.(on|once|ppid)\b/, home: /^app\/run/ },
-  { name: 'signals to others', uses: /\bprocess\.kill\b/, home: /^backend\/stdio\// },
+  {
+    name: 'signals to the process',
+    uses: /\bprocess\.(on|once|ppid)\b/,
+    home: /^app\/run|^catalog\/validation\//,
+  },
+  {
+    name: 'signals to others',
+    uses: /\bprocess\.kill\b/,
+    home: /^backend\/stdio\/|^catalog\/validation\/orphan-guard/,
+  },
   { name: 'stdin', uses: /\bprocess\.stdin\b/, home: /^cli\/commands/ },
   { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/run/ },
   { name: 'stderr', uses: /\bprocess\.stderr\b/, home: /^main|^cli\/commands|^app\/run/ },

@@ -1,0 +1,47 @@
+// The validation process: apart from the gateway, so that a check that takes all time or all memory
+// can be ended and takes nothing else with it. Keeps what it compiled for the schemas that were used
+// last; the gateway sends a schema again if asked to. Ends when the gateway closes its channel.
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../base/errors.ts';
+import { parseSpan } from '../../jsonrpc/parse.ts';
+import { type CompiledSchema, compileSchema } from './compile-schema.ts';
+import { type JobOutcome, READY, sourceBeside, type ValidationJob } from './jobs.ts';
+
+const MAX_COMPILED = 512;
+
+type Entry = CompiledSchema | { readonly unusable: string };
+
+/** By digest; the ones that were used last stand last. */
+const compiled = new Map<string, Entry>();
+
+function run({ digest, schema, args }: ValidationJob): JobOutcome {
+  const entry = compiled.get(digest) ?? (schema && compileSchema(asBuffer(schema)));
+  if (entry === undefined) return { kind: 'missing' };
+  compiled.delete(digest);
+  compiled.set(digest, entry);
+  const [oldest] = compiled.keys();
+  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  if ('unusable' in entry) return { kind: 'unusable', reason: entry.unusable };
+  const errors = entry.check(parseSpan(asBuffer(args), 0, args.length));
+  return errors.length === 0 ? { kind: 'valid' } : { kind: 'invalid', errors };
+}
+
+function answer(job: ValidationJob): JobOutcome {
+  try {
+    return run(job);
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'overrun', what: 'stack' };
+    return { kind: 'unusable', reason: messageOf(error) };
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+process.on('message', (job: ValidationJob) => process.send?.(answer(job)));
+// A check that runs for ever hears of nothing.
+new Worker(sourceBeside(import.meta.url, 'orphan-guard'), { env: {} }).unref();
+// The first schema of a process costs ten times as much as the others.
+compileSchema(Buffer.from('{"type":"object"}'));
+process.send?.(READY);
