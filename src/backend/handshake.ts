@@ -5,7 +5,7 @@ import { within } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
-import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { type ClientCapabilities, modernCapabilities } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { INITIALIZE, INITIALIZED } from '../mcp/methods.ts';
 import { DISCOVER } from '../mcp/modern-methods.ts';
@@ -44,7 +44,8 @@ export function ownEnvelope(introduction: Introduction): JsonObject {
   return {
     [META.protocolVersion]: MODERN_VERSION,
     [META.clientInfo]: introduction.clientInfo,
-    [META.clientCapabilities]: {},
+    // The client's own, where there is one: a gateway at the other end may keep a server for each.
+    [META.clientCapabilities]: modernCapabilities(introduction.capabilities),
   };
 }
 

@@ -5,10 +5,10 @@ import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
-import { isObject, parseParams, parseString } from '../jsonrpc/parse.ts';
+import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
-import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, TOOLS_CALL } from '../mcp/methods.ts';
@@ -267,18 +267,13 @@ function requestOf(entry: Buffer): Frame {
 function envelopeOf(client: Downstream, seat: Seat): Map<string, Buffer> {
   const envelope = new Map<string, Buffer>([
     [META.protocolVersion, jsonBytes(MODERN_VERSION)],
-    [META.clientCapabilities, jsonBytes(modernClient(client.capabilities))],
+    [META.clientCapabilities, jsonBytes(modernCapabilities(client.capabilities))],
     [META.clientInfo, jsonBytes(client.info)],
   ]);
   if (seat.severity !== undefined) {
     envelope.set(META.logLevel, jsonBytes(levelOf(seat.severity)));
   }
   return envelope;
-}
-
-function modernClient(capabilities: ClientCapabilities): ClientCapabilities {
-  const { tasks: _, ...rest } = capabilities;
-  return isObject(rest['roots']) ? { ...rest, roots: {} } : rest;
 }
 
 function isTask(key: string): boolean {

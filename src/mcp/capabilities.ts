@@ -21,6 +21,12 @@ export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapa
   return roots === undefined ? rest : { ...rest, roots: {} };
 }
 
+/** What a client of the session era declares, as a modern server reads it. */
+export function modernCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
+  const { tasks: _, ...rest } = capabilities;
+  return isObject(rest['roots']) ? { ...rest, roots: {} } : rest;
+}
+
 /** Why a client can't be asked something. */
 export type Refusal = 'method' | 'mode';
 

@@ -63,6 +63,18 @@ describe('a legacy client', () => {
     });
   });
 
+  it('is what a modern server sees in the requests of the bridge itself, too', async () => {
+    await server.close();
+    server = await RemoteServer.start({ era: 'modern' });
+    connect(server.url);
+    const capabilities = { roots: { listChanged: true }, sampling: {}, tasks: { list: {} } };
+    await client.initialize({ capabilities });
+    const { message } = await server.post('server/discover');
+    expect(message.params?.['_meta']).toMatchObject({
+      'io.modelcontextprotocol/clientCapabilities': { roots: {}, sampling: {} },
+    });
+  });
+
   it('is told that the server refuses the gateway', async () => {
     server.takeover = ({ response }) => {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
