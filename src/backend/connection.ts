@@ -110,9 +110,9 @@ export class Connection {
     return this.#channel.lastWords;
   }
 
-  /** The call of the only client that has any here. */
-  soleCaller(): Exchange | undefined {
-    return soleCaller(this.mux.calls(), monotonicMs());
+  /** The call of the only client that has any here, of those that `mayBeFor` lets through. */
+  soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined {
+    return soleCaller(this.mux.calls(), monotonicMs(), mayBeFor);
   }
 
   /** Whose calls are here, those included whose caller left. */

@@ -31,8 +31,13 @@ export interface FanOutContext {
   /** Whether the server speaks plain JSON-RPC: its notifications are for everybody. */
   readonly isPlain: boolean;
   readonly metrics: Metrics;
-  /** The call of the only client with calls at the server; undefined when there is not one. */
-  soleCaller(): Exchange | undefined;
+  /** Whether the server logs only for requests that ask for it, as modern ones do. */
+  logsOnDemand(): boolean;
+  /**
+   * The call of the only client with calls at the server, of those that `mayBeFor` lets through;
+   * undefined when there is not one.
+   */
+  soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined;
   /** Whose calls the server works on, those included whose caller left. */
   callers(): Iterable<Principal>;
 }
@@ -131,15 +136,18 @@ export class FanOut {
     for (const listener of [...this.#listeners]) listener.onUp?.();
   }
 
-  /** Delivers a notification of the server. */
-  deliver(notification: Frame): void {
+  /**
+   * Delivers a notification of the server.
+   * @param about the call that it is known to be about
+   */
+  deliver(notification: Frame, about?: Exchange): void {
     const { method } = notification;
     if (this.#context.isPlain) this.#toAll(notification, undefined);
     else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
     else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
-    else if (method === MESSAGE) this.#logMessage(notification);
+    else if (method === MESSAGE) this.#logMessage(notification, about);
     else if (method === ELICITATION_COMPLETE) this.#elicitationComplete(notification);
-    else this.#unattributed(notification, undefined);
+    else this.#toCaller(notification, undefined, about);
   }
 
   /** Tells every client that a list is another one, once for several changes in a row. */
@@ -186,10 +194,10 @@ export class FanOut {
     else for (const { client } of this.#listeners) client.notify(bytes, kind);
   }
 
-  #logMessage(notification: Frame): void {
+  #logMessage(notification: Frame, about: Exchange | undefined): void {
     const { bytes, levelStart, levelEnd } = notification;
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
-    this.#unattributed(notification, severity ?? 0);
+    this.#toCaller(notification, severity ?? 0, about);
   }
 
   #elicitationComplete(notification: Frame): void {
@@ -200,15 +208,26 @@ export class FanOut {
     else client.notify(notification.bytes, undefined);
   }
 
-  /** Goes to the one client that has calls at the server, or to all who are the same person. */
-  #unattributed(notification: Frame, severity: number | undefined): void {
-    const caller = this.#context.soleCaller();
+  /** Goes to the one client whose call it is about, or to all who are the same person. */
+  #toCaller(notification: Frame, severity: number | undefined, about: Exchange | undefined): void {
+    const caller = about ?? this.#soleCaller(severity);
     if (caller !== undefined) {
       if (!this.#isWantedBy(caller.client, severity)) return;
       if (!caller.push(notification.bytes)) caller.client.notify(notification.bytes, undefined);
       return;
     }
     this.#toAll(notification, severity);
+  }
+
+  // Calls that asked for no logs, or for none of this kind, are not what it is about.
+  #soleCaller(severity: number | undefined): Exchange | undefined {
+    const isAskedFor = severity !== undefined && this.#context.logsOnDemand();
+    return this.#context.soleCaller((client) => !isAskedFor || this.#asksFor(client, severity));
+  }
+
+  #asksFor(client: Downstream, severity: number): boolean {
+    const threshold = client.logThreshold ?? this.#listenerOf(client)?.severity;
+    return threshold !== undefined && severity >= threshold;
   }
 
   /** Whether a call of `client` carries a notification; `severity` is that of a log message. */

@@ -78,7 +78,8 @@ export class Instance {
       isShared,
       isPlain: options.protocol === 'jsonrpc',
       metrics,
-      soleCaller: () => this.#connection?.soleCaller(),
+      logsOnDemand: () => this.#identity?.era === 'modern',
+      soleCaller: (mayBeFor) => this.#connection?.soleCaller(mayBeFor),
       callers: () => this.#connection?.callers() ?? [],
     });
     this.#lists = new KnownLists();
@@ -257,7 +258,7 @@ export class Instance {
         elicited: (id, client) => this.fanOut.elicited(id, client),
       },
       {
-        notified: (notification) => this.#onNotification(connection, notification),
+        notified: (notification, about) => this.#onNotification(connection, notification, about),
         settled: () => this.#pump(),
         answered: (request, answer) => this.#lists.note(request, answer),
         ended: (reason, again) => this.#onEnded(connection, reason, again),
@@ -267,12 +268,12 @@ export class Instance {
     return connection;
   }
 
-  #onNotification(connection: Connection, notification: Frame): void {
+  #onNotification(connection: Connection, notification: Frame, about?: Exchange): void {
     const isModern = this.#identity?.era === 'modern';
     const told = isModern ? connection.received(notification) : notification;
     if (told === undefined) return;
     this.listKeys.noticed(told.method);
-    this.fanOut.deliver(told);
+    this.fanOut.deliver(told, about);
   }
 
   #onReady(): void {

@@ -33,10 +33,18 @@ export function candidatesOf(calls: Iterable<Call>, nowMs: number): Set<Call> {
 
 /**
  * The call that something belongs to which says nothing of its origin, such as a log message.
+ * @param mayBeFor whether it can be about a call of that client at all
  * @returns a call of the only client that has any; undefined when there is none, or several
  */
-export function soleCaller(calls: Iterable<Call>, nowMs: number): Exchange | undefined {
-  const verdict = judge(withoutPast([...calls], nowMs));
+export function soleCaller(
+  calls: Iterable<Call>,
+  nowMs: number,
+  mayBeFor: (client: Downstream) => boolean,
+): Exchange | undefined {
+  const eligible = [...calls].filter(
+    ({ exchange }) => exchange !== undefined && mayBeFor(exchange.client),
+  );
+  const verdict = judge(withoutPast(eligible, nowMs));
   return verdict.kind === 'one' ? verdict.call.exchange : undefined;
 }
 

@@ -1,5 +1,6 @@
 // What a mux is given, and what it tells the owner of its connection.
 import type { Frame } from '../jsonrpc/frame.ts';
+import type { Exchange } from '../ports/exchange.ts';
 
 export interface MuxOptions {
   readonly server: string;
@@ -10,8 +11,11 @@ export interface MuxOptions {
 
 /** What the owner of a connection is told. */
 export interface MuxEvents {
-  /** A notification of the server that is neither progress nor a cancel. */
-  notified(notification: Frame): void;
+  /**
+   * A notification of the server that is neither progress nor a cancel.
+   * @param about the client's request on whose own stream it came, where the channel knows
+   */
+  notified(notification: Frame, about?: Exchange): void;
   /** A call is over: there is room for another. */
   settled(): void;
   /** A client's request was answered with a result. */

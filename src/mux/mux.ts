@@ -177,7 +177,7 @@ export class Mux implements CallOwner {
         break;
       case 'notification':
         this.#traffic.notifications++;
-        this.#onNotification(frame);
+        this.#onNotification(frame, about);
         break;
       case 'request':
         this.#traffic.questions++;
@@ -281,10 +281,10 @@ export class Mux implements CallOwner {
     else exchange.refuse(invalid);
   }
 
-  #onNotification(frame: Frame): void {
+  #onNotification(frame: Frame, about: number | undefined): void {
     if (frame.method === PROGRESS) this.#onProgress(frame);
     else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
-    else this.#events.notified(frame);
+    else this.#events.notified(frame, this.#callOf(about)?.exchange);
   }
 
   #onProgress(frame: Frame): void {
@@ -308,8 +308,12 @@ export class Mux implements CallOwner {
       const id = frame.idBytes;
       if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
     } else {
-      this.#questions?.ask(frame, about === undefined ? undefined : this.#calls.find(about));
+      this.#questions?.ask(frame, this.#callOf(about));
     }
+  }
+
+  #callOf(id: number | undefined): Call | undefined {
+    return id === undefined ? undefined : this.#calls.find(id);
   }
 
   #onInvalid(frame: Frame, about: number | undefined): void {

@@ -280,6 +280,25 @@ describe('a modern client', () => {
     ]);
   });
 
+  it('GW-128: is told what it asked for, though others call who asked for nothing', async () => {
+    const silent = await session();
+    const waiting = [
+      silent.beginCall('hang', { v: 'quiet' }),
+      modern().beginCall('hang', { v: 'q' }),
+    ];
+    await journal.waitFor(({ raw }) => raw.includes('"quiet"'));
+    await journal.waitFor(({ raw }) => raw.includes('"q"'));
+    const pending = modern().beginCall('log', { v: 2 }, { meta: { [`${P}logLevel`]: 'info' } });
+    await pending.answer;
+    expect(pending.exchange.messages.all.filter(hasMethod('notifications/message'))).toHaveLength(
+      1,
+    );
+    for (const { exchange } of waiting) {
+      expect(exchange.messages.all).toEqual([]);
+      exchange.destroy();
+    }
+  });
+
   it('GW-090: progress comes with its own token, and closing the stream cancels', async () => {
     const pending = modern().beginCall('progress', {}, { meta: { progressToken: 'mine' } });
     await pending.answer;

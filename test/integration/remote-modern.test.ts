@@ -13,7 +13,7 @@ import {
   sendStream,
 } from '../support/remote-server.ts';
 import { until } from '../support/until.ts';
-import type { Json } from '../support/wire-message.ts';
+import { hasMethod, type Json } from '../support/wire-message.ts';
 
 const ROUTED = {
   name: 'routed',
@@ -242,6 +242,40 @@ test('progress on the stream of a call reaches its caller', async () => {
       ({ params }) => params?.['progressToken'] === 'p',
     );
     expect(progress?.params).toEqual({ progressToken: 'p', progress: 1 });
+  });
+});
+
+test('GW-128 a log message is for the call on whose stream it comes', async () => {
+  const calls: RemoteRequest[] = [];
+  server.takeover = (request) => {
+    if (request.message.method !== 'tools/call') return false;
+    sendStream(request.response);
+    calls.push(request);
+    return true;
+  };
+  const finish = ({ message, response }: RemoteRequest, data: string): void => {
+    const params = { level: 'error', data };
+    response.write(eventOf({ jsonrpc: '2.0', method: 'notifications/message', params }));
+    const result = { resultType: 'complete', content: [] };
+    response.end(eventOf({ jsonrpc: '2.0', id: message.id, result }));
+  };
+  await withLegacy(async (one) => {
+    await withLegacy(async (other) => {
+      const pending = [];
+      for (const session of [one, other]) {
+        await session.request('logging/setLevel', { level: 'debug' });
+        pending.push(session.beginCall('echo', {}));
+        await until(() => calls.length === pending.length);
+      }
+      calls.forEach((call, at) => {
+        finish(call, String(at));
+      });
+      for (const [at, { answer, exchange }] of pending.entries()) {
+        await answer;
+        const logs = exchange.messages.all.filter(hasMethod('notifications/message'));
+        expect(logs.map(({ params }) => params?.['data'])).toEqual([String(at)]);
+      }
+    });
   });
 });
 

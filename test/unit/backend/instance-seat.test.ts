@@ -12,6 +12,7 @@ function setUp() {
     isShared: true,
     isPlain: false,
     metrics: {} as Metrics,
+    logsOnDemand: () => false,
     soleCaller: () => undefined,
     callers: () => [],
   });
