@@ -13,12 +13,12 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Session ids, the id in the address of an HTTP+SSE stream, digests of tools and schemas.
   'node:crypto':
     /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(pins|validation)\//,
-  'node:fs': /^config\/interpolate|^cli\/commands/,
+  'node:fs': /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file/,
   'node:http': /^listener\//,
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
-  'node:path': /^config\/|^cli\/|^backend\/stdio\/options/,
+  'node:path': /^config\/|^cli\/|^backend\/stdio\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
   'node:util': /^cli\/args/,
   'node:worker_threads': /^catalog\/validation\//,

@@ -1,0 +1,49 @@
+// What differs between the tools that a server lists and those that were accepted.
+import { compareCodeUnits } from './canonical-json.ts';
+import { type Definition, definitionOf } from './definition.ts';
+import type { PinnedTools } from './lock-file.ts';
+
+/** One difference. */
+export interface ToolChange {
+  readonly name: string;
+  /** What was accepted; undefined: the tool is new. */
+  readonly before: Definition | undefined;
+  /** What is listed; undefined: the tool is gone. */
+  readonly after: Definition | undefined;
+}
+
+/** The tools of one server, compared. */
+export interface Comparison {
+  /** By name. */
+  readonly changes: readonly ToolChange[];
+  readonly unchanged: number;
+  /** Names with more than one definition: only the first one can be accepted. */
+  readonly twice: readonly string[];
+  /** What is listed, to be accepted. */
+  readonly listed: PinnedTools;
+}
+
+/**
+ * Compares.
+ * @param accepted the server's part of the lock file
+ * @param tools entries of the server's `tools/list`
+ */
+export function compareTools(accepted: PinnedTools, tools: readonly Buffer[]): Comparison {
+  const listed = new Map<string, Definition>();
+  const twice = new Set<string>();
+  for (const tool of tools) {
+    const definition = definitionOf(tool);
+    if (definition === undefined) continue;
+    const first = listed.get(definition.name);
+    if (first === undefined) listed.set(definition.name, definition);
+    else if (first.digest !== definition.digest) twice.add(definition.name);
+  }
+  const names = [...new Set([...accepted.keys(), ...listed.keys()])].sort(compareCodeUnits);
+  const compared = names.map((name) => ({
+    name,
+    before: accepted.get(name),
+    after: listed.get(name),
+  }));
+  const changes = compared.filter(({ before, after }) => before?.digest !== after?.digest);
+  return { changes, unchanged: names.length - changes.length, twice: [...twice], listed };
+}

@@ -1,0 +1,48 @@
+// What of a tool's definition is pinned, and the digest of it.
+import { createHash } from 'node:crypto';
+import { membersOf } from '../../jsonrpc/members.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
+import { canonicalJson } from './canonical-json.ts';
+
+/**
+ * Members that no model is shown: what a server keeps with a tool for programs, pictures, and how
+ * calls travel. All others count, those that nobody knows yet included.
+ */
+const NOT_PINNED: ReadonlySet<string> = new Set(['_meta', 'icons', 'execution']);
+
+/** A tool's definition in the form in which it is pinned. */
+export interface Definition {
+  readonly name: string;
+  /** `sha256:` and hexadecimal digits. */
+  readonly digest: string;
+  /** Canonical JSON text of what is pinned, on several lines. */
+  readonly text: string;
+}
+
+/** The name of a tool; undefined when it has none, or no text. */
+export function nameOf(tool: Buffer): string | undefined {
+  const name = membersOf(tool, 0, tool.length).findLast(({ key }) => key === 'name');
+  return name && parseString(tool, name.valueStart, name.valueEnd);
+}
+
+/** The digest of a tool's definition. */
+export function digestOf(tool: Buffer): string {
+  const canonical = canonicalJson(tool, { isShown: false, keeps: isPinned });
+  return `sha256:${createHash('sha256').update(canonical).digest('hex')}`;
+}
+
+/**
+ * Reads a definition.
+ * @param tool an entry of `tools/list`, as the server wrote it
+ * @returns undefined when it has no name
+ */
+export function definitionOf(tool: Buffer): Definition | undefined {
+  const name = nameOf(tool);
+  if (name === undefined) return undefined;
+  const text = canonicalJson(tool, { isShown: true, keeps: isPinned });
+  return { name, digest: digestOf(tool), text };
+}
+
+function isPinned(key: string): boolean {
+  return !NOT_PINNED.has(key);
+}

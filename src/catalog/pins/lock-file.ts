@@ -1,0 +1,156 @@
+// The file of accepted tool definitions: beside the configuration, in version control with it, so it
+// is sorted, one member a line, and shows what can't be seen. Each definition stands with its digest;
+// a file where the two differ was changed by hand, or merged badly, and is not used.
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+import { type Member, membersOf } from '../../jsonrpc/members.ts';
+import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
+import { compareCodeUnits, visibleString } from './canonical-json.ts';
+import { type Definition, definitionOf } from './definition.ts';
+
+const VERSION = 1;
+const MAX_BYTES = 64 * 1024 * 1024;
+const READABLE_BY_ALL = 0o644;
+const TOOL_INDENT = '      ';
+const DEFINITION_INDENT = '        ';
+
+/** Tool name -> the definition that was accepted. */
+export type PinnedTools = ReadonlyMap<string, Definition>;
+/** Server name -> its tools. */
+export type Lock = ReadonlyMap<string, PinnedTools>;
+
+/** A lock file that can't be used. */
+export class LockFileError extends Error {
+  override readonly name = 'LockFileError';
+}
+
+/** Where the lock file of a configuration is: `sluice.yaml` has `sluice.lock.json`. */
+export function lockFileOf(configFile: string): string {
+  return join(dirname(configFile), `${basename(configFile, extname(configFile))}.lock.json`);
+}
+
+/**
+ * Reads a lock file; one that isn't there is empty.
+ * @throws LockFileError when it can't be used
+ */
+export function readLockFile(path: string): Lock {
+  let text: Buffer;
+  try {
+    text = readFileSync(path);
+  } catch (error) {
+    if (isObject(error) && error['code'] === 'ENOENT') return new Map();
+    throw new LockFileError(`${path}: can't be read: ${messageOf(error)}`, { cause: error });
+  }
+  return parseLock(path, text);
+}
+
+/**
+ * Writes a lock file, all of it or nothing.
+ * @throws Error when it can't be written
+ */
+export function writeLockFile(path: string, lock: Lock): void {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    const file = openSync(draft, 'w', READABLE_BY_ALL);
+    try {
+      writeSync(file, lockText(lock));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** The text of a lock file. Equal contents have equal texts. */
+export function lockText(lock: Lock): string {
+  const servers = sorted(lock).map(([server, tools]) => {
+    const entries = sorted(tools).map(
+      ([name, { digest, text }]) =>
+        `${TOOL_INDENT}${visibleString(name)}: {\n` +
+        `${DEFINITION_INDENT}"digest": ${visibleString(digest)},\n` +
+        `${DEFINITION_INDENT}"definition": ${text.replaceAll('\n', `\n${DEFINITION_INDENT}`)}\n` +
+        `${TOOL_INDENT}}`,
+    );
+    return `    ${visibleString(server)}: ${block(entries, '    ')}`;
+  });
+  return `{\n  "version": ${VERSION},\n  "servers": ${block(servers, '  ')}\n}\n`;
+}
+
+function block(entries: readonly string[], indent: string): string {
+  return entries.length === 0 ? '{}' : `{\n${entries.join(',\n')}\n${indent}}`;
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([left], [right]) => compareCodeUnits(left, right));
+}
+
+function parseLock(path: string, text: Buffer): Lock {
+  const fail = (what: string): never => {
+    throw new LockFileError(
+      `${path}: ${what}; restore it, or remove it and accept all tools anew with sluice pin`,
+    );
+  };
+  if (text.length > MAX_BYTES) return fail(`is longer than ${MAX_BYTES} bytes`);
+  let content: unknown;
+  try {
+    content = parseSpan(text, 0, text.length);
+  } catch (error) {
+    return fail(`is not JSON: ${messageOf(error)}`);
+  }
+  if (!isObject(content) || content['version'] !== VERSION || !isObject(content['servers'])) {
+    return fail(`is no lock file of version ${VERSION}`);
+  }
+  const lock = new Map<string, PinnedTools>();
+  for (const server of membersIn(text, memberIn(text, wholeOf(text), 'servers'))) {
+    const tools = new Map<string, Definition>();
+    for (const tool of membersIn(text, server)) {
+      const place = `${server.key}, tool ${visibleString(tool.key)}`;
+      if (tools.has(tool.key)) return fail(`${place}: stands twice`);
+      tools.set(
+        tool.key,
+        readTool(text, tool, (what) => fail(`${place}: ${what}`)),
+      );
+    }
+    if (lock.has(server.key)) return fail(`${server.key}: stands twice`);
+    lock.set(server.key, tools);
+  }
+  return lock;
+}
+
+function readTool(text: Buffer, tool: Member, fail: (what: string) => never): Definition {
+  const span = memberIn(text, tool, 'definition');
+  const digest = memberIn(text, tool, 'digest');
+  if (span === undefined || digest === undefined) return fail('has no digest or no definition');
+  const definition = definitionOf(text.subarray(span.valueStart, span.valueEnd));
+  if (definition?.name !== tool.key) return fail('the definition is of another tool');
+  const stated = parseSpan(text, digest.valueStart, digest.valueEnd);
+  if (definition.digest !== stated) return fail('the digest does not belong to the definition');
+  return definition;
+}
+
+type Span = Pick<Member, 'valueStart' | 'valueEnd'>;
+
+function wholeOf(text: Buffer): Span {
+  return { valueStart: text.indexOf('{'), valueEnd: text.length };
+}
+
+function membersIn(text: Buffer, span: Span | undefined): Member[] {
+  return span === undefined ? [] : membersOf(text, span.valueStart, span.valueEnd);
+}
+
+function memberIn(text: Buffer, span: Span, name: string): Member | undefined {
+  return membersIn(text, span).find(({ key }) => key === name);
+}
