@@ -119,6 +119,7 @@ export class Gateway {
     // Servers first, so that calls in flight get their error before their streams end.
     const backends = Promise.all(this.#backends.map((backend) => backend.close('draining')));
     this.#modern.parks.close();
+    this.#modern.tasks.table.close();
     this.#sessions.close();
     this.#modernRequests.close();
     this.#heartbeat.close();

@@ -1,5 +1,9 @@
 // A configured server with its instances: which of them serves whom (design.md 5.1).
-import { legacyCapabilities, sharedClientCapabilities } from '../mcp/capabilities.ts';
+import {
+  legacyCapabilities,
+  sharedClientCapabilities,
+  withoutClientTasks,
+} from '../mcp/capabilities.ts';
 import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
 import { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -46,6 +50,7 @@ export class ServerBackend implements Backend {
     this.#seatContext = {
       server: options.name,
       isShared: options.sharing === 'shared',
+      nameOf: (instance) => this.#private?.nameOf(instance) ?? this.#replicaName(instance),
       alternative: (exchange, own) => this.#alternative(exchange, own),
       left: (seat) => this.#private?.release(seat.instance),
     };
@@ -88,12 +93,23 @@ export class ServerBackend implements Backend {
     return new InstanceSeat(client, this.#instanceFor(client), this.#seatContext);
   }
 
+  placeAt(client: Downstream, at: string): Seat | undefined {
+    const instance =
+      this.#private?.acquireNamed(client, at) ??
+      this.#replicas.find((replica) => this.#replicaName(replica) === at);
+    return instance && new InstanceSeat(client, instance, this.#seatContext);
+  }
+
   /** Stops every instance. */
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
     await Promise.all([
       ...this.#replicas.map((instance) => instance.close(reason)),
       this.#private?.close(reason),
     ]);
+  }
+
+  #replicaName(instance: Instance): string {
+    return String(this.#replicas.indexOf(instance));
   }
 
   #all(): Instance[] {
@@ -115,7 +131,7 @@ export class ServerBackend implements Backend {
       sharing,
       budget: this.#parts.budget,
       create: (client, key) =>
-        this.#createInstance(introductionOf(client), this.#logger.child({ key })),
+        this.#createInstance(introductionOf(client, sharing), this.#logger.child({ key })),
     });
   }
 
@@ -149,11 +165,12 @@ export class ServerBackend implements Backend {
 }
 
 // A private server sees its client as it is; a modern one as far as the handshake can say.
-function introductionOf(client: Downstream): Introduction {
+function introductionOf(client: Downstream, sharing: 'principal' | 'session'): Introduction {
   const isLegacy = isLegacyVersion(client.version);
+  const capabilities = isLegacy ? client.capabilities : legacyCapabilities(client.capabilities);
   return {
     version: isLegacy ? client.version : NEWEST_LEGACY,
-    capabilities: isLegacy ? client.capabilities : legacyCapabilities(client.capabilities),
+    capabilities: sharing === 'session' ? capabilities : withoutClientTasks(capabilities),
     clientInfo: client.info ?? { name: 'unknown', version: '0' },
   };
 }

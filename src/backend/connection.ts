@@ -167,6 +167,7 @@ export class Connection {
       logger,
       metrics,
       calls: () => this.mux.calls(),
+      followerOf: (taskId) => this.mux.tasks.find(taskId),
       send: (message) => this.mux.notify(message),
       elicited: (id, client) => this.#context.elicited(id, client),
     });

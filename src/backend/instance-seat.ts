@@ -5,7 +5,7 @@ import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
-import { ROOTS_CHANGED } from '../mcp/methods.ts';
+import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ListKind, Seat, ServerIdentity } from '../ports/seat.ts';
@@ -20,12 +20,15 @@ const TOO_MANY: WireError = {
   message: `You watch ${MAX_SUBSCRIPTIONS} resources already; unsubscribe from some first.`,
   data: { reason: 'overloaded', outcome: 'not_sent' },
 };
+const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
 /** What a seat needs of the backend that gave it. */
 export interface SeatContext {
   readonly server: string;
   readonly isShared: boolean;
+  /** The name of an instance. */
+  nameOf(instance: Instance): string;
   /** Where a call that can't go to its own instance now may go instead. */
   alternative(exchange: Exchange, own: Instance): Instance;
   left(seat: InstanceSeat): void;
@@ -51,6 +54,14 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.identity;
   }
 
+  get at(): string {
+    return this.#context.nameOf(this.instance);
+  }
+
+  get isShared(): boolean {
+    return this.#context.isShared;
+  }
+
   listKey(kind: ListKind): object {
     return this.instance.listKeys.of(kind);
   }
@@ -64,12 +75,14 @@ export class InstanceSeat implements Seat, Listener {
   }
 
   dispatch(exchange: Exchange): void {
-    this.#context.alternative(exchange, this.instance).dispatch(exchange);
+    const isBound = exchange.isBoundToSeat === true;
+    const { instance } = this;
+    (isBound ? instance : this.#context.alternative(exchange, instance)).dispatch(exchange);
   }
 
   notify(notification: Frame): void {
-    // Roots belong to one client: a shared server has the static ones, or none.
-    if (notification.method === ROOTS_CHANGED && this.#context.isShared) return;
+    // Roots, and tasks at a client, belong to one client: a shared server knows of none.
+    if (OF_ONE_CLIENT.has(notification.method) && this.#context.isShared) return;
     this.instance.notify(notification.bytes);
   }
 

@@ -123,9 +123,9 @@ export class Instance {
     return this.#admission.queued;
   }
 
-  /** Calls here, at the server or waiting. */
+  /** Calls here, at the server, waiting, or gone on as tasks. */
   get load(): number {
-    return this.inFlight + this.queued;
+    return this.inFlight + this.queued + (this.#connection?.mux.tasks.size ?? 0);
   }
 
   /** Whether a call of an interactive tool by `client` would have to wait. */

@@ -59,7 +59,26 @@ export class PrivateInstances {
   acquire(client: Downstream): Instance {
     const isModern = isModernVersion(client.version);
     const key = this.#keyOf(client, isModern);
-    const entry = this.#byKey.get(key) ?? this.#create(client, key);
+    return this.#use(this.#byKey.get(key) ?? this.#create(client, key), isModern);
+  }
+
+  /**
+   * An instance that is there already; give it back with `release`.
+   * @param name of it, as `nameOf` has it
+   * @returns undefined when there is none of that name for the client's principal
+   */
+  acquireNamed(client: Downstream, name: string): Instance | undefined {
+    const entry = this.#byKey.get(name);
+    if (entry?.principalKey !== client.principal.key) return undefined;
+    return this.#use(entry, isModernVersion(client.version));
+  }
+
+  /** What an instance is called. */
+  nameOf(instance: Instance): string {
+    return this.#byInstance.get(instance)?.key ?? '';
+  }
+
+  #use(entry: Entry, isModern: boolean): Instance {
     entry.users++;
     entry.timer?.cancel();
     if (isModern) entry.keptMs = KEPT_FOR_MODERN_MS;

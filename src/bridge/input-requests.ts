@@ -1,12 +1,15 @@
 // A legacy server's questions as entries of `inputRequests`, and a modern client's answers to them
 // (protocol.md 5.7.1).
 
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
-import { jsonText } from '../jsonrpc/serialize.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonText, resultMessage } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
+import type { Question } from '../ports/downstream.ts';
 
 const FORM = Buffer.from('"form"');
 const EMPTY = Buffer.from('{}');
@@ -47,6 +50,15 @@ function convertedParams(question: Frame): Buffer | undefined {
     else set.set('_meta', meta);
   }
   return editObject(bytes, paramsStart, paramsEnd, { remove: (key) => remove.has(key), set });
+}
+
+const CANCELLED_FORM = scan(resultMessage(Buffer.from('0'), Buffer.from('{"action":"cancel"}')));
+const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
+
+/** Answers for a client that will not: as somebody who closes a form, where that can be said. */
+export function answerForNobody(question: Question): void {
+  if (question.frame.method === ELICITATION) question.answer(CANCELLED_FORM);
+  else question.refuse(GONE);
 }
 
 /** Whether a client's answer has the shape that its question asks for. */

@@ -24,7 +24,13 @@ import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Seat } from '../ports/seat.ts';
-import { inputRequest, isWellFormed, keyLetter, requiredCapability } from './input-requests.ts';
+import {
+  answerForNobody,
+  inputRequest,
+  isWellFormed,
+  keyLetter,
+  requiredCapability,
+} from './input-requests.ts';
 import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
@@ -36,8 +42,6 @@ import { requiredVisits, UrlVisits } from './url-visits.ts';
 /** Questions that come close together are asked together. */
 const COALESCE_MS = 20;
 const UNUSED_ID = Buffer.from('0');
-const CANCELLED_FORM = scan(resultMessage(UNUSED_ID, Buffer.from('{"action":"cancel"}')));
-const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
 /** How often a server may say that pages must be visited first. */
 const MAX_VISITS = 10;
 const URL_MODE = { mode: 'url' };
@@ -352,10 +356,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   /** Answers what the client will not: as somebody who closes a form, where that can be said. */
   #answerForClient(): void {
-    for (const question of this.#open.values()) {
-      if (question.frame.method === ELICITATION) question.answer(CANCELLED_FORM);
-      else question.refuse(GONE);
-    }
+    for (const question of this.#open.values()) answerForNobody(question);
     this.#open.clear();
   }
 

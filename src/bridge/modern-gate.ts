@@ -24,12 +24,16 @@ import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
+import { TaskTools } from './tasks/offered.ts';
+import type { TaskState } from './tasks/task-state.ts';
+import { TaskTable } from './tasks/task-table.ts';
 import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-schemas.ts';
 
 /** What all endpoints share for modern clients. */
 export interface ModernState {
   readonly parks: Parks<ModernCall>;
   readonly sealer: StateSealer;
+  readonly tasks: TaskState;
   /** Open listen streams, to be ended in order when the gateway stops. */
   readonly listens: Set<ModernListen>;
 }
@@ -39,6 +43,7 @@ export function createModernState(options: StateOptions): ModernState {
   return {
     parks: new Parks<ModernCall>(options.ttlMs),
     sealer: new StateSealer(options.keys),
+    tasks: { table: new TaskTable(options.keys), tools: new TaskTools() },
     listens: new Set(),
   };
 }

@@ -2,14 +2,12 @@
 // make or change one, and bound to who got it, for what, and until when (2026-07-28
 // basic/patterns/mrtr).
 
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { createHash } from 'node:crypto';
+import { isObject, parseText } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
+import { Sealer } from './sealer.ts';
 
-const VERSION = 'v1';
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-const KEY_BYTES = 32;
+const PURPOSE = 'v1';
 
 /** What a state says. */
 export interface StateClaims {
@@ -30,27 +28,17 @@ export interface StateClaims {
 
 /** Seals and opens states. */
 export class StateSealer {
-  /** The first seals; all of them open, so that keys can be rotated. */
-  readonly #keys: readonly Buffer[];
+  readonly #sealer: Sealer;
 
   /**
    * @param secrets texts that keys are made of; none: a random key that dies with the process
    */
   constructor(secrets: readonly string[]) {
-    this.#keys =
-      secrets.length === 0
-        ? [randomBytes(KEY_BYTES)]
-        : secrets.map((secret) => createHash('sha256').update(secret).digest());
+    this.#sealer = new Sealer(PURPOSE, secrets);
   }
 
   seal(claims: StateClaims): string {
-    const [key] = this.#keys;
-    if (key === undefined) throw new RangeError('there is always a key');
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', key, iv);
-    cipher.setAAD(Buffer.from(VERSION));
-    const text = Buffer.concat([cipher.update(jsonText(claims), 'utf8'), cipher.final()]);
-    return `${VERSION}.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`;
+    return this.#sealer.seal(jsonText(claims));
   }
 
   /**
@@ -58,34 +46,9 @@ export class StateSealer {
    * @returns undefined when it was not made by this gateway, or was changed
    */
   open(state: string): StateClaims | undefined {
-    const [version, encoded] = state.split('.', 2);
-    if (version !== VERSION || encoded === undefined) return undefined;
-    const sealed = Buffer.from(encoded, 'base64url');
-    // One text for one state: base64url that decodes alike but is spelled otherwise is another one.
-    if (sealed.length <= IV_BYTES + TAG_BYTES || sealed.toString('base64url') !== encoded) {
-      return undefined;
-    }
-    for (const key of this.#keys) {
-      const claims = openWith(key, sealed);
-      if (claims !== undefined) return claims;
-    }
-    return undefined;
-  }
-}
-
-function openWith(key: Buffer, sealed: Buffer): StateClaims | undefined {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES));
-  decipher.setAAD(Buffer.from(VERSION));
-  decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  try {
-    const text = Buffer.concat([
-      decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)),
-      decipher.final(),
-    ]);
-    const claims = parseSpan(text, 0, text.length);
+    const text = this.#sealer.open(state);
+    const claims = text === undefined ? undefined : parseText(text);
     return isObject(claims) ? (claims as unknown as StateClaims) : undefined;
-  } catch {
-    return undefined; // sealed with another key, or changed
   }
 }
 

@@ -63,6 +63,16 @@ function withoutAnnotations(value: Buffer): Buffer {
   return editObject(value, 0, value.length, { remove: (key) => key === ANNOTATION, set });
 }
 
+/** A list of tools for a client that knows no tasks. */
+export function toolsWithoutExecution(result: Buffer): Buffer {
+  if (!result.includes(EXECUTION_TEXT)) return result;
+  return editTools(result, (tool) =>
+    tool.includes(EXECUTION_TEXT)
+      ? editObject(tool, 0, tool.length, { remove: (key) => key === 'execution' })
+      : tool,
+  );
+}
+
 /** Whether the root of a tool's output schema is one that a legacy client can't read. */
 export function hasOtherRoot(outputSchema: unknown): boolean {
   return isObject(outputSchema) && outputSchema['type'] !== 'object';

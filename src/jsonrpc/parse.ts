@@ -15,6 +15,11 @@ export function parseSpan(bytes: Buffer, start: number, end: number): unknown {
   return start < 0 ? undefined : JSON.parse(bytes.toString('utf8', start, end));
 }
 
+/** The value that a text of the gateway's own stands for. */
+export function parseText(text: string): unknown {
+  return JSON.parse(text);
+}
+
 /** The string at [start, end), or undefined when it is absent or of another type. */
 export function parseString(bytes: Buffer, start: number, end: number): string | undefined {
   const value = parseSpan(bytes, start, end);

@@ -1,6 +1,6 @@
 // Capability objects of clients and servers: read, and made for the gateway's own two faces.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
-import { ELICITATION, ROOTS_LIST, SAMPLING } from './methods.ts';
+import { ELICITATION, isTaskMethod, ROOTS_LIST, SAMPLING } from './methods.ts';
 
 /** What a client said in `initialize`. */
 export type ClientCapabilities = JsonObject;
@@ -17,7 +17,7 @@ export function sharedClientCapabilities(hasStaticRoots: boolean): ClientCapabil
 /** What a modern client declares, as a server of the session era reads it. */
 export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
   // Such a client can't say that its roots changed, and tasks are another extension there.
-  const { roots, tasks: _, ...rest } = capabilities;
+  const { roots, ...rest } = withoutClientTasks(capabilities);
   return roots === undefined ? rest : { ...rest, roots: {} };
 }
 
@@ -25,6 +25,13 @@ export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapa
 export function modernCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
   const { tasks: _, ...rest } = capabilities;
   return isObject(rest['roots']) ? { ...rest, roots: {} } : rest;
+}
+
+/** What a client declares to a server that it shares with others of its sessions. */
+export function withoutClientTasks(capabilities: ClientCapabilities): ClientCapabilities {
+  // A server could not tell whose task an id is.
+  const { tasks: _, ...rest } = capabilities;
+  return rest;
 }
 
 /** Why a client can't be asked something. */
@@ -48,7 +55,7 @@ export function refusalFor(
     case ELICITATION:
       return elicitationRefusal(capabilities['elicitation'], params['mode']);
     default:
-      return undefined;
+      return isTaskMethod(method) && !isObject(capabilities['tasks']) ? 'method' : undefined;
   }
 }
 

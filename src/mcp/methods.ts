@@ -24,6 +24,18 @@ export const PROMPTS_LIST = 'prompts/list';
 export const RESOURCES_READ = 'resources/read';
 export const RESOURCES_LIST = 'resources/list';
 
+export const TASKS_GET = 'tasks/get';
+export const TASKS_RESULT = 'tasks/result';
+export const TASKS_CANCEL = 'tasks/cancel';
+export const TASKS_LIST = 'tasks/list';
+/** What a server of the session era says when a task is in another state. */
+export const TASK_STATUS = 'notifications/tasks/status';
+
+/** Whether a method is about tasks, in any revision. */
+export function isTaskMethod(method: string): boolean {
+  return method.startsWith('tasks/');
+}
+
 export const TOOLS_CHANGED = 'notifications/tools/list_changed';
 
 /** What a server says when one of its lists is another one now. */
@@ -56,10 +68,11 @@ const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   RESOURCES_LIST,
   'resources/templates/list',
   'completion/complete',
-  'tasks/get',
-  'tasks/result',
-  'tasks/cancel',
-  'tasks/list',
+  TASKS_GET,
+  TASKS_RESULT,
+  TASKS_CANCEL,
+  TASKS_LIST,
+  'tasks/update',
   ROOTS_LIST,
   SAMPLING,
   ELICITATION,

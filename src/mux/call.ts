@@ -2,10 +2,12 @@
 // with. Made and changed by mux.ts only.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 
 /** What a call needs of the mux that it is in. */
 export interface CallOwner {
   cancel(call: Call, notice: Frame | undefined): void;
+  follow(taskId: string, follower: TaskFollower, maker: Call | undefined): FollowedTask;
 }
 
 /** A request that the gateway makes for itself. */
@@ -62,5 +64,9 @@ export class Call implements ExchangeHolder {
 
   cancel(notice: Frame | undefined): void {
     this.#owner.cancel(this, notice);
+  }
+
+  follow(taskId: string, follower: TaskFollower, isMaker: boolean): FollowedTask {
+    return this.#owner.follow(taskId, follower, isMaker ? this : undefined);
   }
 }

@@ -6,23 +6,26 @@ import { monotonicMs } from '../base/clock.ts';
 import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
-import { onOneLine, replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
+import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel, RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { Deadlines } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
+import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions } from './mux-contract.ts';
 import { ownerOfOversize } from './oversize.ts';
+import { takeProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -38,6 +41,7 @@ export class Mux implements CallOwner {
   readonly #traffic: Traffic;
   readonly #dialect: Dialect;
   readonly #calls = new CallTable();
+  readonly tasks = new FollowedTasks();
   #questions: Questions | undefined;
   /** The tools that the calls in flight were matched with last. */
   #toolsVersion = 0;
@@ -97,6 +101,7 @@ export class Mux implements CallOwner {
   /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
   dispatch(exchange: Exchange): void {
     const { frame } = exchange;
+    const { requestMs, requestMaxMs } = this.#options;
     const nowMs = monotonicMs();
     const call = new Call(
       this,
@@ -106,8 +111,8 @@ export class Mux implements CallOwner {
         mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
         interactiveTool: this.#tools.match(frame),
       },
-      nowMs + this.#options.requestMs,
-      nowMs + this.#options.requestMaxMs,
+      nowMs + (exchange.isPatient === true ? requestMaxMs : requestMs),
+      nowMs + requestMaxMs,
     );
     this.#open(call);
     exchange.holder = call;
@@ -222,6 +227,12 @@ export class Mux implements CallOwner {
     this.#events.settled();
   }
 
+  follow(taskId: string, follower: TaskFollower, maker: Call | undefined): FollowedTask {
+    const followed = this.tasks.follow(taskId, follower, maker, () => this.#events.settled());
+    this.#questions?.followed(taskId, follower);
+    return followed;
+  }
+
   /**
    * The connection is over: every call fails, every question is withdrawn.
    * @param mayRepeat which calls need not fail, since another connection may take them
@@ -242,6 +253,7 @@ export class Mux implements CallOwner {
       if (mayRepeat(exchange.frame)) again.push(exchange);
       else exchange.fail(failure('unknown'));
     }
+    this.tasks.close();
     return again;
   }
 
@@ -284,23 +296,20 @@ export class Mux implements CallOwner {
   #onNotification(frame: Frame, about: number | undefined): void {
     if (frame.method === PROGRESS) this.#onProgress(frame);
     else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
-    else this.#events.notified(frame, this.#callOf(about)?.exchange);
+    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.exchange);
   }
 
   #onProgress(frame: Frame): void {
     // The token that the server was given is the id of the call.
     const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
-    const call = id === undefined ? undefined : this.#calls.find(id);
-    const exchange = call?.exchange;
-    if (call === undefined || exchange === undefined || call.abandonedAtMs !== undefined) return;
-    const token = exchange.frame.slice(exchange.frame.tokenStart, exchange.frame.tokenEnd);
-    if (token === undefined) return;
-    const nowMs = monotonicMs();
-    call.deadlineMs = Math.min(nowMs + this.#options.requestMs, call.lastDeadlineMs);
-    const value = parseSpan(frame.bytes, frame.progressStart, frame.progressEnd);
-    if (typeof value !== 'number' || value <= call.progress) return;
-    call.progress = value;
-    exchange.push(replaceSpan(frame.bytes, frame.tokenStart, frame.tokenEnd, token));
+    if (id === undefined) return;
+    const task = this.tasks.madeBy(id);
+    const call = task?.call ?? this.#calls.find(id);
+    if (call === undefined) return;
+    const message = takeProgress(call, frame, this.#options.requestMs);
+    if (message === undefined) return;
+    if (task === undefined) call.exchange?.push(message);
+    else task.follower.tell(scan(message));
   }
 
   #onQuestion(frame: Frame, about: number | undefined): void {

@@ -14,10 +14,12 @@ import { parseParams } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { refusalFor } from '../mcp/capabilities.ts';
-import { ELICITATION, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
+import { ELICITATION, isTaskMethod, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
+import { relatedTaskOf } from '../mcp/related-task.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
+import type { TaskFollower } from '../ports/task.ts';
 import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
 import { type InteractiveTools, toolOf } from './interactive-tools.ts';
@@ -44,6 +46,8 @@ export interface QuestionsContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   calls(): Iterable<Call>;
+  /** Who is asked for a task of the server. */
+  followerOf(taskId: string): TaskFollower | undefined;
   send(message: Buffer): void;
   /** An elicitation with this id was given to this client. */
   elicited(elicitationId: string, client: Downstream): void;
@@ -59,6 +63,8 @@ class OpenQuestion implements Question {
   /** Calls of several clients that may be behind it, while it is held. */
   candidates: Set<Call> | undefined;
   hold: Timer | undefined;
+  /** The task that it belongs to, as it says. */
+  taskId: string | undefined;
   /** It came on the stream of its call: there is nothing to find out, or to learn. */
   isCertain = false;
   client: Downstream | undefined;
@@ -130,6 +136,14 @@ export class Questions {
     }
   }
 
+  /** Somebody is asked for a task from now on: what was asked for it before that can go there. */
+  followed(taskId: string, follower: TaskFollower): void {
+    for (const question of [...this.#open.values()]) {
+      const isHeld = question.taskId === taskId && question.client === undefined;
+      if (isHeld) this.#deliver(question, follower, undefined);
+    }
+  }
+
   /** A call ended at the server: it can't be the one that asked any more. */
   callSettled(call: Call): void {
     // Nearly always: nothing is asked, and this is on the way of every answer.
@@ -198,7 +212,21 @@ export class Questions {
     }
   }
 
+  /** A question that names its task is for whoever the task belongs to, and for nobody else. */
+  #routeToTask(question: OpenQuestion, taskId: string): void {
+    const follower = this.#context.followerOf(taskId);
+    question.taskId = taskId;
+    // The answer to the call that made the task may be on its way.
+    if (follower === undefined) question.hold = after(HOLD_MS, () => this.#giveUp(question));
+    else this.#deliver(question, follower, undefined);
+  }
+
   #route(question: OpenQuestion, asker: Call | undefined): void {
+    const taskId = this.#context.protocol === 'mcp' ? relatedTaskOf(question.frame) : undefined;
+    if (taskId !== undefined) {
+      this.#routeToTask(question, taskId);
+      return;
+    }
     const sole = this.#context.soleClient();
     question.isCertain = asker?.exchange !== undefined;
     question.candidates =
@@ -291,7 +319,12 @@ export class Questions {
 
   #refusal(frame: Frame, client: Downstream): WireError | undefined {
     if (this.#context.protocol === 'jsonrpc') return undefined;
-    const refusal = refusalFor(client.capabilities, frame.method, parseParams(frame));
+    // A server of several clients was not told that they have tasks.
+    const isShared = this.#context.soleClient() === undefined;
+    const refusal =
+      isTaskMethod(frame.method) && isShared
+        ? 'method'
+        : refusalFor(client.capabilities, frame.method, parseParams(frame));
     if (refusal === undefined) return undefined;
     if (refusal === 'method') {
       return { code: METHOD_NOT_FOUND, message: `The client does not offer ${frame.method}.` };

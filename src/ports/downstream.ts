@@ -30,6 +30,8 @@ export interface Downstream {
   readonly logThreshold?: number;
   /** The client's `clientInfo`, or undefined where the protocol has none. */
   readonly info: unknown;
+  /** Whether it reads now what belongs to no call. Absent where nothing reaches it like that. */
+  readonly isListening?: boolean;
   /**
    * Tells the client something that belongs to no call of its.
    * @param kind messages of equal kind replace each other while nobody reads; undefined: keep all

@@ -4,6 +4,7 @@ import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from './downstream.ts';
+import type { FollowedTask, TaskFollower } from './task.ts';
 
 /** Whoever works on an exchange: a queue, then a mux. */
 export interface ExchangeHolder {
@@ -14,6 +15,12 @@ export interface ExchangeHolder {
    * @param notice the caller's `notifications/cancelled`, when it sent one
    */
   cancel(notice: Frame | undefined): void;
+  /**
+   * Has somebody told of a task of the server that the call is about. Absent while nothing was sent.
+   * @param taskId the server's
+   * @param isMaker whether the call made the task, so that its progress goes on
+   */
+  follow?(taskId: string, follower: TaskFollower, isMaker: boolean): FollowedTask;
 }
 
 /** Exactly one of respond, answer, refuse and fail settles it; later ones do nothing. */
@@ -22,6 +29,10 @@ export interface Exchange {
   /** Who asked. */
   readonly client: Downstream;
   readonly isSettled: boolean;
+  /** The server answers when a task is over: only the hard limit of a call counts. */
+  readonly isPatient?: boolean;
+  /** Its answer is of use only at the instance that its client's place is at. */
+  readonly isBoundToSeat?: boolean;
   /** Set by whoever holds it now; undefined while nobody can be told of a cancel. */
   holder: ExchangeHolder | undefined;
 

@@ -23,6 +23,10 @@ export interface ServerIdentity {
 export interface Seat {
   /** Undefined before the first handshake, and for a server that does not speak MCP. */
   readonly identity: ServerIdentity | undefined;
+  /** Which of the server's instances it is at; the same one has the same name after a restart. */
+  readonly at: string;
+  /** Whether clients of other principals are at the same instance. */
+  readonly isShared: boolean;
   /**
    * Resolves when the server can be used.
    * @throws GatewayError when it can't be started
@@ -73,4 +77,9 @@ export interface Backend {
    * @throws GatewayError when no process may be started for it
    */
   place(client: Downstream): Seat;
+  /**
+   * Gives a client a place at a certain instance, as `Seat.at` names it.
+   * @returns undefined when there is none of that name for this client's principal
+   */
+  placeAt(client: Downstream, at: string): Seat | undefined;
 }

@@ -3,9 +3,10 @@
 import { initializeResult } from '../bridge/discovery.ts';
 import { LegacyCall } from '../bridge/legacy-call.ts';
 import { WrappedResults } from '../bridge/output-schemas.ts';
+import type { SessionTasks } from '../bridge/tasks/session-tasks.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, type JsonObject, parseString } from '../jsonrpc/parse.ts';
+import { isObject, parseString } from '../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../mcp/log-levels.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { Attachment, Welcome } from '../ports/dispatcher.ts';
@@ -41,11 +42,14 @@ export class DirectAttachment extends PlainAttachment {
   override readonly welcome: Welcome;
   readonly #wrapped = new WrappedResults();
 
-  constructor(seat: Seat, server: string) {
+  readonly #tasks: SessionTasks;
+
+  constructor(seat: Seat, server: string, tasks: SessionTasks) {
     super(seat);
     const { identity } = seat;
     const result = identity === undefined ? {} : initializeResult(identity, server);
-    this.welcome = { result: withoutTasks(result) };
+    this.#tasks = tasks;
+    this.welcome = { result: tasks.offeredIn(result) };
   }
 
   override dispatch(exchange: Exchange): void {
@@ -60,10 +64,15 @@ export class DirectAttachment extends PlainAttachment {
         this.#subscription(exchange, (uri) => this.seat.unsubscribe(uri));
         return;
       default:
-        if (exchange.frame.method.startsWith('tasks/')) exchange.refuse(notOffered('tasks'));
-        else if (this.seat.identity?.era !== 'modern') this.seat.dispatch(exchange);
+        if (this.#tasks.take(exchange)) return;
+        if (this.seat.identity?.era !== 'modern') this.seat.dispatch(exchange);
         else new LegacyCall(exchange, this.seat, this.#wrapped).start();
     }
+  }
+
+  override detach(): void {
+    this.#tasks.detach();
+    super.detach();
   }
 
   #setLevel(exchange: Exchange): void {
@@ -97,15 +106,6 @@ async function settle(exchange: Exchange, change: Promise<WireError | undefined>
   const error = await change;
   if (error === undefined) exchange.answer(EMPTY_RESULT);
   else exchange.refuse(error);
-}
-
-// A task id is a handle that any client of a shared server could use: not offered until ids are
-// bound to their owner.
-function withoutTasks(result: JsonObject): JsonObject {
-  const { capabilities } = result;
-  if (!isObject(capabilities)) return result;
-  const { tasks: _, ...rest } = capabilities;
-  return { ...result, capabilities: rest };
 }
 
 function notOffered(what: string): WireError {

@@ -1,5 +1,6 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
 import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
+import { SessionTasks } from '../bridge/tasks/session-tasks.ts';
 import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -10,11 +11,13 @@ import { DirectAttachment, PlainAttachment } from './direct-attachment.ts';
 export class DirectEndpoint implements Endpoint {
   readonly name: string;
   readonly #backend: Backend;
+  readonly #state: ModernState;
   readonly #modern: ModernGate;
 
   constructor(name: string, backend: Backend, state: ModernState) {
     this.name = name;
     this.#backend = backend;
+    this.#state = state;
     this.#modern = new ModernGate(name, backend, state);
   }
 
@@ -35,9 +38,9 @@ export class DirectEndpoint implements Endpoint {
       seat.leave();
       throw error;
     }
-    return this.protocol === 'mcp'
-      ? new DirectAttachment(seat, this.server)
-      : new PlainAttachment(seat);
+    if (this.protocol !== 'mcp') return new PlainAttachment(seat);
+    const tasks = new SessionTasks(client, seat, this.#backend, this.#state.tasks);
+    return new DirectAttachment(seat, this.server, tasks);
   }
 
   serve(exchange: ModernExchange): void {

@@ -88,6 +88,10 @@ export class Session implements Downstream, ExchangeOwner {
     return this.#isClosed;
   }
 
+  get isListening(): boolean {
+    return this.outlet.isOpen;
+  }
+
   /** Links the session to what is behind its endpoint. Once, before the first request. */
   set attachment(attachment: Attachment) {
     this.#attachment = attachment;

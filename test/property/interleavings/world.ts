@@ -4,8 +4,7 @@ import { vi } from 'vitest';
 import { ServerBackend } from '../../../src/backend/backend.ts';
 import type { ServerOptions } from '../../../src/backend/options.ts';
 import { ProcessBudget } from '../../../src/backend/process-budget.ts';
-import { Parks } from '../../../src/bridge/parks.ts';
-import { StateSealer } from '../../../src/bridge/request-state.ts';
+import { createModernState } from '../../../src/bridge/modern-gate.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { RequestMeter } from '../../../src/observe/request-meter.ts';
@@ -91,11 +90,11 @@ export class World {
       },
     );
     this.#place = {
-      endpoint: new DirectEndpoint('/', this.#backend, {
-        parks: new Parks(600_000),
-        sealer: new StateSealer([]),
-        listens: new Set(),
-      }),
+      endpoint: new DirectEndpoint(
+        '/',
+        this.#backend,
+        createModernState({ keys: [], ttlMs: 600_000 }),
+      ),
       sessions: this.#sessions,
       meter,
     };

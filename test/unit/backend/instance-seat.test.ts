@@ -27,6 +27,7 @@ function setUp() {
   const seat = new InstanceSeat({} as Downstream, instance, {
     server: 's',
     isShared: true,
+    nameOf: () => '0',
     alternative: (_exchange, own) => own,
     left: () => undefined,
   });

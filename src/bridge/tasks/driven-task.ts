@@ -1,0 +1,173 @@
+// A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
+// task, waits for its result, and answers the call with that (protocol.md 5.10).
+import { GatewayError } from '../../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
+import { withoutRelatedTask } from '../../mcp/related-task.ts';
+import type { Question } from '../../ports/downstream.ts';
+import type { Exchange } from '../../ports/exchange.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { Seat } from '../../ports/seat.ts';
+import type { FollowedTask, TaskFollower } from '../../ports/task.ts';
+import { OwnRequest } from '../own-request.ts';
+import { Relay } from '../relay.ts';
+import type { TaskTools } from './offered.ts';
+import { wantsLog } from './task-logs.ts';
+import { asTask, madeTask, taskStateOf } from './task-text.ts';
+
+/** A call that the gateway makes a task of, and waits for. */
+export class DrivenTask extends Relay implements TaskFollower {
+  readonly isBoundToSeat = true;
+  readonly #seat: Seat;
+  readonly #questions = new Map<Question, Question>();
+  #taskId: string | undefined;
+  #followed: FollowedTask | undefined;
+  #result: OwnRequest | undefined;
+  #isOver = false;
+
+  constructor(exchange: Exchange, seat: Seat) {
+    super(exchange, asTask(exchange.frame));
+    this.#seat = seat;
+  }
+
+  get principal(): Principal {
+    return this.client.principal;
+  }
+
+  get version(): string {
+    return this.client.version;
+  }
+
+  get capabilities(): ClientCapabilities {
+    return this.client.capabilities;
+  }
+
+  get info(): unknown {
+    return this.client.info;
+  }
+
+  start(): void {
+    this.#seat.dispatch(this);
+  }
+
+  override respond(answer: Frame): void {
+    const task = madeTask(answer);
+    if (task === undefined) {
+      super.respond(answer);
+      return;
+    }
+    const { taskId } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
+    this.#taskId = String(taskId);
+    this.#followed = this.holder?.follow?.(this.#taskId, this, true);
+    void this.#wait(this.#taskId);
+  }
+
+  async #wait(taskId: string): Promise<void> {
+    this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, true);
+    const outcome = await this.#result.at(this.#seat);
+    if (this.#isOver) return;
+    if (outcome instanceof GatewayError) {
+      // The server may work on it still, but nobody could take the result.
+      this.#cancelTask();
+      super.fail(outcome);
+    } else {
+      super.respond(withoutRelatedTask(outcome));
+    }
+  }
+
+  override cancel(notice: Frame | undefined): void {
+    super.cancel(notice);
+    if (this.#result === undefined) return;
+    this.#result.cancel();
+    this.#cancelTask();
+  }
+
+  ask(question: Question): void {
+    const plain = new PlainQuestion(question, () => this.#questions.delete(question));
+    this.#questions.set(question, plain);
+    this.client.ask(plain, this.exchange);
+  }
+
+  withdraw(question: Question, notice: Frame | undefined): void {
+    const plain = this.#questions.get(question);
+    this.#questions.delete(question);
+    if (plain !== undefined) this.client.withdraw(plain, notice);
+  }
+
+  tell(notification: Frame): void {
+    if (notification.method === TASK_STATUS) return;
+    const isLog = notification.method === MESSAGE;
+    if (isLog && !wantsLog(notification, this.client, this.#seat)) return;
+    this.push(withoutRelatedTask(notification).bytes);
+  }
+
+  notify(): void {
+    // A server tells of a task only what `tell` takes.
+  }
+
+  lost(): void {
+    // The request for the result fails by itself.
+    this.#followed = undefined;
+  }
+
+  protected override ended(): void {
+    this.#isOver = true;
+    this.#followed?.stop();
+    this.#followed = undefined;
+    const open = [...this.#questions];
+    this.#questions.clear();
+    for (const [question, plain] of open) {
+      this.client.withdraw(plain, undefined);
+      question.refuse({ code: INTERNAL_ERROR, message: 'The call is over.' });
+    }
+  }
+
+  #cancelTask(): void {
+    if (this.#taskId === undefined) return;
+    const params = { taskId: this.#taskId };
+    void new OwnRequest(this.client, TASKS_CANCEL, params).at(this.#seat);
+  }
+}
+
+/**
+ * Sends a call of a client that knows no tasks: a tool that only runs as one is run for it.
+ * @param tools what is known of the server's tools
+ */
+export async function driveIfRequired(call: Exchange, seat: Seat, tools: TaskTools): Promise<void> {
+  const { bytes, nameStart, nameEnd } = call.frame;
+  const support = tools.known(seat) ?? (await tools.read(seat));
+  if (call.isSettled) return;
+  const name = parseString(bytes, nameStart, nameEnd) ?? '';
+  if (support.get(name) === 'required') new DrivenTask(call, seat).start();
+  else seat.dispatch(call);
+}
+
+/** A question with no word of the task that it is for. */
+class PlainQuestion implements Question {
+  readonly frame: Frame;
+  readonly #question: Question;
+  readonly #settled: () => void;
+
+  constructor(question: Question, settled: () => void) {
+    this.frame = withoutRelatedTask(question.frame);
+    this.#question = question;
+    this.#settled = settled;
+  }
+
+  answer(response: Frame): void {
+    this.#settled();
+    this.#question.answer(response);
+  }
+
+  refuse(error: WireError): void {
+    this.#settled();
+    this.#question.refuse(error);
+  }
+
+  progress(notification: Frame): void {
+    this.#question.progress(notification);
+  }
+}

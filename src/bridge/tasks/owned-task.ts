@@ -1,0 +1,131 @@
+// A task that belongs to one principal: what the gateway keeps of it while it runs. What the server
+// says of it, and asks for it, reaches its owner and nobody else.
+import { after, type Timer } from '../../base/clock.ts';
+import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import type { Downstream, Question } from '../../ports/downstream.ts';
+import type { ExchangeHolder } from '../../ports/exchange.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { FollowedTask, TaskFollower } from '../../ports/task.ts';
+import type { TaskClaims } from './task-ids.ts';
+
+/** However long a task lives, longer than this since its last use nothing is kept of it here. */
+const MAX_KEPT_MS = 86_400_000;
+const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+
+/** Whether a task in this state changes no more. */
+export function isTerminal(status: unknown): boolean {
+  return TERMINAL.has(status);
+}
+
+/** Where a task is kept. */
+export interface TaskKeeper {
+  forget(task: OwnedTask): void;
+}
+
+/** What a task is known by. */
+export interface TaskIdentity {
+  readonly claims: TaskClaims;
+  /** The id that its owner knows. */
+  readonly id: string;
+}
+
+/** A task as its owner's side sees it. */
+export abstract class OwnedTask implements TaskFollower {
+  readonly claims: TaskClaims;
+  readonly id: string;
+  readonly principal: Principal;
+  readonly version: string;
+  readonly info: unknown;
+  readonly #keeper: TaskKeeper;
+  #followed: FollowedTask | undefined;
+  #expiry: Timer | undefined;
+  #isClosed = false;
+
+  constructor({ claims, id }: TaskIdentity, owner: Downstream, keeper: TaskKeeper) {
+    this.claims = claims;
+    this.id = id;
+    this.principal = owner.principal;
+    this.version = owner.version;
+    this.info = owner.info;
+    this.#keeper = keeper;
+  }
+
+  /** What the owner can be asked. */
+  abstract readonly capabilities: ClientCapabilities;
+  abstract ask(question: Question): void;
+  abstract withdraw(question: Question, notice: Frame | undefined): void;
+  abstract tell(notification: Frame): void;
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  notify(): void {
+    // A server tells of a task only what `tell` takes.
+  }
+
+  /**
+   * Is told of the task from now on.
+   * @param holder who works on the call that is about it
+   * @param isMaker whether that call made it
+   */
+  follow(holder: ExchangeHolder | undefined, isMaker: boolean): void {
+    if (this.#isClosed) return;
+    this.#followed = holder?.follow?.(this.claims.taskId, this, isMaker) ?? this.#followed;
+  }
+
+  /** Notes what a server said of the task. */
+  noted(status: unknown, ttlMs: unknown): void {
+    if (this.#isClosed) return;
+    const keptMs = typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : MAX_KEPT_MS;
+    this.#expiry?.cancel();
+    this.#expiry = after(Math.min(keptMs, MAX_KEPT_MS), () => this.close());
+    if (isTerminal(status)) this.settled();
+  }
+
+  /** The server has nothing more to say of the task; whose it is stays known. */
+  settled(): void {
+    const followed = this.#followed;
+    this.#followed = undefined;
+    followed?.stop();
+  }
+
+  lost(): void {
+    this.#followed = undefined;
+    this.close();
+  }
+
+  /** Nothing of it is kept any more. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#expiry?.cancel();
+    this.settled();
+    this.#keeper.forget(this);
+    this.closed();
+  }
+
+  /** Told once, when nothing of it is kept any more. */
+  protected closed(): void {
+    // Most keep nothing of their own.
+  }
+}
+
+/** A task that the server says nothing of by itself to this client. */
+export class PassedTask extends OwnedTask {
+  readonly capabilities = {};
+
+  ask(question: Question): void {
+    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
+  }
+
+  withdraw(): void {
+    // It was asked nothing.
+  }
+
+  tell(): void {
+    // Updates come on listen streams.
+  }
+}

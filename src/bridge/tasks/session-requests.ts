@@ -1,0 +1,129 @@
+// The requests of a legacy client that are about tasks, at a server of its own era: passed on, with
+// the server's ids toward the server and sealed ones toward the client (protocol.md 5.10).
+import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { errorCodeOf } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
+import { withRelatedTask } from '../../mcp/related-task.ts';
+import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
+import { Relay } from '../relay.ts';
+import type { SessionTask } from './session-task.ts';
+import {
+  editedTaskList,
+  madeTask,
+  taskStateOf,
+  withParamsTaskId,
+  withTaskId,
+} from './task-text.ts';
+
+/** A call that asks the server to make a task of it. */
+export class TaskCreation extends Relay {
+  readonly isBoundToSeat = true;
+  readonly #made: (taskId: string) => SessionTask;
+
+  /**
+   * @param made told of the task that the server made
+   */
+  constructor(exchange: Exchange, made: (taskId: string) => SessionTask) {
+    super(exchange);
+    this.#made = made;
+  }
+
+  override respond(answer: Frame): void {
+    const task = madeTask(answer);
+    if (task === undefined) {
+      super.respond(answer);
+      return;
+    }
+    const { bytes } = answer;
+    const { taskId, status, ttlMs } = taskStateOf(bytes, task.valueStart, task.valueEnd);
+    const made = this.#made(String(taskId));
+    const text = withTaskId(bytes, task.valueStart, task.valueEnd, made.id);
+    const told = scan(replaceSpan(bytes, task.valueStart, task.valueEnd, text));
+    super.respond(withRelatedTask(told, made.claims.taskId, made.id));
+    // What the server said of it already comes after the answer that names it.
+    made.follow(this.holder, true);
+    made.noted(status, ttlMs);
+  }
+}
+
+/** `tasks/get`, `tasks/result` or `tasks/cancel` of a task. */
+export class TaskRequest extends Relay {
+  readonly isPatient: boolean;
+  readonly #task: SessionTask;
+  readonly #done: () => void;
+
+  /**
+   * @param done told when it is over
+   */
+  constructor(exchange: Exchange, task: SessionTask, done: () => void) {
+    super(exchange, withParamsTaskId(exchange.frame, task.claims.taskId));
+    this.isPatient = exchange.frame.method === TASKS_RESULT;
+    this.#task = task;
+    this.#done = done;
+    if (this.isPatient) task.waits(this);
+  }
+
+  override get holder(): ExchangeHolder | undefined {
+    return super.holder;
+  }
+
+  override set holder(holder: ExchangeHolder | undefined) {
+    super.holder = holder;
+    // The server may ask while it works on this, whoever made the task.
+    this.#task.follow(holder, false);
+  }
+
+  override respond(answer: Frame): void {
+    super.respond(answer.resultStart < 0 ? this.#error(answer) : this.#result(answer));
+  }
+
+  protected override ended(): void {
+    this.#task.waitsNoMore(this);
+    this.#done();
+  }
+
+  #error(answer: Frame): Frame {
+    // The outcome of the task, or a task that may be cancelled no more.
+    const isKnown = this.isPatient || this.frame.method === TASKS_CANCEL;
+    if (errorCodeOf(answer) !== INVALID_PARAMS) {
+      if (this.isPatient) this.#task.settled();
+    } else if (!isKnown) {
+      this.#task.close();
+    }
+    return answer;
+  }
+
+  #result(answer: Frame): Frame {
+    const { bytes, resultStart, resultEnd } = answer;
+    const { claims, id } = this.#task;
+    if (this.isPatient) {
+      this.#task.settled();
+      return withRelatedTask(answer, claims.taskId, id);
+    }
+    const { status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
+    this.#task.noted(status, ttlMs);
+    const text = withTaskId(bytes, resultStart, resultEnd, id);
+    return withRelatedTask(
+      scan(replaceSpan(bytes, resultStart, resultEnd, text)),
+      claims.taskId,
+      id,
+    );
+  }
+}
+
+/** `tasks/list`: the client's own tasks only. */
+export class TaskList extends Relay {
+  readonly #idOf: (taskId: string) => string | undefined;
+
+  constructor(exchange: Exchange, idOf: (taskId: string) => string | undefined) {
+    super(exchange);
+    this.#idOf = idOf;
+  }
+
+  override respond(answer: Frame): void {
+    super.respond(answer.resultStart < 0 ? answer : editedTaskList(answer, this.#idOf));
+  }
+}

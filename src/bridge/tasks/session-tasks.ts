@@ -1,0 +1,208 @@
+// What of a legacy session is about tasks: which of its requests are, which task each means, and what
+// is kept for the session's clients that know no tasks.
+import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+import {
+  isTaskMethod,
+  TASKS_CANCEL,
+  TASKS_GET,
+  TASKS_LIST,
+  TASKS_RESULT,
+  TOOLS_CALL,
+  TOOLS_LIST,
+} from '../../mcp/methods.ts';
+import { relatedTaskOf, withRelatedTask } from '../../mcp/related-task.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Exchange } from '../../ports/exchange.ts';
+import type { Backend, Seat } from '../../ports/seat.ts';
+import { Relay } from '../relay.ts';
+import { toolsWithoutExecution } from '../tool-lists.ts';
+import { driveIfRequired } from './driven-task.ts';
+import { knowsTasks, sessionCapabilities, takesToolTasks } from './offered.ts';
+import { TaskCreation, TaskList, TaskRequest } from './session-requests.ts';
+import { SessionTask } from './session-task.ts';
+import type { TaskClaims } from './task-ids.ts';
+import { type TaskState, UNKNOWN_TASK } from './task-state.ts';
+import { memberOf, notAsTask } from './task-text.ts';
+
+const TASK_MEMBER = Buffer.from('"task"');
+const OF_ONE_TASK: ReadonlySet<string> = new Set([TASKS_GET, TASKS_RESULT, TASKS_CANCEL]);
+
+/** Tasks of one session at one server. */
+export class SessionTasks {
+  readonly #client: Downstream;
+  readonly #seat: Seat;
+  readonly #backend: Pick<Backend, 'name' | 'placeAt'>;
+  readonly #state: TaskState;
+  /** Tasks that the session has used. */
+  readonly #used = new Set<SessionTask>();
+
+  constructor(
+    client: Downstream,
+    seat: Seat,
+    backend: Pick<Backend, 'name' | 'placeAt'>,
+    state: TaskState,
+  ) {
+    this.#client = client;
+    this.#seat = seat;
+    this.#backend = backend;
+    this.#state = state;
+  }
+
+  /** What the server said of itself, with what of its tasks can be used. */
+  offeredIn(hello: JsonObject): JsonObject {
+    const { identity } = this.#seat;
+    const { capabilities } = hello;
+    if (!isObject(capabilities) || identity?.era !== 'legacy') return hello;
+    return { ...hello, capabilities: sessionCapabilities(identity, this.#client.version) };
+  }
+
+  /**
+   * Takes a request, if it is about tasks.
+   * @returns false: it is not
+   */
+  take(exchange: Exchange): boolean {
+    const { method } = exchange.frame;
+    const { identity } = this.#seat;
+    if (identity === undefined || !takesToolTasks(identity)) {
+      if (isTaskMethod(method)) exchange.refuse(notOffered(method));
+      return isTaskMethod(method);
+    }
+    if (!knowsTasks(this.#client.version)) return this.#withoutTasks(exchange);
+    const offered = sessionCapabilities(identity, this.#client.version)['tasks'];
+    if (isTaskMethod(method)) this.#aboutTasks(exchange, offered as object);
+    else if (method === TOOLS_CALL && hasTask(exchange.frame)) this.#create(exchange);
+    else return this.#related(exchange);
+    return true;
+  }
+
+  /** The session is over. */
+  detach(): void {
+    for (const task of this.#used) task.left(this.#client);
+    this.#used.clear();
+  }
+
+  #aboutTasks(exchange: Exchange, offered: object): void {
+    const { frame } = exchange;
+    const { method } = frame;
+    if (OF_ONE_TASK.has(method) && (method !== TASKS_CANCEL || 'cancel' in offered)) {
+      const { taskId } = parseParams(frame);
+      const claims = this.#state.table.open(taskId, this.#client.principal);
+      if (claims === undefined || claims.server !== this.#backend.name) {
+        exchange.refuse(UNKNOWN_TASK);
+      } else this.#request(exchange, claims);
+    } else if (method === TASKS_LIST && 'list' in offered) {
+      this.#seat.dispatch(new TaskList(exchange, (taskId) => this.#idOf(taskId)));
+    } else {
+      exchange.refuse(notOffered(method));
+    }
+  }
+
+  #request(exchange: Exchange, claims: TaskClaims): void {
+    const isHere = claims.at === this.#seat.at;
+    const seat = isHere ? this.#seat : this.#backend.placeAt(this.#client, claims.at);
+    if (seat === undefined) {
+      exchange.refuse(UNKNOWN_TASK);
+      return;
+    }
+    const task = this.#taskOf(claims);
+    seat.dispatch(new TaskRequest(exchange, task, () => isHere || seat.leave()));
+  }
+
+  #create(exchange: Exchange): void {
+    this.#seat.dispatch(new TaskCreation(exchange, (taskId) => this.#keep(this.#claims(taskId))));
+  }
+
+  /** Whatever else says that it belongs to a task. */
+  #related(exchange: Exchange): boolean {
+    const id = relatedTaskOf(exchange.frame);
+    if (id === undefined) return false;
+    const claims = this.#state.table.open(id, this.#client.principal);
+    if (claims === undefined || claims.server !== this.#backend.name) exchange.refuse(UNKNOWN_TASK);
+    else
+      this.#seat.dispatch(new Relay(exchange, withRelatedTask(exchange.frame, id, claims.taskId)));
+    return true;
+  }
+
+  /** For a client that knows no tasks: the gateway waits for those that a tool requires. */
+  #withoutTasks(exchange: Exchange): boolean {
+    const { frame } = exchange;
+    switch (frame.method) {
+      case TOOLS_LIST:
+        this.#seat.dispatch(new PlainToolList(exchange));
+        return true;
+      case TOOLS_CALL:
+        void this.#drive(exchange);
+        return true;
+      default:
+        if (isTaskMethod(frame.method)) exchange.refuse(notOffered(frame.method));
+        return isTaskMethod(frame.method);
+    }
+  }
+
+  async #drive(exchange: Exchange): Promise<void> {
+    const call = hasTask(exchange.frame)
+      ? new Relay(exchange, notAsTask(exchange.frame))
+      : exchange;
+    await driveIfRequired(call, this.#seat, this.#state.tools);
+  }
+
+  #claims(taskId: string): TaskClaims {
+    const { name: server } = this.#backend;
+    return { server, at: this.#seat.at, taskId, principal: this.#client.principal.key };
+  }
+
+  #keep(claims: TaskClaims): SessionTask {
+    for (const used of this.#used) if (used.isClosed) this.#used.delete(used);
+    const { table } = this.#state;
+    const task = new SessionTask(table.identity(claims), this.#client, this.#seat, table);
+    table.keep(task);
+    this.#used.add(task);
+    return task;
+  }
+
+  #taskOf(claims: TaskClaims): SessionTask {
+    const known = this.#state.table.find(claims);
+    if (!(known instanceof SessionTask)) return this.#keep(claims);
+    known.usedBy(this.#client);
+    this.#used.add(known);
+    return known;
+  }
+
+  /** The id of a task in a list; undefined: another principal's. */
+  #idOf(taskId: string): string | undefined {
+    const claims = this.#claims(taskId);
+    const { table } = this.#state;
+    const owner = table.find(claims)?.principal.key;
+    const isOwn = owner === undefined ? !this.#seat.isShared : owner === claims.principal;
+    return isOwn ? table.identity(claims).id : undefined;
+  }
+}
+
+/** The list of tools for a client that knows no tasks. */
+class PlainToolList extends Relay {
+  override respond(answer: Frame): void {
+    if (answer.resultStart < 0) {
+      super.respond(answer);
+      return;
+    }
+    const { bytes, resultStart, resultEnd } = answer;
+    const result = bytes.subarray(resultStart, resultEnd);
+    const text = toolsWithoutExecution(result);
+    const isSame = text === result;
+    super.respond(isSame ? answer : scan(replaceSpan(bytes, resultStart, resultEnd, text)));
+  }
+}
+
+/** Whether a call asks to become a task. */
+function hasTask({ bytes, paramsStart, paramsEnd }: Frame): boolean {
+  if (paramsStart < 0 || !bytes.includes(TASK_MEMBER)) return false;
+  return memberOf(bytes, paramsStart, paramsEnd, 'task') !== undefined;
+}
+
+function notOffered(method: string): WireError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
+}

@@ -1,0 +1,96 @@
+// All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each
+// principal and altogether. An id works without an entry here; what is lost with one is who is told.
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseParams } from '../../jsonrpc/parse.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
+import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
+
+const MAX_TASKS = 10_000;
+const MAX_PER_PRINCIPAL = 1_000;
+
+/** Tasks of all clients. */
+export class TaskTable implements TaskKeeper {
+  readonly #ids: TaskIds;
+  /** Oldest first. */
+  readonly #tasks = new Map<string, OwnedTask>();
+  readonly #perPrincipal = new Map<string, number>();
+
+  /**
+   * @param secrets texts that the keys of ids are made of; none: a random key
+   */
+  constructor(secrets: readonly string[]) {
+    this.#ids = new TaskIds(secrets);
+  }
+
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  /** A task by what a server calls it. */
+  identity(claims: TaskClaims): TaskIdentity {
+    return { claims, id: this.#ids.seal(claims) };
+  }
+
+  /**
+   * The task that a client names. No server is asked.
+   * @param id as the client sent it
+   * @returns undefined: there is none for this principal
+   */
+  open(id: unknown, principal: Principal): TaskClaims | undefined {
+    const claims = this.#ids.open(id, principal);
+    if (claims === undefined) return undefined;
+    // A server that was started anew may give the same id to somebody else's task.
+    const owner = this.#tasks.get(taskKey(claims))?.principal.key ?? principal.key;
+    return owner === principal.key ? claims : undefined;
+  }
+
+  /**
+   * Which server a request about a task belongs to, so that it can be routed. No server is asked.
+   * @param request a client's `tasks/get`, `tasks/result`, `tasks/update` or `tasks/cancel`
+   * @returns its name in the configuration; undefined: unknown, foreign or changed, so -32602
+   */
+  serverOf(request: Frame, principal: Principal): string | undefined {
+    return this.open(parseParams(request)['taskId'], principal)?.server;
+  }
+
+  /** What is kept of a task. */
+  find(claims: TaskClaims): OwnedTask | undefined {
+    return this.#tasks.get(taskKey(claims));
+  }
+
+  /** Keeps a task, in place of what was kept of it. */
+  keep(task: OwnedTask): void {
+    const key = taskKey(task.claims);
+    this.#tasks.get(key)?.close();
+    this.#tasks.set(key, task);
+    const owner = task.principal.key;
+    const own = (this.#perPrincipal.get(owner) ?? 0) + 1;
+    this.#perPrincipal.set(owner, own);
+    if (own > MAX_PER_PRINCIPAL) this.#forgetOldest((other) => other.principal.key === owner);
+    else if (this.#tasks.size > MAX_TASKS) this.#forgetOldest(() => true);
+  }
+
+  forget(task: OwnedTask): void {
+    const key = taskKey(task.claims);
+    if (this.#tasks.get(key) !== task) return;
+    this.#tasks.delete(key);
+    const owner = task.principal.key;
+    const own = (this.#perPrincipal.get(owner) ?? 0) - 1;
+    if (own > 0) this.#perPrincipal.set(owner, own);
+    else this.#perPrincipal.delete(owner);
+  }
+
+  /** Lets go of all of them. */
+  close(): void {
+    for (const task of [...this.#tasks.values()]) task.close();
+  }
+
+  #forgetOldest(fits: (task: OwnedTask) => boolean): void {
+    for (const task of this.#tasks.values()) {
+      if (!fits(task)) continue;
+      task.close();
+      return;
+    }
+  }
+}

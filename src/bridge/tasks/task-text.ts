@@ -1,0 +1,97 @@
+// Messages about tasks with other ids in them: spliced, never rebuilt (protocol.md 5.10).
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { editObject, type Member, membersOf } from '../../jsonrpc/members.ts';
+import { parseSpan, splitArray } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { jsonBytes } from '../../jsonrpc/serialize.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+
+/** What a server says of a task. */
+export interface TaskState {
+  readonly taskId: unknown;
+  readonly status: unknown;
+  /** How long the server keeps it, in milliseconds; null: no limit. */
+  readonly ttlMs: unknown;
+}
+
+/** A request, or a notification, with another task id in its params. */
+export function withParamsTaskId(frame: Frame, taskId: string): Frame {
+  const { bytes, paramsStart, paramsEnd } = frame;
+  return scan(
+    replaceSpan(bytes, paramsStart, paramsEnd, withTaskId(bytes, paramsStart, paramsEnd, taskId)),
+  );
+}
+
+/** The text of an object with another `taskId`. */
+export function withTaskId(bytes: Buffer, start: number, end: number, taskId: string): Buffer {
+  const member = memberOf(bytes, start, end, 'taskId');
+  if (member === undefined) return bytes.subarray(start, end);
+  const object = bytes.subarray(start, end);
+  const { valueStart, valueEnd } = member;
+  return replaceSpan(object, valueStart - start, valueEnd - start, jsonBytes(taskId));
+}
+
+/** A member of the object at [start, end). */
+export function memberOf(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  key: string,
+): Member | undefined {
+  return membersOf(bytes, start, end).find((member) => member.key === key);
+}
+
+/** The state of a task, from the object at [start, end). */
+export function taskStateOf(bytes: Buffer, start: number, end: number): TaskState {
+  const read = (key: string): unknown => {
+    const member = memberOf(bytes, start, end, key);
+    return member === undefined ? undefined : parseSpan(bytes, member.valueStart, member.valueEnd);
+  };
+  return { taskId: read('taskId'), status: read('status'), ttlMs: read('ttlMs') ?? read('ttl') };
+}
+
+/** Where the task stands in the result of a call of the session era that made one. */
+export function madeTask(answer: Frame): Member | undefined {
+  const { bytes, resultStart, resultEnd } = answer;
+  if (resultStart < 0) return undefined;
+  const task = memberOf(bytes, resultStart, resultEnd, 'task');
+  const { taskId } =
+    task === undefined || bytes[task.valueStart] !== 0x7b
+      ? { taskId: undefined }
+      : taskStateOf(bytes, task.valueStart, task.valueEnd);
+  return typeof taskId === 'string' ? task : undefined;
+}
+
+/**
+ * The result of `tasks/list` with other ids, and without some tasks.
+ * @param idOf the id that a client knows a task by; undefined: not this client's
+ */
+export function editedTaskList(answer: Frame, idOf: (taskId: string) => string | undefined): Frame {
+  const { bytes, resultStart, resultEnd } = answer;
+  const list = memberOf(bytes, resultStart, resultEnd, 'tasks');
+  if (list === undefined) return answer;
+  const texts: string[] = [];
+  for (const entry of splitArray(bytes.subarray(list.valueStart, list.valueEnd))) {
+    if (entry[0] !== 0x7b) continue;
+    const { taskId } = taskStateOf(entry, 0, entry.length);
+    const id = typeof taskId === 'string' ? idOf(taskId) : undefined;
+    if (id !== undefined) texts.push(withTaskId(entry, 0, entry.length, id).toString('utf8'));
+  }
+  const text = Buffer.from(`[${texts.join(',')}]`);
+  return scan(replaceSpan(bytes, list.valueStart, list.valueEnd, text));
+}
+
+/** A call that asks the server to make a task of it. */
+export function asTask(call: Frame): Frame {
+  const { bytes, paramsStart, paramsEnd } = call;
+  const set = new Map([['task', Buffer.from('{}')]]);
+  const params = editObject(bytes, paramsStart, paramsEnd, { set });
+  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}
+
+/** A call that does not. */
+export function notAsTask(call: Frame): Frame {
+  const { bytes, paramsStart, paramsEnd } = call;
+  const params = editObject(bytes, paramsStart, paramsEnd, { remove: (key) => key === 'task' });
+  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}

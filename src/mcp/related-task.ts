@@ -1,0 +1,60 @@
+// The task that a message says it belongs to (2025-11-25 basic/utilities/tasks): read, replaced and
+// taken off. The key stands in `_meta` of requests, notifications and results.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { META } from './meta.ts';
+
+const KEY = Buffer.from(META.relatedTask);
+
+/** Where `_meta` of a message stands: that of its params, or of its result. */
+interface MetaSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+function metaOf(frame: Frame): MetaSpan {
+  return frame.metaStart >= 0
+    ? { start: frame.metaStart, end: frame.metaEnd }
+    : { start: frame.resultMetaStart, end: frame.resultMetaEnd };
+}
+
+/** The id of the task that a message belongs to; undefined: it says of none. */
+export function relatedTaskOf(frame: Frame): string | undefined {
+  const { start, end } = metaOf(frame);
+  if (start < 0 || !frame.bytes.subarray(start, end).includes(KEY)) return undefined;
+  const meta = parseSpan(frame.bytes, start, end);
+  const related = isObject(meta) ? meta[META.relatedTask] : undefined;
+  const taskId = isObject(related) ? related['taskId'] : undefined;
+  return typeof taskId === 'string' ? taskId : undefined;
+}
+
+/** The message with another task id, where it says that it belongs to `from`. */
+export function withRelatedTask(frame: Frame, from: string, to: string): Frame {
+  if (relatedTaskOf(frame) !== from) return frame;
+  const { start, end } = metaOf(frame);
+  const { bytes } = frame;
+  const member = membersOf(bytes, start, end).find(({ key }) => key === META.relatedTask);
+  if (member === undefined) return frame;
+  const set = new Map([['taskId', jsonBytes(to)]]);
+  const related = editObject(bytes, member.valueStart, member.valueEnd, { set });
+  return scan(replaceSpan(bytes, member.valueStart, member.valueEnd, related));
+}
+
+/** The message with no word of the task that it belongs to. */
+export function withoutRelatedTask(frame: Frame): Frame {
+  const { start, end } = metaOf(frame);
+  const { bytes } = frame;
+  if (start < 0 || !bytes.subarray(start, end).includes(KEY)) return frame;
+  const meta = editObject(bytes, start, end, { remove: (key) => key === META.relatedTask });
+  if (!isEmptyObject(meta, 0, meta.length)) return scan(replaceSpan(bytes, start, end, meta));
+  const [from, to] =
+    frame.metaStart >= 0
+      ? [frame.paramsStart, frame.paramsEnd]
+      : [frame.resultStart, frame.resultEnd];
+  const object = editObject(bytes, from, to, { remove: (key) => key === '_meta' });
+  return scan(replaceSpan(bytes, from, to, object));
+}

@@ -1,0 +1,25 @@
+// A server's progress as the caller of a call may see it: under the caller's own token, and with values
+// that increase. It also gives the call more time.
+import { monotonicMs } from '../base/clock.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { parseSpan } from '../jsonrpc/parse.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import type { Call } from './call.ts';
+
+/**
+ * Takes a progress notification.
+ * @param requestMs how long the call may be silent from now on
+ * @returns what the caller is told; undefined: nothing
+ */
+export function takeProgress(call: Call, frame: Frame, requestMs: number): Buffer | undefined {
+  const { exchange } = call;
+  if (exchange === undefined || call.abandonedAtMs !== undefined) return undefined;
+  const token = exchange.frame.slice(exchange.frame.tokenStart, exchange.frame.tokenEnd);
+  if (token === undefined) return undefined;
+  const nextMs = Math.min(monotonicMs() + requestMs, call.lastDeadlineMs);
+  call.deadlineMs = Math.max(call.deadlineMs, nextMs);
+  const value = parseSpan(frame.bytes, frame.progressStart, frame.progressEnd);
+  if (typeof value !== 'number' || value <= call.progress) return undefined;
+  call.progress = value;
+  return replaceSpan(frame.bytes, frame.tokenStart, frame.tokenEnd, token);
+}
