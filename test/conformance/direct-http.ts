@@ -1,105 +1,21 @@
 /**
- * Owns the legacy fixture over Streamable HTTP with the SDK's own transport, no gateway: it tells
- * whether a failing scenario is the fixture's fault. Announces itself on stderr as the gateway does
- * (`listening`, then `ready`), so that the runner need not know which of the two it started.
+ * Owns the process of a fixture over HTTP without the gateway: `node test/conformance/direct-http.ts
+ * legacy|modern`. It tells whether a failing scenario is the fixture's fault. Announces itself on stderr
+ * as the gateway does (`listening`, then `ready`), so that the runner need not know which it started.
  */
 
-import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import {
-  type EventId,
-  type EventStore,
-  StreamableHTTPServerTransport,
-  type StreamId,
-} from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { createLegacyFixture } from './legacy-fixture.ts';
+import { createServer } from 'node:http';
+import { answerLegacy } from './legacy-http.ts';
+import { answerModern } from './modern-http.ts';
 
-/** The events of one session, for `Last-Event-ID`. Lives as long as its session. */
-class SessionEvents implements EventStore {
-  readonly #events: { streamId: StreamId; message: JSONRPCMessage }[] = [];
-
-  async storeEvent(streamId: StreamId, message: JSONRPCMessage): Promise<EventId> {
-    this.#events.push({ streamId, message });
-    return String(this.#events.length - 1);
-  }
-
-  async getStreamIdForEventId(eventId: EventId): Promise<StreamId | undefined> {
-    return this.#events[Number(eventId)]?.streamId;
-  }
-
-  async replayEventsAfter(
-    lastEventId: EventId,
-    { send }: { send: (eventId: EventId, message: JSONRPCMessage) => Promise<void> },
-  ): Promise<StreamId> {
-    const start = Number(lastEventId);
-    const streamId = this.#events[start]?.streamId;
-    if (streamId === undefined) throw new Error(`Unknown event: ${lastEventId}`);
-    for (const [index, event] of this.#events.entries()) {
-      // A priming event is stored as an empty message; replaying it would send `{}`.
-      if (index <= start || event.streamId !== streamId || !('jsonrpc' in event.message)) continue;
-      await send(String(index), event.message);
-    }
-    return streamId;
-  }
-}
-
-const sessions = new Map<string, StreamableHTTPServerTransport>();
-
-/** A transport for a session that does not exist yet; it refuses what is not `initialize`. */
-async function openSession(host: string): Promise<StreamableHTTPServerTransport> {
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: randomUUID,
-    eventStore: new SessionEvents(),
-    retryInterval: 100,
-    enableDnsRebindingProtection: true,
-    allowedHosts: [host],
-    allowedOrigins: [`http://${host}`],
-    onsessioninitialized: (id) => {
-      sessions.set(id, transport);
-    },
-    onsessionclosed: (id) => {
-      sessions.delete(id);
-    },
-  });
-  // The SDK's own class does not satisfy its own interface under exactOptionalPropertyTypes.
-  await createLegacyFixture().connect(transport as Transport);
-  return transport;
-}
-
-async function answer(req: IncomingMessage, res: ServerResponse, host: string): Promise<void> {
-  const id = req.headers['mcp-session-id'];
-  if (req.url !== '/mcp' || Array.isArray(id)) {
-    res.writeHead(404).end();
-    return;
-  }
-  if (id === undefined) {
-    const transport = await openSession(host);
-    await transport.handleRequest(req, res);
-    if (transport.sessionId === undefined) await transport.close();
-    return;
-  }
-  const transport = sessions.get(id);
-  if (transport === undefined) {
-    const error = { code: -32001, message: 'Session not found' };
-    res.writeHead(404, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
-    return;
-  }
-  await transport.handleRequest(req, res);
-}
+const answer = process.argv[2] === 'modern' ? answerModern : answerLegacy;
 
 function announce(line: Record<string, string>): void {
   process.stderr.write(`${JSON.stringify(line)}\n`);
 }
 
 const http = createServer((req, res) => {
-  answer(
-    req,
-    res,
-    req.socket.localPort === undefined ? '' : `127.0.0.1:${req.socket.localPort}`,
-  ).catch((error: unknown) => {
+  answer(req, res, `127.0.0.1:${req.socket.localPort ?? 0}`).catch((error: unknown) => {
     announce({ msg: 'failed', error: String(error) });
     if (!res.headersSent) res.writeHead(500);
     res.end();

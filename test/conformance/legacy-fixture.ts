@@ -22,10 +22,10 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { INPUT_TOOLS } from './legacy-input-tools.ts';
-import { completePrompt, PROMPTS } from './legacy-prompts.ts';
-import { RESOURCES, readResource, TEMPLATES } from './legacy-resources.ts';
+import { INPUT_TOOLS, promptWithInput } from './legacy-input-tools.ts';
 import { TOOLS } from './legacy-tools.ts';
+import { ASKING_PROMPT, completePrompt, PROMPTS } from './prompts.ts';
+import { RESOURCES, readResource, TEMPLATES } from './resources.ts';
 
 const ALL_TOOLS = new Map([...TOOLS, ...INPUT_TOOLS.map((one) => [one.tool.name, one] as const)]);
 
@@ -67,14 +67,15 @@ function addTools(server: Server): void {
 
 function addPrompts(server: Server): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: [...PROMPTS.values()].map(({ prompt }) => prompt),
+    prompts: [...[...PROMPTS.values()].map(({ prompt }) => prompt), ASKING_PROMPT],
   }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params }, extra) => {
+    if (params.name === ASKING_PROMPT.name) return promptWithInput(extra);
     const entry = PROMPTS.get(params.name);
     if (entry === undefined) {
       throw new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${params.name}`);
     }
-    return entry.get(params.arguments ?? {}, extra);
+    return entry.get(params.arguments ?? {});
   });
   server.setRequestHandler(CompleteRequestSchema, ({ params }) => {
     const { ref, argument } = params;

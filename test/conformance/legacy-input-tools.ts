@@ -8,16 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   CreateMessageResultSchema,
   ElicitResultSchema,
-  type GetPromptResult,
   ListRootsResultSchema,
   McpError,
-  type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
+import { NO_ARGUMENTS } from './content-tools.ts';
 import type { FixtureTool, ToolCall } from './legacy-tools.ts';
+import { fromUser, type Messages } from './prompts.ts';
 
 type Extra = ToolCall['extra'];
-
-const NO_ARGUMENTS: Tool['inputSchema'] = { type: 'object', properties: {} };
 
 /** Asks until the field is there: the suite sends answers without it. */
 async function askForm(extra: Extra, field: string, type: 'string' | 'boolean'): Promise<unknown> {
@@ -118,14 +116,6 @@ const RUNS: Readonly<Record<string, Run>> = {
   },
   test_trigger_tool_change: (extra) => tellChange(extra, 'tools'),
   test_trigger_prompt_change: (extra) => tellChange(extra, 'prompts'),
-  test_x_mcp_header: (_, { args }) => Promise.resolve(JSON.stringify(args)),
-};
-
-const SCHEMAS: Readonly<Record<string, Tool['inputSchema']>> = {
-  test_x_mcp_header: {
-    type: 'object',
-    properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
-  },
 };
 
 /** Those tools. */
@@ -133,13 +123,13 @@ export const INPUT_TOOLS: readonly FixtureTool[] = Object.entries(RUNS).map(([na
   tool: {
     name,
     description: `Tool of the scenarios at 2026-07-28: ${name}`,
-    inputSchema: SCHEMAS[name] ?? NO_ARGUMENTS,
+    inputSchema: NO_ARGUMENTS,
   },
   run: async (call) => ({ content: [{ type: 'text', text: await run(call.extra, call) }] }),
 }));
 
 /** The messages of `test_input_required_result_prompt`. */
-export async function promptWithInput(extra: Extra): Promise<GetPromptResult> {
-  const text = `Context: ${String(await askForm(extra, 'context', 'string'))}`;
-  return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+export async function promptWithInput(extra: Extra): Promise<Messages> {
+  const context = String(await askForm(extra, 'context', 'string'));
+  return fromUser({ type: 'text', text: `Context: ${context}` });
 }

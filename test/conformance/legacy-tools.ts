@@ -15,14 +15,9 @@ import {
   type ServerRequest,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
-import { PNG_1X1, WAV_EMPTY } from './legacy-content.ts';
-import {
-  DEFAULTS_FORM,
-  ENUMS_FORM,
-  type Form,
-  SCHEMA_2020_12,
-  USER_FORM,
-} from './legacy-schemas.ts';
+import type { InputSchema } from './content.ts';
+import { CONTENT_TOOLS, NO_ARGUMENTS, oneString } from './content-tools.ts';
+import { DEFAULTS_FORM, ENUMS_FORM, type Form, USER_FORM } from './schemas.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
@@ -43,16 +38,6 @@ export interface FixtureTool {
 
 /** The pause between two notifications of one call, in ms. The suite asks for about 50. */
 const STEP_MS = 50;
-
-const NO_ARGUMENTS: Tool['inputSchema'] = { type: 'object', properties: {} };
-
-function oneString(name: string, description: string): Tool['inputSchema'] {
-  return {
-    type: 'object',
-    properties: { [name]: { type: 'string', description } },
-    required: [name],
-  };
-}
 
 function readString(args: ToolCall['args'], name: string): string {
   const value = args[name];
@@ -137,57 +122,10 @@ function define(
   name: string,
   description: string,
   run: FixtureTool['run'],
-  inputSchema: Tool['inputSchema'] = NO_ARGUMENTS,
+  inputSchema: InputSchema = NO_ARGUMENTS,
 ): FixtureTool {
   return { tool: { name, description, inputSchema }, run };
 }
-
-const CONTENT_TOOLS: readonly FixtureTool[] = [
-  define('test_simple_text', 'Returns one text', () =>
-    text('This is a simple text response for testing.'),
-  ),
-  define('test_image_content', 'Returns an image', () => ({
-    content: [{ type: 'image', data: PNG_1X1, mimeType: 'image/png' }],
-  })),
-  define('test_audio_content', 'Returns audio', () => ({
-    content: [{ type: 'audio', data: WAV_EMPTY, mimeType: 'audio/wav' }],
-  })),
-  define('test_embedded_resource', 'Returns an embedded resource', () => ({
-    content: [
-      {
-        type: 'resource',
-        resource: {
-          uri: 'test://embedded-resource',
-          mimeType: 'text/plain',
-          text: 'This is an embedded resource content.',
-        },
-      },
-    ],
-  })),
-  define('test_multiple_content_types', 'Returns a text, an image and a resource', () => ({
-    content: [
-      { type: 'text', text: 'Multiple content types test:' },
-      { type: 'image', data: PNG_1X1, mimeType: 'image/png' },
-      {
-        type: 'resource',
-        resource: {
-          uri: 'test://mixed-content-resource',
-          mimeType: 'application/json',
-          text: '{"test":"data","value":123}',
-        },
-      },
-    ],
-  })),
-  define('test_error_handling', 'Always fails', () =>
-    failure('This tool intentionally returns an error for testing'),
-  ),
-  define(
-    'json_schema_2020_12_tool',
-    'Tool with JSON Schema 2020-12 features',
-    ({ args }) => text(`Called with ${JSON.stringify(args)}`),
-    SCHEMA_2020_12,
-  ),
-];
 
 const TALKING_TOOLS: readonly FixtureTool[] = [
   define('test_tool_with_logging', 'Sends three logs while it runs', runWithLogging),
@@ -215,5 +153,8 @@ const TALKING_TOOLS: readonly FixtureTool[] = [
 
 /** Every tool of the fixture, by name, in the order of `tools/list`. */
 export const TOOLS: ReadonlyMap<string, FixtureTool> = new Map(
-  [...CONTENT_TOOLS, ...TALKING_TOOLS].map((entry) => [entry.tool.name, entry]),
+  [
+    ...CONTENT_TOOLS.map(({ result, ...tool }): FixtureTool => ({ tool, run: () => result })),
+    ...TALKING_TOOLS,
+  ].map((entry) => [entry.tool.name, entry]),
 );

@@ -1,5 +1,5 @@
 /**
- * Owns `npm run test:conformance`: starts the gateway on the fixture, runs both versions of the
+ * Owns `npm run test:conformance`: starts the gateway on the fixtures, runs both versions of the
  * official suite against it, reports what is not a plain pass and exits 0 only when as many
  * scenarios passed as suites.ts demands.
  */
@@ -9,11 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { counts, type Outcome, runScenario } from './scenario.ts';
-import { ASKING_SCENARIOS, listScenarios, SUITES, type Suite } from './suites.ts';
+import { type Fixture, listScenarios, runsAlone, SUITES, type Suite } from './suites.ts';
 import { type Sharing, startDirect, startGateway } from './target.ts';
 
 const USAGE = `usage: node test/conformance/run.ts [options]
-  --direct            test the fixture itself over HTTP, without the gateway
+  --direct            test the fixtures themselves over HTTP, without the gateway
+  --server ERA        only what is run with this server behind: legacy or modern
   --sharing MODE      shared (default), principal or session
   --scenario A,B      only these scenarios
   --keep              keep the results and the log even when all passed
@@ -28,6 +29,7 @@ const TOTAL_MS = 600_000;
 
 interface Options {
   readonly direct: boolean;
+  readonly fixture: Fixture | undefined;
   readonly sharing: Sharing;
   readonly only: readonly string[] | undefined;
   readonly keep: boolean;
@@ -47,16 +49,20 @@ function readOptions(): Options {
   const { values } = parseArgs({
     options: {
       direct: { type: 'boolean', default: false },
+      server: { type: 'string' },
       sharing: { type: 'string', default: 'shared' },
       scenario: { type: 'string' },
       keep: { type: 'boolean', default: false },
     },
   });
-  const { direct, sharing, scenario, keep } = values;
+  const { direct, server: fixture, sharing, scenario, keep } = values;
   if (sharing !== 'shared' && sharing !== 'principal' && sharing !== 'session') {
     throw new UsageError(`unknown sharing mode: ${sharing}`);
   }
-  return { direct, sharing, only: scenario?.split(','), keep };
+  if (fixture !== undefined && fixture !== 'legacy' && fixture !== 'modern') {
+    throw new UsageError(`unknown server: ${fixture}`);
+  }
+  return { direct, fixture, sharing, only: scenario?.split(','), keep };
 }
 
 /** How many of the scenarios can't pass behind this fixture. */
@@ -64,10 +70,17 @@ function known(suite: Suite, scenarios: readonly string[]): number {
   return scenarios.filter((name) => suite.failing.includes(name)).length;
 }
 
-async function makePlans({ only, direct }: Options): Promise<Plan[]> {
+function selectSuites({ only, direct, fixture }: Options): Suite[] {
+  return SUITES.filter((suite) => {
+    if (fixture !== undefined && suite.fixture !== fixture) return false;
+    return direct ? suite.isDirect : suite.isReady || only !== undefined;
+  });
+}
+
+async function makePlans(options: Options): Promise<Plan[]> {
+  const { only } = options;
   const plans: Plan[] = [];
-  for (const suite of SUITES) {
-    if (direct && !suite.isDirect) continue;
+  for (const suite of selectSuites(options)) {
     const all = await listScenarios(suite);
     if (only === undefined) {
       plans.push({ suite, scenarios: all, expected: suite.expected });
@@ -83,7 +96,7 @@ async function makePlans({ only, direct }: Options): Promise<Plan[]> {
   return plans;
 }
 
-/** Runs the plan's scenarios, in the suite's order of results; those that ask run last and alone. */
+/** Runs the plan's scenarios, in the suite's order of results; those that need it run last and alone. */
 async function runPlan(plan: Plan, url: string, dir: string, deadline: number): Promise<Outcome[]> {
   const outcomes = new Map<string, Outcome>();
   const runOne = async (scenario: string) => {
@@ -95,13 +108,13 @@ async function runPlan(plan: Plan, url: string, dir: string, deadline: number): 
         : { scenario, verdict: 'not run', reasons: [`${TOTAL_MS / 1000} s are over`] },
     );
   };
-  const together = plan.scenarios.filter((name) => !ASKING_SCENARIOS.has(name)).values();
+  const together = plan.scenarios.filter((name) => !runsAlone(plan.suite, name)).values();
   const work = async () => {
     for (const scenario of together) await runOne(scenario);
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   for (const scenario of plan.scenarios) {
-    if (ASKING_SCENARIOS.has(scenario)) await runOne(scenario);
+    if (runsAlone(plan.suite, scenario)) await runOne(scenario);
   }
   return plan.scenarios.flatMap((scenario) => outcomes.get(scenario) ?? []);
 }
@@ -134,7 +147,7 @@ async function runAll(options: Options, plans: readonly Plan[], dir: string): Pr
   let asDemanded = true;
   try {
     for (const plan of plans) {
-      const outcomes = await runPlan(plan, target.url, dir, deadline);
+      const outcomes = await runPlan(plan, target.urls[plan.suite.fixture], dir, deadline);
       const count = report(plan, outcomes);
       passed += count;
       total += outcomes.length;
@@ -144,7 +157,7 @@ async function runAll(options: Options, plans: readonly Plan[], dir: string): Pr
     }
   } finally {
     if (!(await target.stop())) {
-      print(`the ${options.direct ? 'fixture' : 'gateway'} did not stop cleanly`);
+      print(`the ${options.direct ? 'fixtures' : 'gateway'} did not stop cleanly`);
       asDemanded = false;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Owns what the suite is pointed at: the gateway in front of the fixture, or the fixture itself
- * over HTTP. Both announce themselves in the same way, as JSON lines on stderr.
+ * Owns what the suite is pointed at: the gateway in front of the fixtures, or the fixtures themselves
+ * over HTTP. All announce themselves in the same way, as JSON lines on stderr.
  */
 
 import { createWriteStream } from 'node:fs';
@@ -9,16 +9,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startNode, stopChild } from './child-processes.ts';
+import type { Fixture } from './suites.ts';
 
 /** How the gateway shares the fixture's process; `sharing` of the configuration. */
 export type Sharing = 'shared' | 'principal' | 'session';
 
-/** A running endpoint. */
+/** What is running, with an endpoint for each fixture. */
 export interface Target {
-  /** The endpoint's URL, with its path. */
-  readonly url: string;
-  /** Where its stderr is written. */
-  readonly log: string;
+  /** The endpoints' URLs, with their paths. */
+  readonly urls: Readonly<Record<Fixture, string>>;
   /** Stops it; false when it did not end cleanly. */
   readonly stop: () => Promise<boolean>;
 }
@@ -51,13 +50,16 @@ function sibling(path: string): string {
 async function writeConfig(dir: string, sharing: Sharing): Promise<string> {
   const file = join(dir, 'sluice.yaml');
   const command = process.execPath;
-  const args = [sibling('legacy-server.ts')];
+  const servers: Record<Fixture, object> = {
+    legacy: { command, args: [sibling('legacy-server.ts')], sharing },
+    modern: { command, args: [sibling('modern-server.ts')], sharing },
+  };
   const config = {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     // Scenarios leave calls behind that nobody answers, and the next one's must not wait for them.
     state: { ttl: '500ms' },
-    servers: { conformance: { command, args, sharing } },
+    servers,
     ...(sharing === 'session' ? PROCESS_PER_SESSION : {}),
   };
   // JSON is YAML.
@@ -78,11 +80,14 @@ function parseLine(line: string): Partial<Record<'msg' | 'listener' | 'url', unk
 /**
  * Starts a script and waits until it says that it is ready.
  * @param args script and arguments
- * @param dir an existing directory, for the log
+ * @param log the file for its stderr, which is made
+ * @returns the origin of its URLs, and how to stop it
  * @throws when it ends first, or is not ready in 30 s
  */
-async function start(args: readonly string[], dir: string): Promise<Target> {
-  const log = join(dir, 'target.log');
+async function start(
+  args: readonly string[],
+  log: string,
+): Promise<Pick<Target, 'stop'> & { origin: string }> {
   const child = startNode(args);
   const sink = createWriteStream(log);
   child.stderr.pipe(sink);
@@ -109,22 +114,36 @@ async function start(args: readonly string[], dir: string): Promise<Target> {
     await stopChild(child, STOP_MS);
     throw error;
   });
-  return { url: new URL('/mcp', origin).href, log, stop: () => stopChild(child, STOP_MS) };
+  return { origin, stop: () => stopChild(child, STOP_MS) };
 }
 
 /**
- * Starts the gateway with the fixture as its only server.
+ * Starts the gateway with both fixtures behind it.
  * @param dir an existing directory, for configuration and log
  */
 export async function startGateway(dir: string, sharing: Sharing): Promise<Target> {
   const config = await writeConfig(dir, sharing);
-  return await start([sibling('../../src/main.ts'), 'serve', '--config', config], dir);
+  const args = [sibling('../../src/main.ts'), 'serve', '--config', config];
+  const { origin, stop } = await start(args, join(dir, 'target.log'));
+  return {
+    urls: { legacy: `${origin}/servers/legacy/mcp`, modern: `${origin}/servers/modern/mcp` },
+    stop,
+  };
 }
 
 /**
- * Starts the fixture over HTTP, without the gateway.
- * @param dir an existing directory, for the log
+ * Starts both fixtures over HTTP, without the gateway.
+ * @param dir an existing directory, for the logs
  */
 export async function startDirect(dir: string): Promise<Target> {
-  return await start([sibling('direct-http.ts')], dir);
+  const script = sibling('direct-http.ts');
+  const legacy = await start([script, 'legacy'], join(dir, 'legacy.log'));
+  const modern = await start([script, 'modern'], join(dir, 'modern.log'));
+  return {
+    urls: { legacy: `${legacy.origin}/mcp`, modern: `${modern.origin}/mcp` },
+    stop: async () => {
+      const ends = await Promise.all([legacy.stop(), modern.stop()]);
+      return ends.every((isClean) => isClean);
+    },
+  };
 }

@@ -1,9 +1,10 @@
 /**
- * Owns the JSON schemas of the legacy fixture that the suite compares keyword by keyword: the
+ * Owns the JSON schemas of both fixtures that the suite compares keyword by keyword: the
  * forms of its elicitations and the 2020-12 input schema. They must reach the client unchanged.
  */
 
-import type { ElicitRequestFormParams, Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
+import type { InputSchema } from './content.ts';
 
 /** The form of an elicitation. */
 export type Form = ElicitRequestFormParams['requestedSchema'];
@@ -73,7 +74,7 @@ export const ENUMS_FORM: Form = {
 };
 
 /** SEP-1613 and SEP-2106: keywords that a gateway which rebuilds schemas would strip. */
-export const SCHEMA_2020_12: Tool['inputSchema'] = {
+export const SCHEMA_2020_12: InputSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
   $defs: {

@@ -1,25 +1,38 @@
 /**
- * Owns the prompts of the legacy fixture, one for each prompt scenario of the conformance suite,
- * and the completion of their arguments.
+ * Owns the prompts of both fixtures, one for each prompt scenario of the conformance suite, and the
+ * completion of their arguments. The one that asks is each fixture's own: the eras ask differently.
  */
 
-import type { GetPromptResult, Prompt, PromptMessage } from '@modelcontextprotocol/sdk/types.js';
-import { PNG_1X1 } from './legacy-content.ts';
-import { promptWithInput } from './legacy-input-tools.ts';
-import type { ToolCall } from './legacy-tools.ts';
+import { type Content, PNG_1X1 } from './content.ts';
 
 type Arguments = Readonly<Record<string, string>>;
 
-/** A prompt as listed, and the messages it makes of its arguments. */
-export interface FixturePrompt {
-  readonly prompt: Prompt;
-  readonly get: (
-    args: Arguments,
-    extra: ToolCall['extra'],
-  ) => GetPromptResult | Promise<GetPromptResult>;
+/** A prompt as listed. */
+export interface ListedPrompt {
+  name: string;
+  description: string;
+  arguments?: { name: string; description: string; required: boolean }[];
 }
 
-function fromUser(...contents: PromptMessage['content'][]): GetPromptResult {
+/** What `prompts/get` answers. */
+export interface Messages {
+  messages: { role: 'user'; content: Content }[];
+  [field: string]: unknown;
+}
+
+interface FixturePrompt {
+  readonly prompt: ListedPrompt;
+  readonly get: (args: Arguments) => Messages;
+}
+
+/** The prompt that asks before it answers. */
+export const ASKING_PROMPT: ListedPrompt = {
+  name: 'test_input_required_result_prompt',
+  description: 'A prompt that asks',
+};
+
+/** Messages of the user, one for each content. */
+export function fromUser(...contents: Content[]): Messages {
   return { messages: contents.map((content) => ({ role: 'user', content })) };
 }
 
@@ -69,13 +82,9 @@ const ALL: readonly FixturePrompt[] = [
         { type: 'text', text: 'Please analyze the image above.' },
       ),
   },
-  {
-    prompt: { name: 'test_input_required_result_prompt', description: 'A prompt that asks' },
-    get: (_, extra) => promptWithInput(extra),
-  },
 ];
 
-/** Every prompt of the fixture, by name, in the order of `prompts/list`. */
+/** The prompts that only answer, by name, in the order of `prompts/list`. */
 export const PROMPTS: ReadonlyMap<string, FixturePrompt> = new Map(
   ALL.map((entry) => [entry.prompt.name, entry]),
 );

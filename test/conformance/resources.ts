@@ -1,19 +1,23 @@
 /**
- * Owns the resources and the template of the legacy fixture, one for each resource scenario of
+ * Owns the resources and the template of both fixtures, one for each resource scenario of
  * the conformance suite.
  */
 
-import type {
-  ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-} from '@modelcontextprotocol/sdk/types.js';
-import { PNG_1X1 } from './legacy-content.ts';
+import { PNG_1X1 } from './content.ts';
 
-type Contents = ReadResourceResult['contents'][number];
+/** What is listed of a resource or a template. */
+interface Listed {
+  name: string;
+  description: string;
+  mimeType: string;
+}
+
+type Contents =
+  | { uri: string; mimeType: string; text: string }
+  | { uri: string; mimeType: string; blob: string };
 
 /** What `resources/list` answers. */
-export const RESOURCES: readonly Resource[] = [
+export const RESOURCES: readonly (Listed & { uri: string })[] = [
   {
     uri: 'test://static-text',
     name: 'Static text',
@@ -35,7 +39,7 @@ export const RESOURCES: readonly Resource[] = [
 ];
 
 /** What `resources/templates/list` answers. */
-export const TEMPLATES: readonly ResourceTemplate[] = [
+export const TEMPLATES: readonly (Listed & { uriTemplate: string })[] = [
   {
     uriTemplate: 'test://template/{id}/data',
     name: 'Template data',
@@ -47,7 +51,7 @@ export const TEMPLATES: readonly ResourceTemplate[] = [
 const TEMPLATE_URI = /^test:\/\/template\/([^/]+)\/data$/;
 
 /**
- * Reads a resource of the fixture.
+ * Reads a resource.
  * @param uri a URI of the list, or one that the template makes
  * @returns its contents, or undefined when there is no such resource
  */
