@@ -10,9 +10,9 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:buffer': /^jsonrpc\/scan/,
   // Servers, and the process that checks arguments.
   'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
-  // Session ids, the id in the address of an HTTP+SSE stream, digests of tools and schemas.
+  // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas.
   'node:crypto':
-    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(pins|validation)\//,
+    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|pins\/|validation\/),
   'node:fs': /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file/,
   'node:http': /^listener\//,
   'node:module': /^cli\/commands/,
@@ -34,7 +34,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.
-  zod: /\/options\.ts$|^config\/(schema|issues)/,
+  zod: /[/-]options\.ts$|^config\/(schema|issues)/,
 };
 
 /** What a home does, and where. */

@@ -1,0 +1,45 @@
+// Arguments of a tool call that clients don't see: fixed ones replace what they send, defaults fill
+// in. Everything else of the call is copied as it stands.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import type { ArgumentRule } from './shaping-options.ts';
+
+const EMPTY = Buffer.from('{}');
+const NULL = 'null';
+const OPEN_BRACE = 0x7b;
+
+/**
+ * A call with the arguments that the rules give.
+ *
+ * @param call a request `tools/call`
+ * @param rules by argument
+ * @returns the call itself where nothing changes; undefined when its arguments are no object, so
+ *   that nothing could be fixed in them
+ */
+export function withArguments(
+  call: Frame,
+  rules: ReadonlyMap<string, ArgumentRule>,
+): Frame | undefined {
+  const { bytes, paramsStart, paramsEnd } = call;
+  if (rules.size === 0 || paramsStart < 0) return call;
+  // Of several members of one name parsers take the last, and the edit below leaves one.
+  const member = membersOf(bytes, paramsStart, paramsEnd).findLast(
+    ({ key }) => key === 'arguments',
+  );
+  const sent = member === undefined ? EMPTY : bytes.subarray(member.valueStart, member.valueEnd);
+  const args = sent.toString('latin1') === NULL ? EMPTY : sent;
+  if (args[0] !== OPEN_BRACE) return undefined;
+  const there = new Set(membersOf(args, 0, args.length).map(({ key }) => key));
+  const set = new Map<string, Buffer>();
+  for (const [name, { kind, text }] of rules) {
+    if (kind === 'value' || !there.has(name)) set.set(name, Buffer.from(text));
+  }
+  if (set.size === 0) return call;
+  const edited = editObject(args, 0, args.length, { set });
+  const params = editObject(bytes, paramsStart, paramsEnd, {
+    set: new Map([['arguments', edited]]),
+  });
+  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}

@@ -1,0 +1,187 @@
+// What a user may say about the tools, prompts and resources that are shown (`tools`, `prompts` and
+// `resources` of a server, and of a server in an endpoint's `shape`): the types after load and the
+// schemas that make them from the file. All names are those of the level below: a server's entry
+// speaks of the server's own names, an endpoint of the names that the entry made of them.
+import { z } from 'zod';
+import { duration, flag, integer, list, section, text } from '../base/options.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
+import type { Filter } from './globs.ts';
+
+/** What is said about an argument that clients don't see. */
+export interface ArgumentRule {
+  /** `value` stands whatever the client sends; `default` where it sends nothing. */
+  readonly kind: 'value' | 'default';
+  /** JSON text. */
+  readonly text: string;
+}
+
+/** What is shown instead of what the server says about a prompt. */
+export interface EntryOverride {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** The same about a tool, and how it is called. */
+export interface ToolOverride extends EntryOverride {
+  /** Members that are set; the server's others stay. */
+  readonly annotations?: Readonly<Record<string, unknown>> | undefined;
+  readonly arguments?: Readonly<Record<string, ArgumentRule>> | undefined;
+  /** Instead of the server's `timeouts.request`, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** Calls of the tool that run at a time. */
+  readonly concurrency?: number | undefined;
+}
+
+/** What is said about tools or prompts. */
+export interface NamedOptions<Override extends EntryOverride> extends Filter {
+  /** New names by old ones. */
+  readonly rename?: Readonly<Record<string, string>> | undefined;
+  /** By old names. */
+  readonly overrides?: Readonly<Record<string, Override>> | undefined;
+}
+
+/** What one level says about a server. */
+export interface ShapingOptions {
+  readonly tools?: NamedOptions<ToolOverride> | undefined;
+  readonly prompts?: NamedOptions<EntryOverride> | undefined;
+  /** On URIs and the texts of templates. */
+  readonly resources?: Filter | undefined;
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+const NAME_ERROR = 'must be a name: 1 to 128 of A-Z, a-z, 0-9, _, - and .';
+
+function filterKeys(what: string) {
+  const globs = list(
+    text('a glob such as read_*').min(1, 'must be a glob such as read_*'),
+    'a list of globs',
+  );
+  return {
+    allow: globs.optional().meta({
+      description: `Only ${what} that match one of these globs are shown and can be used; \`*\` is any text, \`?\` one character. Absent: all.`,
+    }),
+    deny: globs.optional().meta({
+      description: `Globs of ${what} that are neither shown nor can be used; wins over \`allow\`.`,
+    }),
+  };
+}
+
+function renameKey(what: string) {
+  return z
+    .record(z.string(), text('a name').regex(NAME, { error: NAME_ERROR }), {
+      error: 'must be a map of old names to new ones',
+    })
+    .superRefine((names, context) => {
+      const taken = new Map<string, string>();
+      for (const [old, name] of Object.entries(names)) {
+        const other = taken.get(name);
+        if (other !== undefined) {
+          const message = `${jsonText(name)} is the new name of ${other} too: must be another name`;
+          context.addIssue({ code: 'custom', path: [old], message });
+        }
+        taken.set(name, old);
+      }
+    })
+    .optional()
+    .meta({ description: `New names of ${what} by old ones.` });
+}
+
+const entryKeys = {
+  title: text('a title').optional().meta({ description: 'Shown instead of the title.' }),
+  description: text('a description')
+    .optional()
+    .meta({ description: 'Shown instead of the description.' }),
+};
+
+const json = z
+  .unknown()
+  .refine(isJson, { error: 'must be a value of JSON: no infinite number, no date' });
+
+const argument = section({
+  value: json.optional().meta({
+    description: 'What the server always gets, whatever the client sends.',
+  }),
+  default: json.optional().meta({
+    description: 'What the server gets when the client sends nothing.',
+  }),
+}).transform((rule, context): ArgumentRule => {
+  if ((rule.value === undefined) === (rule.default === undefined)) {
+    const there = rule.value === undefined ? 'neither value nor default' : 'both value and default';
+    const message = `has ${there}: must have one of the two`;
+    context.issues.push({ code: 'custom', message, input: rule });
+    return z.NEVER;
+  }
+  const kind = rule.value === undefined ? 'default' : 'value';
+  return { kind, text: jsonText(rule[kind]) };
+});
+
+const hint = (what: string) => flag().optional().meta({ description: what });
+
+const toolOverride = section({
+  ...entryKeys,
+  annotations: section({
+    title: text('a title').optional().meta({ description: 'Title for display.' }),
+    readOnlyHint: hint('Changes nothing.'),
+    destructiveHint: hint('May destroy something.'),
+    idempotentHint: hint('A second call with the same arguments has no effect.'),
+    openWorldHint: hint('Reaches into the outside world.'),
+  })
+    .optional()
+    .meta({ description: "What is told about the tool's behaviour; the server's others stay." }),
+  arguments: z
+    .record(z.string(), argument, { error: 'must be a map of argument names' })
+    .optional()
+    .meta({ description: "Arguments that clients don't see: fixed, or with a default." }),
+  timeout: duration(1).optional().meta({
+    description:
+      "One call without an answer or progress, instead of the server's timeouts.request.",
+  }),
+  concurrency: integer(1, 100_000).optional().meta({
+    description: 'Calls of the tool that run at a time.',
+  }),
+}).transform(({ timeout, ...rest }): ToolOverride => ({ ...rest, timeoutMs: timeout }));
+
+function overridesKey<Schema extends z.ZodType>(what: string, override: Schema) {
+  return z
+    .record(z.string(), override, { error: `must be a map of names of ${what}` })
+    .optional()
+    .meta({ description: `What is shown and done instead, by the old names of ${what}.` });
+}
+
+/** `tools`, `prompts` and `resources`, as keys of a `section`. */
+export const shapingKeys = {
+  tools: section({
+    ...filterKeys('tools'),
+    rename: renameKey('tools'),
+    overrides: overridesKey('tools', toolOverride),
+  })
+    .optional()
+    .meta({ description: 'Which tools are shown, and how.' }),
+  prompts: section({
+    ...filterKeys('prompts'),
+    rename: renameKey('prompts'),
+    overrides: overridesKey('prompts', section(entryKeys)),
+  })
+    .optional()
+    .meta({ description: 'Which prompts are shown, and how.' }),
+  resources: section(filterKeys('resources (by URI) and templates (by text)'))
+    .optional()
+    .meta({ description: 'Which resources are shown.' }),
+};
+
+/** `shape` of an endpoint: what it shows of each of its servers, on top of what their entries say. */
+export const shapeSchema = z
+  .record(z.string(), section(shapingKeys), { error: 'must be a map of server names' })
+  .meta({
+    description:
+      'What of each server this endpoint shows, by server names; on top of what the entries of the servers say.',
+  });
+
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every(isJson);
+  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint';
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  return isPlain && Object.values(value).every(isJson);
+}
