@@ -12,7 +12,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas.
   'node:crypto':
-    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|pins\/|validation\/),
+    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|pins\/|validation\/)/,
   'node:fs': /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file/,
   'node:http': /^listener\//,
   'node:module': /^cli\/commands/,
