@@ -2,15 +2,18 @@
  * What the tests here need of an official SDK's client, whatever its major version: connecting over a
  * transport, the requests, and a user at the client's end who answers every question with a secret.
  */
+import { join } from 'node:path';
+import { ROOT } from '../support/gateway.ts';
 
-/** The transports that an SDK has. */
-export type TransportKind = 'streamable-http' | 'sse' | 'websocket';
+/** The transports that an SDK has; over stdio it starts `sluice connect`. */
+export type TransportKind = 'streamable-http' | 'sse' | 'websocket' | 'stdio';
 
 /** The last part of the path that serves a transport. */
 const PATH_OF: Readonly<Record<TransportKind, string>> = {
   'streamable-http': 'mcp',
   sse: 'sse',
   websocket: 'ws',
+  stdio: 'mcp',
 };
 
 /** Somebody who sits at a client. */
@@ -19,6 +22,8 @@ export interface User {
   readonly secret: string;
   /** The client tells its server that it can be asked. Default true. */
   readonly answersQuestions?: boolean;
+  /** The client offers these URIs as its roots. Default: it has none and does not say that it could. */
+  readonly roots?: readonly string[];
 }
 
 export interface Progress {
@@ -37,6 +42,8 @@ export interface ToolResult {
   readonly isError: boolean;
   readonly structured: unknown;
 }
+
+export type LogLevel = 'debug' | 'info' | 'warning' | 'error';
 
 interface PromptArgument {
   readonly name: string;
@@ -58,6 +65,7 @@ interface CommonClient {
     argument: PromptArgument;
     context: { arguments: Record<string, string> };
   }): Promise<{ readonly completion: { readonly values: string[] } }>;
+  listResources(): Promise<{ readonly resources: readonly { readonly uri: string }[] }>;
   listResourceTemplates(): Promise<{
     readonly resourceTemplates: readonly { readonly uriTemplate: string }[];
   }>;
@@ -66,7 +74,7 @@ interface CommonClient {
   }): Promise<{ readonly contents: readonly ({ text: string } | { blob: string })[] }>;
   subscribeResource(params: { uri: string }): Promise<unknown>;
   unsubscribeResource(params: { uri: string }): Promise<unknown>;
-  setLoggingLevel(level: 'debug' | 'info' | 'error'): Promise<unknown>;
+  setLoggingLevel(level: LogLevel): Promise<unknown>;
   ping(): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -75,14 +83,24 @@ interface CommonClient {
 export function capabilitiesOf(user: User): {
   sampling?: Record<string, never>;
   elicitation?: { form: Record<string, never> };
+  roots?: Record<string, never>;
 } {
-  return user.answersQuestions === false ? {} : { sampling: {}, elicitation: { form: {} } };
+  const roots = user.roots === undefined ? {} : { roots: {} };
+  return user.answersQuestions === false
+    ? roots
+    : { sampling: {}, elicitation: { form: {} }, ...roots };
 }
 
 /** The URL that serves `kind` of the server at `base` (with no slash at its end). */
 export function urlFor(base: string, kind: TransportKind): URL {
   const url = `${base}/${PATH_OF[kind]}`;
   return new URL(kind === 'websocket' ? url.replace(/^http/, 'ws') : url);
+}
+
+/** The command that serves on stdio what is at `url`. */
+export function connectCommand(url: URL): { command: string; args: string[]; stderr: 'ignore' } {
+  const args = [join(ROOT, 'src/main.ts'), 'connect', url.href];
+  return { command: process.execPath, args, stderr: 'ignore' };
 }
 
 /** A connected client. */
@@ -147,6 +165,10 @@ export abstract class SdkClient {
     return completion.values;
   }
 
+  async listResources(): Promise<string[]> {
+    return (await this.client.listResources()).resources.map(({ uri }) => uri);
+  }
+
   async listTemplates(): Promise<string[]> {
     const { resourceTemplates } = await this.client.listResourceTemplates();
     return resourceTemplates.map(({ uriTemplate }) => uriTemplate);
@@ -167,7 +189,7 @@ export abstract class SdkClient {
     await this.client.unsubscribeResource({ uri });
   }
 
-  async setLevel(level: 'debug' | 'info' | 'error'): Promise<void> {
+  async setLevel(level: LogLevel): Promise<void> {
     await this.client.setLoggingLevel(level);
   }
 
@@ -194,6 +216,11 @@ export abstract class SdkClient {
     this.questions.push(textOf(content));
     const { secret } = this.user;
     return { model: 'a-user', role: 'assistant', content: { type: 'text', text: secret } };
+  }
+
+  /** The user's answer to `roots/list`. */
+  protected answerRoots(): { roots: { uri: string }[] } {
+    return { roots: (this.user.roots ?? []).map((uri) => ({ uri })) };
   }
 
   /** The user's answer to a form. */

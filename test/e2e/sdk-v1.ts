@@ -3,18 +3,21 @@
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
+  ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import {
   type CallOptions,
   capabilitiesOf,
+  connectCommand,
   SdkClient,
   type ToolResult,
   type TransportKind,
@@ -31,6 +34,8 @@ function transportTo(url: URL, kind: TransportKind): Transport {
       return new SSEClientTransport(url);
     case 'websocket':
       return new WebSocketClientTransport(url);
+    case 'stdio':
+      return new StdioClientTransport(connectCommand(url));
   }
 }
 
@@ -51,6 +56,9 @@ class V1Client extends SdkClient {
     });
     this.client.onerror = (error) => this.noteError(error);
     // The SDK refuses a handler without its capability.
+    if (user.roots !== undefined) {
+      this.client.setRequestHandler(ListRootsRequestSchema, () => this.answerRoots());
+    }
     if (user.answersQuestions === false) return;
     this.client.setRequestHandler(CreateMessageRequestSchema, ({ params }) =>
       this.answerSampling(params.messages[0]?.content),
