@@ -31,7 +31,7 @@ import {
   keyLetter,
   requiredCapability,
 } from './input-requests.ts';
-import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
+import { missingCapability, modernError } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest } from './request-text.ts';
@@ -377,14 +377,6 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     if (token === undefined) return message;
     return replaceSpan(message, frame.tokenStart, frame.tokenEnd, token);
   }
-}
-
-function missingCapability(requiredCapabilities: Record<string, unknown>): WireError {
-  return {
-    code: MISSING_CAPABILITY,
-    message: 'The request needs a capability that it does not declare.',
-    data: { requiredCapabilities },
-  };
 }
 
 function isSame(a: Buffer | undefined, b: Buffer | undefined): boolean {

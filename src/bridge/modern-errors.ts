@@ -37,3 +37,12 @@ function isReserved(code: number): boolean {
   const isSpecRange = code <= -32020 && code >= -32099;
   return isOldRange || isSpecRange;
 }
+
+/** The error of a request that needs a capability which its client does not declare. */
+export function missingCapability(requiredCapabilities: Record<string, unknown>): WireError {
+  return {
+    code: MISSING_CAPABILITY,
+    message: 'The request needs a capability that it does not declare.',
+    data: { requiredCapabilities },
+  };
+}

@@ -3,10 +3,12 @@
 import { wallClockMs } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
-import { TOOLS_CALL } from '../mcp/methods.ts';
+import { isTaskMethod, TOOLS_CALL } from '../mcp/methods.ts';
 import {
   DISCOVER,
+  hasTasks,
   isLegacyOnly,
   isModernMethod,
   isOffered,
@@ -18,14 +20,16 @@ import type { ModernExchange } from '../ports/modern.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
 import { ModernCall } from './modern-call.ts';
+import { missingCapability } from './modern-errors.ts';
 import { ModernListen } from './modern-listen.ts';
 import { ModernPass } from './modern-pass.ts';
 import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
-import { TaskTools } from './tasks/offered.ts';
-import type { TaskState } from './tasks/task-state.ts';
+import { TASKS_REQUIRED, TaskTools } from './tasks/offered.ts';
+import type { TaskClaims } from './tasks/task-ids.ts';
+import { type TaskState, UNKNOWN_TASK } from './tasks/task-state.ts';
 import { TaskTable } from './tasks/task-table.ts';
 import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-schemas.ts';
 
@@ -82,7 +86,7 @@ export class ModernGate {
   #begin(exchange: ModernExchange): void {
     let seat: Seat;
     try {
-      seat = this.#backend.place(exchange.client);
+      seat = this.#place(exchange);
     } catch (error) {
       exchange.fail(asFailure(error, this.#backend.name));
       return;
@@ -116,6 +120,8 @@ export class ModernGate {
       exchange.answer(discoverResult(identity, this.#backend.name));
     } else if (exchange.isSettled) {
       seat.leave();
+    } else if (isTaskMethod(method)) {
+      this.#aboutTask(exchange, seat, identity);
     } else if (identity.era === 'modern') {
       this.#pass(exchange, seat, identity);
     } else if (!isModernMethod(method) || !isOffered(method, modernCapabilities(identity))) {
@@ -126,6 +132,38 @@ export class ModernGate {
       this.#resume(exchange);
     } else {
       this.#checked(exchange, seat, () => this.#call(exchange, seat, identity));
+    }
+  }
+
+  /** Where a request goes: where its task runs, or anywhere. */
+  #place({ frame, client }: ModernExchange): Seat {
+    const claims = isTaskMethod(frame.method) ? this.#taskOf(frame, client) : undefined;
+    const there = claims && this.#backend.placeAt(client, claims.at);
+    return there ?? this.#backend.place(client);
+  }
+
+  #taskOf(request: Frame, { principal }: Downstream): TaskClaims | undefined {
+    const claims = this.#state.tasks.table.open(parseParams(request)['taskId'], principal);
+    return claims?.server === this.#backend.name ? claims : undefined;
+  }
+
+  #aboutTask(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const { frame, client, envelope } = exchange;
+    const claims = this.#taskOf(frame, client);
+    const isOpen =
+      isModernMethod(frame.method) && isOffered(frame.method, modernCapabilities(identity));
+    const error = !isOpen
+      ? notFound(frame.method)
+      : !hasTasks(envelope.capabilities)
+        ? missingCapability(TASKS_REQUIRED)
+        : UNKNOWN_TASK;
+    if (error !== UNKNOWN_TASK || claims?.at !== seat.at) {
+      seat.leave();
+      exchange.refuse(error);
+    } else if (identity.era === 'modern') {
+      this.#pass(exchange, seat, identity, claims);
+    } else {
+      seat.leave();
     }
   }
 
@@ -157,7 +195,7 @@ export class ModernGate {
   }
 
   /** Both sides speak the same: what the server does not know, it refuses itself. */
-  #pass(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+  #pass(exchange: ModernExchange, seat: Seat, identity: ServerIdentity, task?: TaskClaims): void {
     const hasState = exchange.frame.stateStart >= 0;
     const claims = hasState ? this.#claimsOf(exchange) : undefined;
     if (!isOffered(exchange.frame.method, identity.capabilities)) {
@@ -171,14 +209,17 @@ export class ModernGate {
       return;
     }
     this.#checked(exchange, seat, () => {
-      const { sealer, parks } = this.#state;
+      const { sealer, parks, tasks } = this.#state;
       const pass = new ModernPass(exchange, {
         endpoint: this.#endpoint,
         seat,
         dress: this.#dressFor(identity),
+        server: this.#backend.name,
         sealer,
         ttlMs: parks.ttlMs,
         claims,
+        table: tasks.table,
+        task,
         done: () => seat.leave(),
       });
       pass.start();

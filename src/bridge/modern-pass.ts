@@ -2,7 +2,7 @@
 // retry is sealed toward the client, so that only its owner can bring it back (protocol.md 5.7.4).
 import { wallClockMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
-import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
@@ -10,7 +10,7 @@ import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
-import { isCacheable } from '../mcp/modern-methods.ts';
+import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -19,10 +19,20 @@ import type { Seat } from '../ports/seat.ts';
 import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import type { ResultDress } from './result-text.ts';
+import { madeTaskResult, taskResult } from './tasks/passed-task.ts';
+import type { TaskClaims } from './tasks/task-ids.ts';
+import type { TaskTable } from './tasks/task-table.ts';
+import { withParamsTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
+
+const UNASKED_TASK: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'The server made a task, which the client did not ask for.',
+};
 
 export interface ModernPassContext {
   readonly endpoint: string;
+  readonly server: string;
   readonly seat: Seat;
   readonly dress: ResultDress;
   readonly sealer: StateSealer;
@@ -30,6 +40,9 @@ export interface ModernPassContext {
   readonly ttlMs: number;
   /** What the state of a retry says; undefined when it is none. */
   readonly claims: StateClaims | undefined;
+  readonly table: TaskTable;
+  /** The task that the request is about. */
+  readonly task: TaskClaims | undefined;
   done(): void;
 }
 
@@ -48,7 +61,11 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
   constructor(exchange: ModernExchange, context: ModernPassContext) {
     this.#exchange = exchange;
     this.#context = context;
-    this.frame = withServerState(exchange.frame, context.claims?.upstream);
+    const { claims, task } = context;
+    this.frame =
+      task === undefined
+        ? withServerState(exchange.frame, claims?.upstream)
+        : withParamsTaskId(exchange.frame, task.taskId);
     this.principal = exchange.client.principal;
     this.version = exchange.client.version;
     this.capabilities = exchange.client.capabilities;
@@ -75,8 +92,13 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
 
   respond(answer: Frame): void {
     this.#context.done();
-    if (answer.resultStart < 0) this.#deliverError(answer);
-    else this.#exchange.answer(this.#result(answer));
+    if (answer.resultStart < 0) {
+      this.#deliverError(answer);
+      return;
+    }
+    const result = this.#result(answer);
+    if (result === undefined) this.#exchange.refuse(UNASKED_TASK);
+    else this.#exchange.answer(result);
   }
 
   answer(result: Buffer): void {
@@ -122,16 +144,28 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
     else this.#exchange.refuse(error);
   }
 
-  #result(answer: Frame): Buffer {
+  /** @returns undefined when it is a task for a client that knows none */
+  #result(answer: Frame): Buffer | undefined {
     const { bytes, resultStart, resultEnd, resultTypeStart } = answer;
     const type = parseString(bytes, resultTypeStart, answer.resultTypeEnd);
     if (type === 'input_required') return this.#sealed(answer);
+    if (type === 'task') return this.#made(answer);
+    const { task, table } = this.#context;
+    if (task !== undefined) {
+      return taskResult(bytes.subarray(resultStart, resultEnd), task, table);
+    }
     const { method } = this.#exchange.frame;
     const result =
       type === undefined
         ? this.#context.dress.modern(answer, isCacheable(method))
         : bytes.subarray(resultStart, resultEnd);
     return method === TOOLS_LIST ? modernToolList(result) : result;
+  }
+
+  #made(answer: Frame): Buffer | undefined {
+    if (!hasTasks(this.capabilities)) return undefined;
+    const { server, seat, table } = this.#context;
+    return madeTaskResult(answer, this, { server, at: seat.at, table }, this.holder);
   }
 
   #sealed(answer: Frame): Buffer {

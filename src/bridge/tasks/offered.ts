@@ -41,6 +41,9 @@ export function withTasksExtension(capabilities: JsonObject): JsonObject {
   return { ...capabilities, extensions: { ...others, [TASKS_EXTENSION]: {} } };
 }
 
+/** What a request about tasks needs that its client declares. */
+export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
 /** Whether a tool can be called as a task. */
 export type TaskSupport = 'optional' | 'required' | 'forbidden';
 

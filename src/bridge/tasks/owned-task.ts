@@ -1,7 +1,6 @@
 // A task that belongs to one principal: what the gateway keeps of it while it runs. What the server
 // says of it, and asks for it, reaches its owner and nobody else.
 import { after, type Timer } from '../../base/clock.ts';
-import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
@@ -110,22 +109,5 @@ export abstract class OwnedTask implements TaskFollower {
   /** Told once, when nothing of it is kept any more. */
   protected closed(): void {
     // Most keep nothing of their own.
-  }
-}
-
-/** A task that the server says nothing of by itself to this client. */
-export class PassedTask extends OwnedTask {
-  readonly capabilities = {};
-
-  ask(question: Question): void {
-    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
-  }
-
-  tell(): void {
-    // Updates come on listen streams.
   }
 }
