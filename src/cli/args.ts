@@ -10,7 +10,8 @@ export type Invocation =
   | { readonly kind: 'serve'; readonly config?: string; readonly exitWithParent: boolean }
   | { readonly kind: 'check'; readonly config?: string }
   | RunInvocation
-  | ConnectInvocation;
+  | ConnectInvocation
+  | PinInvocation;
 
 /** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
 export interface RunInvocation {
@@ -30,6 +31,16 @@ export interface ConnectInvocation {
   readonly kind: 'connect';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `sluice pin`. */
+export interface PinInvocation {
+  readonly kind: 'pin';
+  readonly config?: string;
+  /** Empty: all. */
+  readonly servers: readonly string[];
+  readonly isDryRun: boolean;
+  readonly isYes: boolean;
 }
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
@@ -105,7 +116,30 @@ function parseCommand(command: CommandName, words: readonly string[]): Invocatio
       return parseRun(words);
     case 'connect':
       return parseConnect(words);
+    case 'pin':
+      return parsePin(words);
   }
+}
+
+function parsePin(words: readonly string[]): Invocation {
+  const options = {
+    ...HELP,
+    ...CONFIG,
+    server: { type: 'string', short: 's', multiple: true },
+    'dry-run': { type: 'boolean' },
+    yes: { type: 'boolean', short: 'y' },
+  } as const;
+  const { values } = parseArgs({ args: [...words], options });
+  if (values.help === true) {
+    return { kind: 'help', command: 'pin' };
+  }
+  return {
+    kind: 'pin',
+    servers: values.server ?? [],
+    isDryRun: values['dry-run'] === true,
+    isYes: values.yes === true,
+    ...given('config', values.config),
+  };
 }
 
 function parseConnect(words: readonly string[]): Invocation {

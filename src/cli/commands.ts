@@ -12,6 +12,7 @@ import { remoteServerConfig, type SingleConfig, singleServerConfig } from '../co
 import {
   type ConnectInvocation,
   type Invocation,
+  type PinInvocation,
   parseCommandLine,
   type RunInvocation,
 } from './args.ts';
@@ -27,6 +28,8 @@ export interface Surroundings {
   readonly startGateway: StartGateway;
   /** Bridges this process's stdin and stdout to the one server of a configuration. */
   readonly connect: (config: Config, version: string) => Promise<number>;
+  /** Compares the tools of the servers with the accepted ones, and accepts them. */
+  readonly pin: (config: Config, invocation: PinInvocation, version: string) => Promise<number>;
 }
 
 /** Runs a gateway; resolves with the exit status when it has stopped. */
@@ -114,6 +117,13 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
       return run(invocation, world);
     case 'connect':
       return connect(invocation, world);
+    case 'pin': {
+      const loaded = loadFrom(invocation.config, world);
+      if (loaded === undefined) {
+        return EXIT.configuration;
+      }
+      return world.pin(loaded.config, invocation, packageVersion());
+    }
   }
 }
 
@@ -183,5 +193,30 @@ function realSurroundings(): Surroundings {
       const { runConnect } = await import('../app/connect.ts');
       return runConnect(config, { version, input: process.stdin, output: process.stdout });
     },
+    pin: async (config, { servers, isDryRun, isYes }, version) => {
+      const { runPin } = await import('../app/pin.ts');
+      return runPin(config, {
+        version,
+        environment: processEnvironment(),
+        servers,
+        isDryRun,
+        isYes,
+        out: (text) => process.stdout.write(text),
+        err: (text) => process.stderr.write(text),
+        confirm: process.stdin.isTTY && process.stdout.isTTY ? confirm : undefined,
+      });
+    },
   };
+}
+
+/** Asks on the terminal; anything but yes is no. */
+function confirm(question: string): Promise<boolean> {
+  process.stdout.write(question);
+  return new Promise((resolve) => {
+    process.stdin.once('end', () => resolve(false));
+    process.stdin.once('data', (line) => {
+      process.stdin.pause();
+      resolve(/^y(es)?$/i.test(line.toString().trim()));
+    });
+  });
 }

@@ -7,6 +7,7 @@ Usage:
   sluice run [options] -- COMMAND [ARGS...]    run one server, without a file
   sluice check [--config FILE]                 validate a configuration and print it resolved
   sluice connect URL [--header 'K: V']         be a stdio server over a remote endpoint
+  sluice pin [options]                         accept the definitions of the servers' tools
 
   sluice COMMAND --help                        more about a command
   sluice --version
@@ -66,7 +67,21 @@ Example:
   sluice connect https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
 `;
 
-const TEXTS = { serve: SERVE, run: RUN, check: CHECK, connect: CONNECT } as const;
+const PIN = `Usage: sluice pin [options]
+
+Starts each server, lists its tools and shows what is new, changed or removed since their
+definitions were accepted last. Accepts them when told so: writes the lock file, which stands beside
+the configuration (sluice.yaml has sluice.lock.json). Exits with 1 when something differs and was
+not accepted, or when the tools of a server can't be listed.
+
+  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
+  -s, --server NAME     only this server; may be given several times
+  --dry-run             only show
+  -y, --yes             accept without asking; without a terminal nothing is accepted otherwise
+  -h, --help            show this
+`;
+
+const TEXTS = { serve: SERVE, run: RUN, check: CHECK, connect: CONNECT, pin: PIN } as const;
 
 /** A command of the program. */
 export type CommandName = keyof typeof TEXTS;

@@ -22,6 +22,12 @@ describe('the command line', () => {
     ['serve --help', { kind: 'help', command: 'serve' }],
     ['check -h', { kind: 'help', command: 'check' }],
     ['run --help', { kind: 'help', command: 'run' }],
+    ['pin', { kind: 'pin', servers: [], isDryRun: false, isYes: false }],
+    [
+      'pin -c x.yaml -s a --server b --dry-run -y',
+      { kind: 'pin', config: 'x.yaml', servers: ['a', 'b'], isDryRun: true, isYes: true },
+    ],
+    ['pin --help', { kind: 'help', command: 'pin' }],
     ['connect --help', { kind: 'help', command: 'connect' }],
     [
       'connect http://x --header=A:b -H C:d:e',
@@ -50,7 +56,7 @@ describe('the command line', () => {
 
   it.each<[string, string]>([
     ['', 'there is no command'],
-    ['serv', 'there is no command "serv": must be one of serve, run, check, connect'],
+    ['serv', 'there is no command "serv": must be one of serve, run, check, connect, pin'],
     ['serve --confg x', "Unknown option '--confg'"],
     ['serve --config', "'-c, --config <value>' argument missing"],
     ['check x', "Unexpected argument 'x'"],
@@ -59,6 +65,7 @@ describe('the command line', () => {
     ['run npx -- x', '"npx" stands before --'],
     ['run --port x -- y', '--port is "x", must be a port number'],
     ['run --port -1 -- y', 'port'],
+    ['pin x', "Unexpected argument 'x'"],
     ['connect', 'there is no URL: write one URL'],
     ['connect a b', '"b" stands behind the URL'],
     ['connect http://x -H secret', '--header must be a name and a value'],

@@ -51,6 +51,10 @@ async function sluice(line: string, cwd = folder): Promise<Outcome> {
       outcome.connected.push(config);
       return Promise.resolve(0);
     },
+    pin: (config, { servers }) => {
+      outcome.out += `pin ${config.servers.length} ${servers.join()}`;
+      return Promise.resolve(1);
+    },
   });
   return outcome;
 }
@@ -87,6 +91,7 @@ describe('sluice', () => {
       err: (text) => errors.push(text),
       startGateway: () => Promise.reject(new Error('broken')),
       connect: () => Promise.resolve(0),
+      pin: () => Promise.resolve(0),
     });
     expect(status).toBe(70);
     expect(errors.join('')).toContain('internal error: Error: broken');
@@ -197,6 +202,15 @@ describe('sluice run', () => {
     expect(started[0]?.options.warnings).toEqual([
       '--host is served to other machines without authentication, since --allow-unauthenticated is given',
     ]);
+  });
+});
+
+describe('sluice pin', () => {
+  it('is given the configuration and what to look at', async () => {
+    const outcome = await sluice('pin --config hosts.json --server a');
+    expect(outcome).toMatchObject({ status: 1, out: 'pin 1 a', err: '' });
+    expect(await sluice('pin --config none.yaml')).toMatchObject({ status: 1, out: '' });
+    expect(await sluice('pin')).toMatchObject({ status: 1, out: '' });
   });
 });
 

@@ -1,0 +1,128 @@
+// `sluice pin`: shows what differs between the tools of the servers and those that were accepted, and
+// writes the lock file when somebody accepts. The only writer of that file.
+import type { Environment } from '../backend/stdio/environment.ts';
+import { compareTools } from '../catalog/pins/comparison.ts';
+import {
+  type Lock,
+  LockFileError,
+  lockFileOf,
+  type PinnedTools,
+  readLockFile,
+  writeLockFile,
+} from '../catalog/pins/lock-file.ts';
+import { comparisonReport, plain } from '../catalog/pins/report.ts';
+import type { Config } from '../config/config.ts';
+import { untilStopped } from './run.ts';
+import { type Survey, surveyTools } from './tool-survey.ts';
+
+const OK = 0;
+/** Something differs and was not accepted, or a server or the file can't be used. */
+const NOT_ACCEPTED = 1;
+const USAGE = 2;
+const NO_TOOLS: PinnedTools = new Map();
+
+/** What `sluice pin` is given besides the configuration. */
+export interface PinOptions {
+  readonly version: string;
+  readonly environment: Environment;
+  /** Names of the only servers that are looked at; empty: all. */
+  readonly servers: readonly string[];
+  /** Accept without asking. */
+  readonly isYes: boolean;
+  readonly isDryRun: boolean;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Asks a person; undefined when there is none. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/**
+ * Compares, asks and writes.
+ * @param config read from a file
+ * @returns the exit status
+ */
+export async function runPin(config: Config, options: PinOptions): Promise<number> {
+  const { servers: names, err } = options;
+  const unknown = names.find((name) => !config.servers.some((server) => server.name === name));
+  if (unknown !== undefined || config.file === undefined) {
+    const known = config.servers.map(({ name }) => name).join(', ');
+    err(`sluice: there is no server "${unknown ?? ''}": must be one of ${known}\n`);
+    return USAGE;
+  }
+  const path = lockFileOf(config.file);
+  try {
+    const lock = readLockFile(path);
+    return await pin({ path, lock, config, options });
+  } catch (error) {
+    if (!(error instanceof LockFileError)) throw error;
+    err(`sluice: ${error.message}\n`);
+    return NOT_ACCEPTED;
+  }
+}
+
+interface Task {
+  readonly path: string;
+  readonly lock: Lock;
+  readonly config: Config;
+  readonly options: PinOptions;
+}
+
+async function pin({ path, lock, config, options }: Task): Promise<number> {
+  const { servers: names, out } = options;
+  const servers = config.servers.filter(({ name }) => names.length === 0 || names.includes(name));
+  const interrupted = untilStopped(false).reason;
+  const surveys = await surveyTools(config, servers, { ...options, interrupted });
+  if (surveys === undefined) return NOT_ACCEPTED;
+  const next = new Map(lock);
+  // In this order, so that all of it is shown.
+  const isDifferent = [
+    ...surveys.map((survey) => review(survey, next, options)),
+    ...(names.length === 0 ? forgotten(config, next, options) : []),
+  ].includes(true);
+  const status = surveys.some((survey) => 'failure' in survey) ? NOT_ACCEPTED : OK;
+  if (!isDifferent) {
+    if (status === OK) out('All tools are as accepted.\n');
+    return status;
+  }
+  if (!(await isAccepted(options, interrupted))) return NOT_ACCEPTED;
+  writeLockFile(path, next);
+  out(`Accepted, written to ${path}\n`);
+  return status;
+}
+
+/** Shows one server; returns whether it differs. */
+function review(survey: Survey, next: Map<string, PinnedTools>, { out, err }: PinOptions): boolean {
+  const { server } = survey;
+  if ('failure' in survey) {
+    err(`${server}: the tools can't be listed: ${plain(survey.failure)}\n`);
+    return false;
+  }
+  const comparison = compareTools(next.get(server) ?? NO_TOOLS, survey.tools);
+  out(comparisonReport(server, comparison));
+  if (comparison.listed.size === 0) next.delete(server);
+  else next.set(server, comparison.listed);
+  return comparison.changes.length > 0;
+}
+
+/** What was accepted of servers that are not configured any more goes too. */
+function forgotten(config: Config, next: Map<string, PinnedTools>, options: PinOptions): true[] {
+  const configured = new Set(config.servers.map(({ name }) => name));
+  const gone = [...next].filter(([server]) => !configured.has(server));
+  return gone.map(([server, tools]) => {
+    options.out(`${plain(server)}: is not configured any more, ${tools.size} removed\n`);
+    next.delete(server);
+    return true;
+  });
+}
+
+async function isAccepted(options: PinOptions, interrupted: Promise<unknown>): Promise<boolean> {
+  const { isDryRun, isYes, confirm, err } = options;
+  if (isDryRun) return false;
+  if (isYes) return true;
+  if (confirm === undefined) {
+    err('Nothing was accepted: read the differences, then run it again with --yes\n');
+    return false;
+  }
+  const answer = confirm('Accept all of this? [y/N] ');
+  return await Promise.race([answer, interrupted.then(() => false)]);
+}

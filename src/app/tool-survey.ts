@@ -1,0 +1,114 @@
+// Starts servers only to list their tools, as the gateway itself sees them: in its own name, with the
+// capabilities that it declares for a shared server. Nothing of a server is left afterwards.
+import { ANONYMOUS } from '../auth/anonymous.ts';
+import { ServerBackend } from '../backend/backend.ts';
+import { channelOpener } from '../backend/kinds.ts';
+import type { ServerOptions } from '../backend/options.ts';
+import { ProcessBudget } from '../backend/process-budget.ts';
+import type { Environment } from '../backend/stdio/environment.ts';
+import { within } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { membersOf } from '../jsonrpc/members.ts';
+import { parseResult, splitArray } from '../jsonrpc/parse.ts';
+import { TOOLS_LIST } from '../mcp/methods.ts';
+import { NEWEST_LEGACY } from '../mcp/versions.ts';
+import { createLogger } from '../observe/logger.ts';
+import { Metrics } from '../observe/metrics.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Seat } from '../ports/seat.ts';
+
+const MAX_PAGES = 256;
+const CLOSE_LIMIT_MS = 15_000;
+
+/** The tools of one server, or why they can't be had. */
+export type Survey = { readonly server: string } & (
+  | { readonly tools: readonly Buffer[] }
+  | { readonly failure: string }
+);
+
+/** Somebody who is told nothing and answers nothing. */
+const NOBODY: Downstream = {
+  principal: ANONYMOUS,
+  version: NEWEST_LEGACY,
+  capabilities: {},
+  info: undefined,
+  notify: () => undefined,
+  ask: (question) => question.refuse({ code: METHOD_NOT_FOUND, message: 'Nobody is here to ask.' }),
+  withdraw: () => undefined,
+};
+
+/**
+ * Lists the tools of servers, all at once.
+ * @param config for logging and for how many may start at once
+ * @param interrupted resolves when nobody waits any more
+ * @returns one survey for each server that speaks MCP, in their order; undefined when interrupted
+ */
+export async function surveyTools(
+  config: Config,
+  servers: readonly ServerOptions[],
+  parts: {
+    readonly version: string;
+    readonly environment: Environment;
+    readonly interrupted: Promise<unknown>;
+  },
+): Promise<readonly Survey[] | undefined> {
+  const shared = {
+    budget: new ProcessBudget(config.processes),
+    logger: createLogger({ ...config.log, level: 'error' }),
+    metrics: new Metrics({ version: parts.version, node: process.version }),
+    openChannel: channelOpener(parts.environment),
+    gatewayVersion: parts.version,
+  };
+  const backends = servers
+    .filter(({ protocol }) => protocol === 'mcp')
+    .map((server) => {
+      const alone = { sharing: 'shared', replicas: 1, start: 'lazy' } as const;
+      return new ServerBackend({ ...server, ...alone }, shared);
+    });
+  try {
+    return await Promise.race([
+      Promise.all(backends.map(survey)),
+      parts.interrupted.then(() => undefined),
+    ]);
+  } finally {
+    const closing = Promise.all(backends.map((backend) => backend.close('draining')));
+    await within(CLOSE_LIMIT_MS, closing);
+  }
+}
+
+async function survey(backend: ServerBackend): Promise<Survey> {
+  const server = backend.name;
+  const seat = backend.place(NOBODY);
+  try {
+    await seat.ready();
+    return { server, tools: await toolsOf(seat) };
+  } catch (error) {
+    return { server, failure: messageOf(error) };
+  } finally {
+    seat.leave();
+  }
+}
+
+async function toolsOf(seat: Seat): Promise<readonly Buffer[]> {
+  if (seat.identity?.capabilities['tools'] === undefined) return [];
+  const tools: Buffer[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await seat.list(TOOLS_LIST, cursor);
+    const result = answer && parseResult(answer);
+    if (answer === undefined || result === undefined) throw new Error('it gave no list of tools');
+    const list = membersOf(answer.bytes, answer.resultStart, answer.resultEnd).find(
+      ({ key }) => key === 'tools',
+    );
+    if (list === undefined) throw new Error('it gave no list of tools');
+    // Copied: views would keep the whole message.
+    const entries = splitArray(answer.bytes.subarray(list.valueStart, list.valueEnd));
+    tools.push(...entries.map((entry) => Buffer.from(entry)));
+    const { nextCursor } = result;
+    if (typeof nextCursor !== 'string') return tools;
+    cursor = nextCursor;
+  }
+  throw new Error('its list of tools has no end');
+}
