@@ -4,8 +4,10 @@ import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
 import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
+import type { ServerOptions } from '../backend/options.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
-import { within } from '../base/clock.ts';
+import type { OpenChannel } from '../backend/server-channel.ts';
+import { delay, monotonicMs, within } from '../base/clock.ts';
 import { createModernState } from '../bridge/modern-gate.ts';
 import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
@@ -21,6 +23,9 @@ import { untilStopped } from './run.ts';
 const OK = 0;
 const INTERNAL = 70;
 const CLOSE_LIMIT_MS = 5_000;
+const DRAIN_POLL_MS = 25;
+/** How a channel says that it never came up. */
+const CANNOT_START = 'cannot_start: ';
 
 /** What the bridge is given besides its configuration. */
 export interface ConnectOptions {
@@ -29,10 +34,12 @@ export interface ConnectOptions {
   readonly input: Readable;
   /** Messages to the client, and nothing else. */
   readonly output: Writable;
+  /** Shows the user a line. */
+  readonly tell: (line: string) => void;
 }
 
 /**
- * Serves one client until its input ends, or until it is told to stop.
+ * Serves one client until its input ends and it has its answers, or until it is told to stop.
  * @param config with exactly one server
  * @returns the exit status
  */
@@ -45,7 +52,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,
-    openChannel: channelOpener({}),
+    openChannel: complaining(channelOpener({}), options.tell),
     gatewayVersion: options.version,
   });
   const modern = new ModernRequests();
@@ -64,12 +71,56 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     isDraining: () => false,
   });
   const stopped = untilStopped(false);
-  const { messageBytes } = server.limits;
-  await Promise.race([connection.serve(channel, messageBytes), stopped.reason]);
+  await Promise.race([connection.serve(channel, server.limits.messageBytes), stopped.reason]);
+  channel.fallSilent();
+  for (const listen of [...state.listens]) listen.end();
+  const isAnswered = (): boolean => connection.isEnded || channel.pending === 0;
+  await waitUntil(isAnswered, config.drainMs, stopped.reason);
   stopped.isStopping = true;
+  // The server first, so that what is left gets its error before the channel ends.
+  await within(CLOSE_LIMIT_MS, backend.close('draining'));
   channel.close();
   state.parks.close();
+  state.tasks.table.close();
   sessions.close();
-  await within(CLOSE_LIMIT_MS, backend.close('draining'));
   return stopped.isBroken ? INTERNAL : OK;
+}
+
+/** Waits for a condition, but not longer than `limitMs`, nor when told to stop. */
+async function waitUntil(
+  isMet: () => boolean,
+  limitMs: number,
+  stop: Promise<unknown>,
+): Promise<void> {
+  let isStopped = false;
+  void stop.then(() => {
+    isStopped = true;
+  });
+  const endMs = monotonicMs() + limitMs;
+  while (!isStopped && !isMet() && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
+}
+
+/** Tells the user why the server can't be used: once for each reason, however often it is tried. */
+function complaining(open: OpenChannel, tell: ConnectOptions['tell']): OpenChannel {
+  const told = new Set<string>();
+  return (options, parts) => {
+    const { target } = options;
+    const complain = (reason: string): void => {
+      if (!reason.startsWith(CANNOT_START) || told.has(reason)) return;
+      told.add(reason);
+      tell(`${placeOf(target)}: ${reason.slice(CANNOT_START.length)}`);
+    };
+    const closed = (reason: string): void => {
+      complain(reason);
+      parts.events.closed(reason);
+    };
+    return open(options, { ...parts, events: { ...parts.events, closed } });
+  };
+}
+
+/** Without what may be a secret of the address. */
+function placeOf(target: ServerOptions['target']): string {
+  if (target.kind !== 'remote') return target.command;
+  const { origin, pathname } = new URL(target.url);
+  return `${origin}${pathname}`;
 }

@@ -191,7 +191,12 @@ function realSurroundings(): Surroundings {
     },
     connect: async (config, version) => {
       const { runConnect } = await import('../app/connect.ts');
-      return runConnect(config, { version, input: process.stdin, output: process.stdout });
+      return runConnect(config, {
+        version,
+        input: process.stdin,
+        output: process.stdout,
+        tell: (line) => process.stderr.write(`sluice connect: ${line}\n`),
+      });
     },
     pin: async (config, { servers, isDryRun, isYes }, version) => {
       const { runPin } = await import('../app/pin.ts');

@@ -53,6 +53,7 @@ export class MessageChannel implements Outlet, AnswerSink {
   #opening: Promise<void> | undefined;
   /** Messages that came while the session was being opened. */
   #early: Frame[] = [];
+  #isSilent = false;
   #isClosed = false;
 
   constructor(parts: MessageChannelParts) {
@@ -95,6 +96,19 @@ export class MessageChannel implements Outlet, AnswerSink {
     this.#modern.close();
     if (this.#session !== undefined) this.#parts.sessions.end(this.#session);
     this.#parts.transport.end();
+  }
+
+  /** Requests that are not answered yet. Listen streams don't count: they never end by themselves. */
+  get pending(): number {
+    const early = this.#early.filter(({ kind }) => kind === 'request').length;
+    const opening = this.#opening === undefined ? 0 : 1;
+    return opening + early + (this.#session?.pending ?? 0) + this.#parts.modern.pending;
+  }
+
+  /** The client will say nothing more: what it is asked, somebody else has to answer. */
+  fallSilent(): void {
+    this.#isSilent = true;
+    this.#session?.fallSilent();
   }
 
   /** Opens the session of a server that has no handshake. */
@@ -202,6 +216,7 @@ export class MessageChannel implements Outlet, AnswerSink {
         return;
       }
       this.#session = opened.session;
+      if (this.#isSilent) opened.session.fallSilent();
       if (id !== undefined) this.send(resultMessage(id, opened.result));
     } catch (error) {
       this.send(errorMessage(id, wireErrorOf(asFailure(error))));

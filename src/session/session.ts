@@ -68,6 +68,7 @@ export class Session implements Downstream, ExchangeOwner {
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
   #lastUsedMs = monotonicMs();
+  #isSilent = false;
   #isClosed = false;
 
   constructor(parts: SessionParts) {
@@ -173,6 +174,10 @@ export class Session implements Downstream, ExchangeOwner {
       question.refuse({ code: INTERNAL_ERROR, message: 'The client only sends POSTs.' });
       return;
     }
+    if (this.#isSilent) {
+      question.refuse({ code: INTERNAL_ERROR, message: 'The client is leaving.' });
+      return;
+    }
     this.#questions ??= new AskedQuestions(this.outlet);
     this.#questions.ask(question, exchange);
   }
@@ -184,6 +189,12 @@ export class Session implements Downstream, ExchangeOwner {
   settled(exchange: ClientExchange): void {
     this.#exchanges.delete(exchange);
     this.#lastUsedMs = monotonicMs();
+  }
+
+  /** The client answers no questions any more, but still gets its answers. */
+  fallSilent(): void {
+    this.#isSilent = true;
+    this.#questions?.close();
   }
 
   /** Ends it: calls are cancelled, questions answered for the client, places given up. */

@@ -2,11 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EverythingServer } from '../support/everything-server.ts';
 import { ROOT } from '../support/gateway.ts';
+import { initializeRequest } from '../support/legacy-session.ts';
 import { enveloped } from '../support/modern-envelope.ts';
-import { eventOf, RemoteServer, sendStream } from '../support/remote-server.ts';
+import { eventOf, type RemoteRequest, RemoteServer, sendStream } from '../support/remote-server.ts';
 import { StdioClient } from '../support/stdio-client.ts';
+import { until } from '../support/until.ts';
 import { answers, textOf } from '../support/wire-message.ts';
 
+const LISTEN = enveloped({ notifications: { toolsListChanged: true } });
 let server: RemoteServer;
 let client: StdioClient;
 
@@ -85,6 +88,87 @@ describe('a legacy client', () => {
     expect(error).toMatchObject({ code: -32603, data: { reason: 'server_unavailable' } });
     expect(error?.['message']).toContain('HTTP 401');
     expect(server.posts('initialize')).toEqual([]);
+    // In words for the user, once, however often it was tried.
+    expect(
+      client.stderr.split(`sluice connect: ${server.url}: it refuses the gateway`),
+    ).toHaveLength(2);
+  });
+
+  it('is told that there is nobody at the address', async () => {
+    const { url } = server;
+    await server.close();
+    connect(url);
+    const { error } = await client.initialize({ initialized: false });
+    expect(error).toMatchObject({ code: -32603, data: { outcome: 'not_sent' } });
+    expect(client.stderr).toContain(`sluice connect: ${url}: it could not be reached`);
+  });
+});
+
+describe('the end of the input', () => {
+  /** Takes calls of `echo` over, to be answered by hand. */
+  function holdCalls(): RemoteRequest[] {
+    const held: RemoteRequest[] = [];
+    server.takeover = (request) => {
+      if (request.message.method !== 'tools/call') return false;
+      sendStream(request.response);
+      held.push(request);
+      return true;
+    };
+    return held;
+  }
+
+  const finish = ({ message, response }: RemoteRequest): void => {
+    const result = { content: [{ type: 'text', text: 'done' }] };
+    response.end(eventOf({ jsonrpc: '2.0', id: message.id, result }));
+  };
+
+  it('leaves time for answers: all of it may come in one go', async () => {
+    const held = holdCalls();
+    connect(server.url);
+    for (const message of [
+      initializeRequest(),
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'echo', arguments: {} } },
+      { jsonrpc: '2.0', id: 3, method: 'tools/call', params: enveloped({ name: 'echo' }) },
+      { jsonrpc: '2.0', id: 4, method: 'subscriptions/listen', params: LISTEN },
+    ]) {
+      client.sendText(JSON.stringify(message));
+    }
+    const closed = client.close();
+    await until(() => held.length === 2);
+    held.forEach(finish);
+    await closed;
+    const answered = client.messages.all.filter(({ result }) => result !== undefined);
+    expect(answered.map(({ id }) => id).toSorted()).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('answers for the user what the server still asks', async () => {
+    const held = holdCalls();
+    connect(server.url);
+    await client.initialize({ capabilities: { elicitation: {}, sampling: {} } });
+    const { answer } = client.begin('tools/call', { name: 'echo', arguments: {} }, 'c');
+    const call = await until(() => held[0]);
+    const closed = client.close();
+    const ask = (id: string, method: string) =>
+      call.response.write(eventOf({ jsonrpc: '2.0', id, method, params: {} }));
+    ask('q', 'sampling/createMessage');
+    await until(() => server.requests.some(({ message }) => message.id === 'q'));
+    finish(call);
+    expect((await answer).result).toBeDefined();
+    await closed;
+  });
+
+  it('does not outlast a TERM; what is left gets an error', async () => {
+    const held = holdCalls();
+    connect(server.url);
+    await client.initialize();
+    const { answer } = client.begin('tools/call', { name: 'echo', arguments: {} }, 'c');
+    await until(() => held.length === 1);
+    const closed = client.close();
+    client.child.kill('SIGTERM');
+    expect((await answer).error).toMatchObject({ code: -32603, data: { outcome: 'unknown' } });
+    await closed;
   });
 });
 
@@ -137,6 +221,7 @@ describe('a modern client', () => {
     await server.post('tools/call');
     client.begin('tools/list', enveloped(), 7);
     expect((await answer).error).toMatchObject({ code: -32600 });
+    client.notify('notifications/cancelled', { requestId: 7 });
   });
 });
 

@@ -1,5 +1,5 @@
 // A client on the process's own stdin and stdout: one message a line, and nothing else on stdout
-// (2026-07-28 basic/transports/stdio). The end of the input is the end of the client.
+// (2026-07-28 basic/transports/stdio). Behind the end of the input the client can still be answered.
 import type { Readable, Writable } from 'node:stream';
 import { PARSE_ERROR } from '../../jsonrpc/error.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
@@ -18,7 +18,8 @@ const TOO_LARGE = errorMessage(undefined, {
 export class StdioConnection implements ChannelTransport {
   readonly #input: Readable;
   readonly #output: Writable;
-  readonly #ended = Promise.withResolvers<void>();
+  /** No more messages will come. */
+  readonly #silent = Promise.withResolvers<void>();
   #isEnded = false;
 
   constructor(input: Readable, output: Writable) {
@@ -26,10 +27,15 @@ export class StdioConnection implements ChannelTransport {
     this.#output = output;
   }
 
+  /** Whether nothing can be sent any more. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
   /**
    * Hands what arrives to the channel.
    * @param maxBytes of one message
-   * @returns when the client is gone
+   * @returns when nothing more will come; answers can be sent until `end`
    */
   async serve(channel: MessageChannel, maxBytes: number): Promise<void> {
     const framing = new LineFraming(maxBytes, {
@@ -37,10 +43,11 @@ export class StdioConnection implements ChannelTransport {
       oversize: () => this.send(TOO_LARGE),
     });
     this.#input.on('data', (chunk: Buffer) => framing.push(chunk));
-    for (const event of ['end', 'close', 'error']) this.#input.once(event, () => this.end());
+    for (const event of ['end', 'close', 'error']) {
+      this.#input.once(event, () => this.#silent.resolve());
+    }
     this.#output.on('error', () => this.end());
-    await this.#ended.promise;
-    channel.close();
+    await this.#silent.promise;
   }
 
   send(message: Buffer): void {
@@ -53,6 +60,6 @@ export class StdioConnection implements ChannelTransport {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#input.pause();
-    this.#ended.resolve();
+    this.#silent.resolve();
   }
 }
