@@ -28,6 +28,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'ajv/dist/2020.js': /^catalog\/validation\/compile-schema/,
   'ajv-formats': /^catalog\/validation\/compile-schema/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
+  minisearch: /^catalog\/search\//,
   pino: /^observe\/logger/,
   'prom-client': /^observe\/metrics/,
   undici: /^backend\/streamable-http\/http-endpoint/,
