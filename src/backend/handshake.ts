@@ -87,7 +87,15 @@ async function firstOf(
       if (identity !== undefined) resolve(identity);
     }, reject);
   });
-  return await Promise.race([modern, legacy]);
+  try {
+    return await Promise.race([modern, legacy]);
+  } catch (refusal) {
+    // A modern server that was slow to start refuses the old handshake. It was asked the other thing
+    // before that, so its answer to it is not far.
+    const late = await within(PROBE_MS, probe);
+    if (late === undefined) throw refusal;
+    return late;
+  }
 }
 
 /** What an answer to the probe says; undefined: the server is not modern (protocol.md 2.5). */

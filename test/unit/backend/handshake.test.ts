@@ -28,3 +28,33 @@ it('a late answer that no version is served ends the handshake and nothing else'
   // Without a handler for it, the rejection would fail this run as it would end the gateway.
   await refused;
 });
+
+it('a modern server that refuses the old handshake before its late answer is modern', async () => {
+  const probe = Promise.withResolvers<Frame | undefined>();
+  const old = Promise.withResolvers<Frame | undefined>();
+  const request = (method: string) => (method === 'server/discover' ? probe : old).promise;
+  const mux = { request } as unknown as Mux;
+  const introduction = gatewayIntroduction({}, '0');
+  const outcome = handshake(mux, introduction, { era: 'auto', limitMs: 30_000 });
+  const isModern = expect(outcome).resolves.toMatchObject({ era: 'modern' });
+  await vi.advanceTimersByTimeAsync(5_000);
+  const error = '{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}';
+  old.resolve(scan(Buffer.from(`{"jsonrpc":"2.0","id":2,"error":${error}}`)));
+  await vi.advanceTimersByTimeAsync(100);
+  const result = '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}';
+  probe.resolve(scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)));
+  await isModern;
+});
+
+it('a server that refuses the old handshake and never answers the new one is refused', async () => {
+  const old = Promise.withResolvers<Frame | undefined>();
+  const request = (method: string) => (method === 'server/discover' ? NEVER : old.promise);
+  const mux = { request } as unknown as Mux;
+  const introduction = gatewayIntroduction({}, '0');
+  const outcome = handshake(mux, introduction, { era: 'auto', limitMs: 30_000 });
+  const refused = expect(outcome).rejects.toThrow('initialize was refused');
+  await vi.advanceTimersByTimeAsync(5_000);
+  old.resolve(scan(Buffer.from('{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}')));
+  await vi.advanceTimersByTimeAsync(3_000);
+  await refused;
+});
