@@ -6,6 +6,7 @@ import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { META, TASKS_EXTENSION } from '../mcp/meta.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
+import { takesToolTasks, withTasksExtension } from './tasks/offered.ts';
 
 const KEPT = [
   'tools',
@@ -28,10 +29,12 @@ export function serverInfoOf(identity: ServerIdentity | undefined, server: strin
 
 /** What a modern client may use of a server. */
 export function modernCapabilities(identity: ServerIdentity): JsonObject {
-  const { capabilities } = identity;
+  // `tasks` is of the session era: here it is an extension.
+  const { tasks: _, ...capabilities } = identity.capabilities;
   if (identity.era === 'modern') return capabilities;
   const kept = KEPT.filter((kind) => capabilities[kind] !== undefined);
-  return Object.fromEntries(kept.map((kind) => [kind, capabilities[kind]]));
+  const own = Object.fromEntries(kept.map((kind) => [kind, capabilities[kind]]));
+  return takesToolTasks(identity) ? withTasksExtension(own) : own;
 }
 
 /** The result of `server/discover`. */

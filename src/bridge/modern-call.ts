@@ -55,7 +55,9 @@ const ANYTHING: ClientCapabilities = {
 /** What a call needs of its surroundings. */
 export interface ModernCallContext {
   readonly endpoint: string;
-  readonly seat: Seat;
+  readonly seat: Pick<Seat, 'join'>;
+  /** Sends it to the server. */
+  send(call: Exchange): void;
   readonly dress: ResultDress;
   readonly parks: Parks<ModernCall>;
   readonly sealer: StateSealer;
@@ -121,8 +123,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   /** Sends the call to the server, after the level that it wants logs from. */
   start(): void {
-    const { seat } = this.#context;
-    if (this.logThreshold === Number.POSITIVE_INFINITY) seat.dispatch(this);
+    if (this.logThreshold === Number.POSITIVE_INFINITY) this.#context.send(this);
     else void this.#startWithLogs();
   }
 
@@ -130,7 +131,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     const { seat } = this.#context;
     await seat.join(levelOf(this.logThreshold));
     // The caller may have left while the server was told.
-    if (!this.#isOver) seat.dispatch(this);
+    if (!this.#isOver) this.#context.send(this);
   }
 
   // Toward the server: the answer.
@@ -153,7 +154,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     }
     this.holder = undefined; // the call at the server is over
     const visits = new UrlVisits(frames, (isAgreed) => {
-      if (isAgreed) this.#context.seat.dispatch(this);
+      if (isAgreed) this.#context.send(this);
       else this.#declined();
     });
     for (const question of visits.questions) this.ask(question);

@@ -16,6 +16,7 @@ import {
   mayAskInput,
 } from '../mcp/modern-methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
+import type { Exchange } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
@@ -27,7 +28,9 @@ import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResultDress } from './result-text.ts';
-import { TASKS_REQUIRED, TaskTools } from './tasks/offered.ts';
+import { driveIfRequired } from './tasks/driven-task.ts';
+import { Harvesting } from './tasks/harvesting.ts';
+import { TASKS_REQUIRED, TaskTools, takesToolTasks } from './tasks/offered.ts';
 import type { TaskClaims } from './tasks/task-ids.ts';
 import { type TaskState, UNKNOWN_TASK } from './tasks/task-state.ts';
 import { TaskTable } from './tasks/task-table.ts';
@@ -63,12 +66,15 @@ export class ModernGate {
   readonly #backend: Backend;
   readonly #state: ModernState;
   readonly #schemas = new ToolSchemas();
+  readonly #harvesting: Harvesting;
   #dressed: { identity: ServerIdentity; dress: ResultDress } | undefined;
 
   constructor(endpoint: string, backend: Backend, state: ModernState) {
     this.#endpoint = endpoint;
     this.#backend = backend;
     this.#state = state;
+    const { tasks, parks } = state;
+    this.#harvesting = new Harvesting({ backend, ...tasks, ttlMs: parks.ttlMs });
   }
 
   /** Serves a request; it is settled in the end. */
@@ -163,7 +169,7 @@ export class ModernGate {
     } else if (identity.era === 'modern') {
       this.#pass(exchange, seat, identity, claims);
     } else {
-      seat.leave();
+      void this.#harvesting.serve(exchange, seat, claims, this.#dressFor(identity));
     }
   }
 
@@ -226,10 +232,30 @@ export class ModernGate {
     });
   }
 
+  /** Calls that may become tasks wait until it is known which tools do. */
   #call(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const isTool = exchange.frame.method === TOOLS_CALL;
+    if (!isTool || !takesToolTasks(identity)) {
+      this.#callWith(exchange, seat, identity, (call) => seat.dispatch(call));
+      return;
+    }
+    const { tools } = this.#state.tasks;
+    this.#callWith(exchange, seat, identity, (call) => {
+      if (!hasTasks(exchange.envelope.capabilities)) void driveIfRequired(call, seat, tools);
+      else void this.#harvesting.start(call, seat, exchange.envelope.capabilities);
+    });
+  }
+
+  #callWith(
+    exchange: ModernExchange,
+    seat: Seat,
+    identity: ServerIdentity,
+    send: (call: Exchange) => void,
+  ): void {
     const call = new ModernCall(exchange, {
       endpoint: this.#endpoint,
       seat,
+      send,
       dress: this.#dressFor(identity),
       parks: this.#state.parks,
       sealer: this.#state.sealer,

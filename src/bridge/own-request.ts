@@ -20,22 +20,42 @@ export class OwnRequest implements Exchange {
   readonly frame: Frame;
   readonly client: Downstream;
   readonly isPatient: boolean;
-  holder: ExchangeHolder | undefined = undefined;
+  readonly #held: ((holder: ExchangeHolder) => void) | undefined;
+  #holder: ExchangeHolder | undefined;
   isSettled = false;
   readonly outcome: Promise<Outcome>;
   readonly #resolve: (outcome: Outcome) => void;
 
   /**
    * @param client in whose name; nothing is pushed to it
-   * @param isPatient whether the answer may take as long as a task
    */
-  constructor(client: Downstream, method: string, params: JsonObject, isPatient = false) {
+  constructor(
+    client: Downstream,
+    method: string,
+    params: JsonObject,
+    options: {
+      /** Whether the answer may take as long as a task. */
+      readonly isPatient?: boolean;
+      /** Told who works on it. */
+      readonly held?: (holder: ExchangeHolder) => void;
+    } = {},
+  ) {
     this.frame = scan(callMessage(method, params, ID));
     this.client = client;
-    this.isPatient = isPatient;
+    this.isPatient = options.isPatient ?? false;
+    this.#held = options.held;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.outcome = promise;
     this.#resolve = resolve;
+  }
+
+  get holder(): ExchangeHolder | undefined {
+    return this.#holder;
+  }
+
+  set holder(holder: ExchangeHolder | undefined) {
+    this.#holder = holder;
+    if (holder !== undefined) this.#held?.(holder);
   }
 
   /** Sends it. */
@@ -47,7 +67,7 @@ export class OwnRequest implements Exchange {
   /** The answer is of no use any more. */
   cancel(): void {
     if (this.isSettled) return;
-    this.holder?.cancel(undefined);
+    this.#holder?.cancel(undefined);
     this.#settle(
       new GatewayError('internal', 'The request was cancelled.', { outcome: 'unknown' }),
     );

@@ -3,10 +3,14 @@
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { scan } from '../jsonrpc/scan.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
 import { META } from '../mcp/meta.ts';
 
 const COMPLETE = Buffer.from('"resultType":"complete"');
+const TASK_TYPE = Buffer.from('"resultType":"task"');
+const TASK = Buffer.from('"task"');
 const NOT_CACHED = Buffer.from(',"ttlMs":0,"cacheScope":"private"');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
@@ -32,8 +36,16 @@ export class ResultDress {
    * @returns JSON text of the result
    */
   modern(answer: Frame, isCacheable: boolean): Buffer {
+    const { bytes, resultTypeStart, resultTypeEnd } = answer;
+    if (resultTypeStart < 0) return this.#dressed(answer, COMPLETE, isCacheable);
+    // Set by the bridge for a task; a legacy server that says so itself means nothing by it.
+    const isTask = bytes.subarray(resultTypeStart, resultTypeEnd).equals(TASK);
+    return this.#dressed(withoutType(answer), isTask ? TASK_TYPE : COMPLETE, isCacheable);
+  }
+
+  #dressed(answer: Frame, type: Buffer, isCacheable: boolean): Buffer {
     const { bytes, resultStart, resultEnd, resultMetaStart, resultMetaEnd } = answer;
-    const head: Buffer[] = [Buffer.from('{'), COMPLETE];
+    const head: Buffer[] = [Buffer.from('{'), type];
     if (isCacheable) head.push(NOT_CACHED);
     const isEmpty = isEmptyObject(bytes, resultStart, resultEnd);
     if (resultMetaStart < 0) {
@@ -69,6 +81,14 @@ export class ResultDress {
     const rest = isEmpty ? CLOSE : Buffer.concat([COMMA, meta.subarray(1)]);
     return Buffer.concat([Buffer.from('{'), this.#serverInfo, rest]);
   }
+}
+
+function withoutType(answer: Frame): Frame {
+  const { bytes, resultStart, resultEnd } = answer;
+  const result = editObject(bytes, resultStart, resultEnd, {
+    remove: (key) => key === 'resultType',
+  });
+  return scan(replaceSpan(bytes, resultStart, resultEnd, result));
 }
 
 const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);

@@ -58,7 +58,7 @@ export class ModernClient {
       method,
       params: enveloped(params, { capabilities, meta: options.meta ?? {} }),
     };
-    const name = params['name'] ?? params['uri'];
+    const name = params['name'] ?? params['uri'] ?? params['taskId'];
     const exchange = this.post(body, {
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,

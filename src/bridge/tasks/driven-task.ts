@@ -66,7 +66,7 @@ export class DrivenTask extends Relay implements TaskFollower {
   }
 
   async #wait(taskId: string): Promise<void> {
-    this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, true);
+    this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, { isPatient: true });
     const outcome = await this.#result.at(this.#seat);
     if (this.#isOver) return;
     if (outcome instanceof GatewayError) {

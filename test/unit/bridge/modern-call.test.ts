@@ -44,6 +44,7 @@ function setUp(severity?: number) {
   const call = new ModernCall(first, {
     endpoint: '/',
     seat: seat as unknown as Seat,
+    send: seat.dispatch,
     dress: new ResultDress({ name: 's' }),
     parks,
     sealer,

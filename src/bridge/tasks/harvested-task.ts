@@ -1,0 +1,157 @@
+// A modern client's task at a legacy server: what the server asks on the stream of `tasks/result` is
+// gathered here, for the client to see with `tasks/get` and to answer with `tasks/update` (protocol.md
+// 5.10).
+import { after, type Timer, within } from '../../base/clock.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { membersOf } from '../../jsonrpc/members.ts';
+import { parseSpan } from '../../jsonrpc/parse.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { TASK_STATUS, TASKS_RESULT } from '../../mcp/methods.ts';
+import type { Downstream, Question } from '../../ports/downstream.ts';
+import type { Seat } from '../../ports/seat.ts';
+import { answerForNobody, isWellFormed, keyLetter } from '../input-requests.ts';
+import { OwnRequest } from '../own-request.ts';
+import { resultFrame } from './flat-task.ts';
+import { OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
+
+/** How long a server may take to ask once somebody waits for the result. */
+const ASK_LIMIT_MS = 250;
+
+/** A task whose questions are gathered. */
+export class HarvestedTask extends OwnedTask {
+  /** Those that the latest request about the task declares. */
+  capabilities: ClientCapabilities;
+  readonly #ttlMs: number;
+  readonly #questions = new Map<string, Question>();
+  readonly #watchers = new Set<() => void>();
+  #lastKey = 0;
+  #harvest: OwnRequest | undefined;
+  #asked: PromiseWithResolvers<void> | undefined;
+  #abandoned: Timer | undefined;
+
+  /**
+   * @param ttlMs how long a client may leave questions open
+   */
+  constructor(
+    identity: TaskIdentity,
+    owner: Downstream,
+    capabilities: ClientCapabilities,
+    keeper: TaskKeeper,
+    ttlMs: number,
+  ) {
+    super(identity, owner, keeper);
+    this.capabilities = capabilities;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** What is asked and not answered, by key. A key never stands for two questions. */
+  get questions(): ReadonlyMap<string, Question> {
+    return this.#questions;
+  }
+
+  /** The client is there. */
+  usedBy(capabilities: ClientCapabilities): void {
+    this.capabilities = capabilities;
+    this.#watchClient();
+  }
+
+  /**
+   * Waits until something is asked, if it soon is.
+   * @param place gives a place at the server, which is left when nothing is waited for
+   */
+  async asksSoon(place: () => Seat | undefined): Promise<void> {
+    if (this.#questions.size > 0) return;
+    this.#asked ??= Promise.withResolvers<void>();
+    this.#startHarvest(place);
+    await within(ASK_LIMIT_MS, this.#asked.promise);
+  }
+
+  /** Takes a client's answers; those to nothing that is asked are ignored. */
+  answer(responses: Buffer): void {
+    for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
+      const question = this.#questions.get(key);
+      const value = responses.subarray(valueStart, valueEnd);
+      if (question === undefined) continue;
+      if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
+      this.#questions.delete(key);
+      question.answer(resultFrame(value));
+    }
+    this.#watchClient();
+  }
+
+  /** Is told whenever the task may be in another state. @returns ends that */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  ask(question: Question): void {
+    const letter = keyLetter(question.frame.method);
+    if (letter === undefined) {
+      answerForNobody(question);
+      return;
+    }
+    this.#questions.set(`${letter}${++this.#lastKey}`, question);
+    this.#watchClient();
+    this.#wake();
+    this.#changed();
+  }
+
+  withdraw(question: Question): void {
+    for (const [key, open] of this.#questions) if (open === question) this.#questions.delete(key);
+  }
+
+  tell(notification: Frame): void {
+    // Progress and logs are not supported on tasks of the extension.
+    if (notification.method === TASK_STATUS) this.#changed();
+  }
+
+  /** Answers for a client that does not come back, or wants the task no more. */
+  abandon(): void {
+    this.#abandoned?.cancel();
+    const open = [...this.#questions.values()];
+    this.#questions.clear();
+    for (const question of open) answerForNobody(question);
+  }
+
+  protected override closed(): void {
+    this.abandon();
+    this.#wake();
+    this.#harvest?.cancel();
+    this.#watchers.clear();
+  }
+
+  /** Waits for the result, since a server may ask only on the stream of that. */
+  #startHarvest(place: () => Seat | undefined): void {
+    if (this.#harvest !== undefined || this.isClosed) return;
+    const seat = place();
+    if (seat === undefined) return;
+    const harvest = new OwnRequest(
+      this,
+      TASKS_RESULT,
+      { taskId: this.claims.taskId },
+      { isPatient: true, held: (holder) => this.follow(holder, false) },
+    );
+    this.#harvest = harvest;
+    void harvest.at(seat).then(() => {
+      // The result is asked for again by whoever wants it: it may be large, and nobody may come.
+      this.#harvest = undefined;
+      seat.leave();
+      this.#wake();
+    });
+  }
+
+  #watchClient(): void {
+    this.#abandoned?.cancel();
+    if (this.#questions.size > 0) this.#abandoned = after(this.#ttlMs, () => this.abandon());
+  }
+
+  #wake(): void {
+    this.#asked?.resolve();
+    this.#asked = undefined;
+  }
+
+  #changed(): void {
+    for (const changed of [...this.#watchers]) changed();
+  }
+}
