@@ -147,37 +147,39 @@ const common = {
   limits: limits.prefault({}).meta({ description: 'Bounds on what is held.' }),
 };
 
-const REPLICAS_NEED_SHARED = {
+/** Refuses replicas of what is not shared. */
+export const REPLICAS_NEED_SHARED = {
   path: ['replicas'],
   when: isMap,
   error:
     'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
 };
 
-/** One entry under `servers:` with a `command`. */
-export const serverSchema = section({
+/** Refuses the framing of language servers for MCP servers. */
+export const FRAMING_NEEDS_JSONRPC = {
+  path: ['framing'],
+  when: isMap,
+  error: '`content-length` needs protocol: jsonrpc, since MCP servers frame by lines',
+};
+
+/** Keys of an entry with a `command`. */
+export const serverKeys = {
   ...processKeys,
   protocol: oneOf(['mcp', 'jsonrpc']).prefault('mcp').meta({
     description: '`jsonrpc` skips MCP: any JSON-RPC 2.0 server on stdio.',
   }),
   ...framingKey,
   ...common,
-})
-  .refine(hasRoomForReplicas, REPLICAS_NEED_SHARED)
-  .refine((value) => value.framing !== 'content-length' || value.protocol === 'jsonrpc', {
-    path: ['framing'],
-    when: isMap,
-    error: '`content-length` needs protocol: jsonrpc, since MCP servers frame by lines',
-  });
+};
 
-/** What `serverSchema` makes: not yet resolved against a folder. */
-export type ServerEntry = z.output<typeof serverSchema>;
+/** What they make: not yet resolved against a folder. */
+export type ServerEntry = z.output<z.ZodObject<typeof serverKeys>>;
 
-/** One entry under `servers:` with a `url`. */
-export const remoteServerSchema = section({ ...remoteKeys, ...common }).refine(
-  hasRoomForReplicas,
-  REPLICAS_NEED_SHARED,
-);
+/** Keys of an entry with a `url`. */
+export const remoteServerKeys = { ...remoteKeys, ...common };
+
+/** What they make. */
+export type RemoteServerEntry = z.output<z.ZodObject<typeof remoteServerKeys>>;
 
 /** `processes:` */
 export const processesSchema = section({
@@ -208,16 +210,14 @@ export function resolveServer(name: string, entry: ServerEntry, folder: string):
 }
 
 /** The options of an entry with a URL. */
-export function remoteServer(
-  name: string,
-  entry: z.output<typeof remoteServerSchema>,
-): ServerOptions {
+export function remoteServer(name: string, entry: RemoteServerEntry): ServerOptions {
   const { url, transport, headers, ...rest } = entry;
   const target: RemoteTarget = { kind: 'remote', url, transport, headers };
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
 }
 
-function hasRoomForReplicas(value: {
+/** Whether replicas and sharing fit. */
+export function hasRoomForReplicas(value: {
   readonly replicas: number;
   readonly sharing?: Sharing | undefined;
   readonly protocol?: string;
@@ -228,6 +228,11 @@ function hasRoomForReplicas(value: {
 // A language server keeps one client's documents, so sharing one is never a good default.
 function sharingOf(entry: { sharing?: Sharing | undefined; protocol?: string }): Sharing {
   return entry.sharing ?? (entry.protocol === 'jsonrpc' ? 'session' : 'shared');
+}
+
+/** Whether framing and protocol fit. */
+export function hasOwnFraming(value: { framing?: unknown; protocol?: unknown }): boolean {
+  return value.framing !== 'content-length' || value.protocol === 'jsonrpc';
 }
 
 // Values of a wrong type have their own issue already.

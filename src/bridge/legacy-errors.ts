@@ -2,9 +2,8 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { RESOURCE_NOT_FOUND } from '../mcp/errors.ts';
 import { RESOURCES_READ } from '../mcp/methods.ts';
-
-const RESOURCE_NOT_FOUND = -32002;
 
 /**
  * The error to answer with instead of the server's.

@@ -23,7 +23,7 @@ export class WrappedResults {
    */
   convert(request: Frame, result: Buffer): Buffer {
     if (request.method === TOOLS_LIST && result.includes(OUTPUT_SCHEMA)) {
-      return editTools(result, (tool) => this.#tool(tool));
+      return editTools(result, (tool) => this.#learn(tool));
     }
     if (request.method === TOOLS_CALL && result.includes(STRUCTURED)) {
       return this.#content(request, result);
@@ -31,19 +31,18 @@ export class WrappedResults {
     return result;
   }
 
-  #tool(tool: Buffer): Buffer {
-    const { name, outputSchema } = parseSpan(tool, 0, tool.length) as JsonObject;
+  /** The client was told that the results of a tool are wrapped. */
+  note(name: string): void {
+    this.#tools.add(name);
+  }
+
+  #learn(tool: Buffer): Buffer {
+    const { name } = parseSpan(tool, 0, tool.length) as JsonObject;
     if (typeof name !== 'string') return tool;
     this.#tools.delete(name);
-    if (!isObject(outputSchema) || !hasOtherRoot(outputSchema)) return tool;
-    this.#tools.add(name);
-    const wrapped = {
-      type: 'object',
-      properties: { result: rebased(outputSchema) },
-      required: ['result'],
-    };
-    const set = new Map([['outputSchema', jsonBytes(wrapped)]]);
-    return editObject(tool, 0, tool.length, { set });
+    const text = legacyTool(tool);
+    if (text !== tool) this.#tools.add(name);
+    return text;
   }
 
   #content(request: Frame, result: Buffer): Buffer {
@@ -68,6 +67,20 @@ export class WrappedResults {
     }
     return editObject(result, 0, result.length, { set });
   }
+}
+
+/** The tool of a modern server as a client of the session era can read it. */
+export function legacyTool(tool: Buffer): Buffer {
+  if (!tool.includes(OUTPUT_SCHEMA)) return tool;
+  const { outputSchema } = parseSpan(tool, 0, tool.length) as JsonObject;
+  if (!isObject(outputSchema) || !hasOtherRoot(outputSchema)) return tool;
+  const wrapped = {
+    type: 'object',
+    properties: { result: rebased(outputSchema) },
+    required: ['result'],
+  };
+  const set = new Map([['outputSchema', jsonBytes(wrapped)]]);
+  return editObject(tool, 0, tool.length, { set });
 }
 
 function isText(block: Buffer): boolean {

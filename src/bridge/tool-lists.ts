@@ -32,7 +32,9 @@ export function modernToolList(result: Buffer): Buffer {
   return editTools(result, modernTool);
 }
 
-function modernTool(tool: Buffer): Buffer {
+/** A tool as a modern client gets it. */
+export function modernTool(tool: Buffer): Buffer {
+  if (!tool.includes(EXECUTION_TEXT) && !tool.includes(ANNOTATION_TEXT)) return tool;
   const members = membersOf(tool, 0, tool.length);
   const hasExecution = members.some(({ key }) => key === 'execution');
   const schema = members.find(({ key }) => key === 'inputSchema');

@@ -1,7 +1,8 @@
 // Files as desktop hosts write them: a top-level `mcpServers` map. Each entry becomes a server;
 // what hosts add for themselves is ignored with a warning, names are made to fit.
-import { remoteServerSchema, serverSchema } from '../backend/options.ts';
+
 import { type ConfigPath, type Fault, formatPath } from './issues.ts';
+import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 /** An entry on its way to a server. */
 export interface NamedEntry {

@@ -2,6 +2,9 @@
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 
+/** No resource of a URI, for clients of the session era; modern ones read it as a wrong parameter. */
+export const RESOURCE_NOT_FOUND = -32002;
+
 /** The error object of a failure that Sluice made itself. */
 export function wireErrorOf(failure: GatewayError): WireError {
   return {

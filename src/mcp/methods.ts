@@ -18,11 +18,13 @@ export const SET_LEVEL = 'logging/setLevel';
 export const SUBSCRIBE = 'resources/subscribe';
 export const UNSUBSCRIBE = 'resources/unsubscribe';
 export const TOOLS_CALL = 'tools/call';
+export const COMPLETE = 'completion/complete';
 export const TOOLS_LIST = 'tools/list';
 export const PROMPTS_GET = 'prompts/get';
 export const PROMPTS_LIST = 'prompts/list';
 export const RESOURCES_READ = 'resources/read';
 export const RESOURCES_LIST = 'resources/list';
+export const TEMPLATES_LIST = 'resources/templates/list';
 
 export const TASKS_GET = 'tasks/get';
 export const TASKS_RESULT = 'tasks/result';
@@ -66,8 +68,8 @@ const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   PROMPTS_LIST,
   RESOURCES_READ,
   RESOURCES_LIST,
-  'resources/templates/list',
-  'completion/complete',
+  TEMPLATES_LIST,
+  COMPLETE,
   TASKS_GET,
   TASKS_RESULT,
   TASKS_CANCEL,

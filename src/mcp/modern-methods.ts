@@ -2,16 +2,20 @@
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from './meta.ts';
 import {
+  COMPLETE,
   PROMPTS_GET,
   PROMPTS_LIST,
   RESOURCES_LIST,
   RESOURCES_READ,
+  TEMPLATES_LIST,
   TOOLS_CALL,
   TOOLS_LIST,
 } from './methods.ts';
 
 export const DISCOVER = 'server/discover';
 export const LISTEN = 'subscriptions/listen';
+/** What a server of the tasks extension says when a task is in another state. */
+export const TASK_UPDATE = 'notifications/tasks';
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
 interface MethodRow {
@@ -33,9 +37,9 @@ const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow>([
   [PROMPTS_LIST, { needs: 'prompts', isCacheable: true }],
   [PROMPTS_GET, { needs: 'prompts', named: 'name', mayAsk: true }],
   [RESOURCES_LIST, { needs: 'resources', isCacheable: true }],
-  ['resources/templates/list', { needs: 'resources', isCacheable: true }],
+  [TEMPLATES_LIST, { needs: 'resources', isCacheable: true }],
   [RESOURCES_READ, { needs: 'resources', named: 'uri', isCacheable: true, mayAsk: true }],
-  ['completion/complete', { needs: 'completions' }],
+  [COMPLETE, { needs: 'completions' }],
   ['tasks/get', { named: 'taskId' }],
   ['tasks/update', { named: 'taskId' }],
   ['tasks/cancel', { named: 'taskId' }],

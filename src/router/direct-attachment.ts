@@ -52,6 +52,11 @@ export class DirectAttachment extends PlainAttachment {
     this.welcome = { result: tasks.offeredIn(result) };
   }
 
+  /** The client was told elsewhere that the results of a tool are wrapped. */
+  noteWrapped(tool: string): void {
+    this.#wrapped.note(tool);
+  }
+
   override dispatch(exchange: Exchange): void {
     switch (exchange.frame.method) {
       case SET_LEVEL:

@@ -1,0 +1,112 @@
+// Which endpoints there are: each server under a path of its own, all of them under the default
+// paths, and what the configuration merges besides.
+import type { ServerBackend } from '../backend/backend.ts';
+import type { ModernState } from '../bridge/modern-gate.ts';
+import { type Curation, isAsItIs, strictest } from '../catalog/curation-options.ts';
+import { DEFAULT_ENDPOINT, type EndpointOptions } from '../catalog/endpoint-options.ts';
+import { MemberCatalog } from '../catalog/member-catalog.ts';
+import type { Pins } from '../catalog/pins/pins.ts';
+import { ServerLists } from '../catalog/server-lists.ts';
+import type { Config } from '../config/config.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import { AggregateEndpoint } from '../router/aggregate/aggregate-endpoint.ts';
+import type { AggregatedServer } from '../router/aggregate/member.ts';
+import { DirectEndpoint } from '../router/direct-endpoint.ts';
+
+/** An endpoint, and what its paths begin with. */
+export interface PlacedEndpoint {
+  /** Empty, or begins with a slash. */
+  readonly prefix: string;
+  readonly endpoint: Endpoint;
+}
+
+/** What endpoints need of the gateway. */
+export interface EndpointParts {
+  readonly state: ModernState;
+  readonly pins: Pins;
+  readonly logger: Logger;
+  readonly gatewayVersion: string;
+}
+
+/** A server that endpoints can show. */
+interface Shown {
+  readonly backend: ServerBackend;
+  readonly lists: ServerLists;
+  readonly curation: Curation;
+  readonly isShared: boolean;
+}
+
+const AS_IT_IS: Curation = { pin: 'off', validateArguments: 'off' };
+
+/**
+ * Makes all endpoints.
+ * @param backends one for each server of the configuration, in its order
+ */
+export function createEndpoints(
+  config: Config,
+  backends: readonly ServerBackend[],
+  parts: EndpointParts,
+): PlacedEndpoint[] {
+  const servers = config.servers.flatMap(({ sharing, name }, index): Shown[] => {
+    const backend = backends[index];
+    if (backend === undefined) return [];
+    const curation = config.curations.get(name) ?? AS_IT_IS;
+    const lists = new ServerLists(name, parts.logger);
+    return [{ backend, lists, curation, isShared: sharing === 'shared' }];
+  });
+  const single = servers.map((server): PlacedEndpoint => {
+    const prefix = `/servers/${server.backend.name}`;
+    return { prefix, endpoint: curated(prefix, server, parts) };
+  });
+  const hasDefault = config.endpoints.some(({ path }) => path === '/');
+  const options = hasDefault ? config.endpoints : [DEFAULT_ENDPOINT, ...config.endpoints];
+  return [...single, ...options.flatMap((one) => merged(one, servers, parts) ?? [])];
+}
+
+/** One server under its own names. */
+function curated(name: string, server: Shown, parts: EndpointParts): Endpoint {
+  const { backend, curation } = server;
+  if (isAsItIs(curation)) return new DirectEndpoint(name, backend, parts.state);
+  const options: EndpointOptions = {
+    ...DEFAULT_ENDPOINT,
+    naming: { ...DEFAULT_ENDPOINT.naming, prefix: 'never' },
+  };
+  return aggregate(name, options, [server], parts);
+}
+
+function merged(
+  options: EndpointOptions,
+  servers: readonly Shown[],
+  parts: EndpointParts,
+): PlacedEndpoint | undefined {
+  const { path } = options;
+  const prefix = path === '/' ? '' : path;
+  const [only] = servers;
+  // With one server the default paths show it as it is.
+  if (options === DEFAULT_ENDPOINT && only !== undefined && servers.length === 1) {
+    return { prefix, endpoint: curated(path, only, parts) };
+  }
+  const shown = servers.filter(
+    ({ backend }) =>
+      backend.protocol === 'mcp' && (options.servers?.includes(backend.name) ?? true),
+  );
+  if (shown.length === 0) return undefined;
+  return { prefix, endpoint: aggregate(path, options, shown, parts) };
+}
+
+function aggregate(
+  name: string,
+  options: EndpointOptions,
+  servers: readonly Shown[],
+  parts: EndpointParts,
+): Endpoint {
+  const members = servers.map(({ backend, lists, isShared, curation }): AggregatedServer => {
+    const key = backend.name;
+    const shaping = [curation, options.shape[key]];
+    const pin = strictest(curation.pin, options.pin);
+    return { backend, lists, isShared, catalog: new MemberCatalog({ key, shaping, pin }, parts) };
+  });
+  const { naming, limitMs } = options;
+  return new AggregateEndpoint({ name, naming, limitMs }, members, parts);
+}

@@ -1,0 +1,182 @@
+// Makes the lists of an endpoint out of those of its servers. What was made is kept by what it was
+// made of, so that all clients who see the same share one listing.
+import { RecentMap } from '../base/recent-map.ts';
+import { legacyTool } from '../bridge/output-schemas.ts';
+import { modernTool } from '../bridge/tool-lists.ts';
+import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
+import type { Logger } from '../observe/logger.ts';
+import { LISTS, type ListMethod } from './list-kinds.ts';
+import { type Era, Listing, type OfferedEntry } from './listing.ts';
+import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
+import { exposeNames, type NamingOptions, type WithheldName } from './names.ts';
+import { withMember } from './resource-texts.ts';
+import { ResourceTable } from './resource-uris.ts';
+import { EMPTY_LIST, type ServerList } from './server-list.ts';
+
+/** A list of one server. */
+export interface MemberList {
+  /** Undefined when the server never gave one. */
+  readonly list: ServerList | undefined;
+  readonly era: Era;
+}
+
+/** The resources of an endpoint: two lists, and whose a URI is that is in neither. */
+export interface ResourceListings {
+  readonly table: ResourceTable;
+  readonly resources: Listing;
+  readonly templates: Listing;
+}
+
+/** Listings that are kept: clients with private servers may see different ones. */
+const MAX_KEPT = 32;
+/** Names that were reported as hidden, so that each is once. */
+const MAX_REPORTED = 1_000;
+
+/** Composes the listings of one endpoint. */
+export class Composer {
+  readonly #members: readonly MemberCatalog[];
+  readonly #naming: NamingOptions;
+  readonly #logger: Logger;
+  readonly #reported = new RecentMap<string, boolean>(MAX_REPORTED);
+  readonly #ids = new WeakMap<ServerList, number>();
+  #lastId = 0;
+  readonly #named = new RecentMap<string, Listing>(MAX_KEPT);
+  readonly #resources = new RecentMap<string, ResourceListings>(MAX_KEPT);
+
+  /**
+   * @param members in the order of the configuration
+   */
+  constructor(members: readonly MemberCatalog[], naming: NamingOptions, logger: Logger) {
+    this.#members = members;
+    this.#naming = naming;
+    this.#logger = logger;
+  }
+
+  /** Tools or prompts. */
+  named(method: 'tools/list' | 'prompts/list', lists: readonly MemberList[]): Listing {
+    const key = `${method} ${this.#keyOf(lists)}`;
+    return this.#named.getOrMake(key, () => this.#composeNamed(method, lists));
+  }
+
+  /** Resources and templates, one list of each for every server. */
+  resources(uris: readonly MemberList[], templates: readonly MemberList[]): ResourceListings {
+    const key = `${this.#keyOf(uris)} ${this.#keyOf(templates)}`;
+    return this.#resources.getOrMake(key, () => this.#composeResources(uris, templates));
+  }
+
+  /** The listing that a cursor was given for, if it is known still. */
+  withDigest(method: ListMethod, digest: string): Listing | undefined {
+    const resources = [...this.#resources.values()];
+    const listings = [
+      ...this.#named.values(),
+      ...resources.flatMap((one) => [one.resources, one.templates]),
+    ];
+    return listings.find((one) => one.method === method && one.digest === digest);
+  }
+
+  #composeNamed(method: 'tools/list' | 'prompts/list', lists: readonly MemberList[]): Listing {
+    const shown = this.#shown(method, lists);
+    const names = exposeNames(
+      this.#members.map(({ key }, index) => ({
+        key,
+        names: (shown[index] ?? []).map(({ name }) => name),
+      })),
+      this.#naming,
+    );
+    this.#report(names.withheld);
+    return this.#listing(method, lists, shown, (key, { name }) => names.exposed(key, name));
+  }
+
+  #composeResources(
+    uris: readonly MemberList[],
+    templates: readonly MemberList[],
+  ): ResourceListings {
+    const shownUris = this.#shown(RESOURCES_LIST, uris);
+    const shownTemplates = this.#shown(TEMPLATES_LIST, templates);
+    const table = new ResourceTable(
+      this.#members.map(({ key }, index) => ({
+        key,
+        hasResources: uris[index]?.list !== EMPTY_LIST || templates[index]?.list !== EMPTY_LIST,
+        uris: (shownUris[index] ?? []).map(({ name }) => name),
+        templates: (shownTemplates[index] ?? []).map(({ name }) => name),
+      })),
+    );
+    const expose = (key: string, { name }: ShownEntry): string => table.exposed(key, name);
+    return {
+      table,
+      resources: this.#listing(RESOURCES_LIST, uris, shownUris, expose),
+      templates: this.#listing(TEMPLATES_LIST, templates, shownTemplates, expose),
+    };
+  }
+
+  #shown(method: ListMethod, lists: readonly MemberList[]): (readonly ShownEntry[])[] {
+    return this.#members.map((member, index) => member.shown(method, lists[index]?.list));
+  }
+
+  #listing(
+    method: ListMethod,
+    lists: readonly MemberList[],
+    shown: readonly (readonly ShownEntry[])[],
+    expose: (key: string, entry: ShownEntry) => string | undefined,
+  ): Listing {
+    const offered = shown.flatMap((entries, member): OfferedEntry[] => {
+      const key = this.#members[member]?.key ?? '';
+      const era = lists[member]?.era ?? 'legacy';
+      return entries.flatMap((entry) => {
+        const exposed = expose(key, entry);
+        return exposed === undefined ? [] : [offer(method, entry, { exposed, member, era })];
+      });
+    });
+    return new Listing(method, offered);
+  }
+
+  /** With `prefix: never` one server's name hides another's: said once. */
+  #report(withheld: readonly WithheldName[]): void {
+    for (const { key, name, keptBy } of withheld) {
+      const id = `${key} ${name} ${keptBy}`;
+      if (this.#reported.get(id) === true) continue;
+      this.#reported.set(id, true);
+      this.#logger.warn(
+        { server: key, name, keptBy },
+        'entry is not shown, since another server has the name and keeps it: set a prefix',
+      );
+    }
+  }
+
+  #keyOf(lists: readonly MemberList[]): string {
+    let key = '';
+    for (const { list, era } of lists) key += `${this.#idOf(list)}${era === 'modern' ? 'm' : 'l'}`;
+    return key;
+  }
+
+  #idOf(list: ServerList | undefined): number {
+    if (list === undefined) return 0;
+    let id = this.#ids.get(list);
+    if (id === undefined) {
+      id = ++this.#lastId;
+      this.#ids.set(list, id);
+    }
+    return id;
+  }
+}
+
+function offer(
+  method: ListMethod,
+  entry: ShownEntry,
+  to: { readonly exposed: string; readonly member: number; readonly era: Era },
+): OfferedEntry {
+  const { exposed, member, era } = to;
+  const { upstream, ownText, terms } = entry;
+  const text =
+    exposed === upstream ? entry.text : withMember(entry.text, LISTS[method].named, exposed);
+  const isTool = method === TOOLS_LIST;
+  return {
+    member,
+    name: exposed,
+    upstream,
+    ownText,
+    terms,
+    legacyText: isTool && era === 'modern' ? legacyTool(text) : text,
+    modernText: isTool ? modernTool(text) : text,
+  };
+}

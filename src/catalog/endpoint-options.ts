@@ -1,0 +1,71 @@
+// Options of an endpoint that shows several servers as one.
+import type { z } from 'zod';
+import { duration, list, oneOf, section, text } from '../base/options.ts';
+import type { NamingOptions } from './names.ts';
+import { type PinMode, pinSchema } from './pins/options.ts';
+import { type ToolListMode, toolListSchema } from './search/options.ts';
+import { type ShapingOptions, shapeSchema } from './shaping-options.ts';
+import { type ValidationMode, validateArgumentsSchema } from './validation/options.ts';
+
+const DEFAULT_LIMIT_MS = 10_000;
+const DEFAULT_SEPARATOR = '__';
+
+/** One entry of `endpoints`. */
+export const endpointSchema = section({
+  servers: list(text('a server name'), 'a list of server names')
+    .optional()
+    .meta({ description: 'Names of the servers that the endpoint merges; absent: all of them.' }),
+  prefix: oneOf(['always', 'never', 'onConflict']).prefault('always').meta({
+    description:
+      'When a tool or prompt is shown as `server__name`: always, only when several servers have the name, or never; then the first server in the order of the file keeps it.',
+  }),
+  separator: text('1 to 8 of A-Z, a-z, 0-9, _ and -')
+    .regex(/^[A-Za-z0-9_-]{1,8}$/, { error: 'must be 1 to 8 of A-Z, a-z, 0-9, _ and -' })
+    .prefault(DEFAULT_SEPARATOR)
+    .meta({ description: 'What stands between the name of a server and that of its tool.' }),
+  shape: shapeSchema.optional(),
+  pin: pinSchema,
+  validateArguments: validateArgumentsSchema,
+  toolList: toolListSchema,
+  listTimeout: duration(100).prefault('10s').meta({
+    description:
+      'How long a server is waited for when a client connects or lists. A slower one is left out, and the client told when it is there.',
+  }),
+});
+
+/** An endpoint with several servers. */
+export interface EndpointOptions {
+  /** Where it is: `/team`, or `/` for the default paths. */
+  readonly path: string;
+  /** In the order of the configuration; undefined: all. */
+  readonly servers: readonly string[] | undefined;
+  readonly naming: NamingOptions;
+  /** By server, on top of what the servers' own entries say. */
+  readonly shape: Readonly<Record<string, ShapingOptions>>;
+  readonly pin: PinMode;
+  readonly validateArguments: ValidationMode;
+  readonly toolList: ToolListMode;
+  /** How long one server is waited for, in milliseconds. */
+  readonly limitMs: number;
+}
+
+/** Options that were read, with the path that they are for. */
+export function resolveEndpoint(
+  path: string,
+  options: z.output<typeof endpointSchema>,
+): EndpointOptions {
+  const { servers, prefix, separator, listTimeout, shape = {}, ...modes } = options;
+  return { path, servers, ...modes, shape, naming: { prefix, separator }, limitMs: listTimeout };
+}
+
+/** The default paths when the configuration says nothing of them. */
+export const DEFAULT_ENDPOINT: EndpointOptions = {
+  path: '/',
+  servers: undefined,
+  naming: { prefix: 'always', separator: DEFAULT_SEPARATOR },
+  shape: {},
+  pin: 'off',
+  validateArguments: 'off',
+  toolList: 'full',
+  limitMs: DEFAULT_LIMIT_MS,
+};

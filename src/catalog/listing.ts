@@ -1,0 +1,125 @@
+// What the servers of one endpoint list together, under the names that clients see: a value made of
+// the servers' lists. Finds whose an entry is, and gives the list in pages.
+import { createHash } from 'node:crypto';
+import { jsonText } from '../jsonrpc/serialize.ts';
+import { LISTS, type ListMethod } from './list-kinds.ts';
+import type { ToolTerms } from './member-catalog.ts';
+
+/** An entry as clients see it. */
+export interface OfferedEntry {
+  /** Which of the endpoint's servers has it. */
+  readonly member: number;
+  /** Name, URI or template as clients see it. */
+  readonly name: string;
+  /** As the server calls it. */
+  readonly upstream: string;
+  /** As the server wrote it. */
+  readonly ownText: Buffer;
+  /** Of a tool that is not called just as the client says. */
+  readonly terms: ToolTerms | undefined;
+  /** For clients of the session era. */
+  readonly legacyText: Buffer;
+  /** For clients of 2026-07-28. */
+  readonly modernText: Buffer;
+}
+
+export type Era = 'legacy' | 'modern';
+
+/** Most clients never ask for a second page: this is a bound, not a reading size. */
+const PAGE_ENTRIES = 1_000;
+const PAGE_BYTES = 2 * 1024 * 1024;
+const DIGEST_CHARS = 16;
+const COMMA = Buffer.from(',');
+
+/** A list of an endpoint. */
+export class Listing {
+  readonly method: ListMethod;
+  readonly entries: readonly OfferedEntry[];
+  readonly #byName = new Map<string, OfferedEntry>();
+  readonly #pages = new Map<string, Buffer>();
+  #digest: string | undefined;
+
+  constructor(method: ListMethod, entries: readonly OfferedEntry[]) {
+    this.method = method;
+    this.entries = entries;
+    for (const entry of entries) this.#byName.set(entry.name, entry);
+  }
+
+  /** Whose an entry is; undefined when none of it is listed. */
+  find(name: string): OfferedEntry | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Stands for the content; part of cursors. */
+  get digest(): string {
+    if (this.#digest === undefined) {
+      const hash = createHash('sha256').update(this.method);
+      for (const { name, modernText } of this.entries) hash.update(name).update(modernText);
+      this.#digest = hash.digest('base64url').slice(0, DIGEST_CHARS);
+    }
+    return this.#digest;
+  }
+
+  /**
+   * A page: `"tools":[...]`, and `nextCursor` where there is more.
+   * @param start index of its first entry, from a cursor
+   */
+  page(start: number, era: Era): Buffer {
+    const key = `${era} ${start}`;
+    let page = this.#pages.get(key);
+    if (page === undefined) {
+      page = this.#render(start, era);
+      this.#pages.set(key, page);
+    }
+    return page;
+  }
+
+  /** Whether a page begins there. */
+  isPageStart(start: number): boolean {
+    let at = 0;
+    while (at < start && at < this.entries.length) at = this.#endOfPage(at);
+    return at === start && (start === 0 || start < this.entries.length);
+  }
+
+  #endOfPage(start: number): number {
+    let bytes = 0;
+    let end = start;
+    while (end < this.entries.length && end - start < PAGE_ENTRIES) {
+      bytes += this.entries[end]?.modernText.length ?? 0;
+      if (bytes > PAGE_BYTES && end > start) break;
+      end++;
+    }
+    return end;
+  }
+
+  #render(start: number, era: Era): Buffer {
+    const end = this.#endOfPage(start);
+    const parts: Buffer[] = [Buffer.from(`"${LISTS[this.method].member}":[`)];
+    for (const entry of this.entries.slice(start, end)) {
+      if (parts.length > 1) parts.push(COMMA);
+      parts.push(era === 'modern' ? entry.modernText : entry.legacyText);
+    }
+    const next = `],"nextCursor":${jsonText(cursorOf(this.digest, end))}`;
+    parts.push(Buffer.from(end < this.entries.length ? next : ']'));
+    return Buffer.concat(parts);
+  }
+}
+
+const CURSOR = /^([A-Za-z0-9_-]{16})\.(\d{1,9})$/;
+
+function cursorOf(digest: string, start: number): string {
+  return Buffer.from(`${digest}.${start}`).toString('base64url');
+}
+
+/** Where a page begins, and in which state of the list. */
+export interface ListPosition {
+  readonly digest: string;
+  readonly start: number;
+}
+
+/** Reads a cursor; undefined when none of ours. */
+export function readCursor(cursor: string): ListPosition | undefined {
+  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  const [, digest, start] = match ?? [];
+  return digest === undefined ? undefined : { digest, start: Number(start) };
+}

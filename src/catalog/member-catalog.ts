@@ -1,0 +1,151 @@
+// What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
+// accepted (pins), let through and reworded (shaping). Made once for each list.
+import type { Logger } from '../observe/logger.ts';
+import { LISTS, type ListMethod } from './list-kinds.ts';
+import type { PinMode } from './pins/options.ts';
+import type { Pins } from './pins/pins.ts';
+import { ResourceFilter } from './resource-filter.ts';
+import type { ListedEntry, ServerList } from './server-list.ts';
+import { argumentRules, NameShaping, shapedPrompt, shapedTool, toolLimits } from './shaping.ts';
+import type {
+  ArgumentRule,
+  EntryOverride,
+  ShapingOptions,
+  ToolOverride,
+} from './shaping-options.ts';
+
+/** How a tool is called, where that is not as the client says. */
+export interface ToolTerms {
+  readonly arguments: ReadonlyMap<string, ArgumentRule>;
+  /** Without an answer or progress; undefined: the server's. */
+  readonly timeoutMs: number | undefined;
+  /** Calls at a time; undefined: any number. */
+  readonly concurrency: number | undefined;
+}
+
+/** An entry that is shown, before the endpoint names it. */
+export interface ShownEntry {
+  /** As the server calls it. */
+  readonly upstream: string;
+  /** What it would like to be called. */
+  readonly name: string;
+  readonly text: Buffer;
+  /** As the server wrote it. */
+  readonly ownText: Buffer;
+  /** Of a tool; undefined: as the client says. */
+  readonly terms: ToolTerms | undefined;
+}
+
+/** What is said of one server of an endpoint. */
+export interface MemberCatalogOptions {
+  readonly key: string;
+  /** The server's own first, then the endpoint's. */
+  readonly shaping: readonly (ShapingOptions | undefined)[];
+  readonly pin: PinMode;
+}
+
+/** What an endpoint shows of one server. */
+export class MemberCatalog {
+  readonly key: string;
+  readonly #pin: PinMode;
+  readonly #pins: Pins;
+  readonly #logger: Logger;
+  readonly #tools: NameShaping<ToolOverride>;
+  readonly #prompts: NameShaping<EntryOverride>;
+  readonly #resources: ResourceFilter;
+  readonly #shown = new WeakMap<ServerList, readonly ShownEntry[]>();
+
+  constructor(
+    options: MemberCatalogOptions,
+    parts: { readonly pins: Pins; readonly logger: Logger },
+  ) {
+    const { key, shaping, pin } = options;
+    this.key = key;
+    this.#pin = pin;
+    this.#pins = parts.pins;
+    this.#logger = parts.logger;
+    this.#tools = new NameShaping(shaping.map((level) => level?.tools));
+    this.#prompts = new NameShaping(shaping.map((level) => level?.prompts));
+    this.#resources = new ResourceFilter(shaping.map((level) => level?.resources));
+  }
+
+  /** What is shown of a list. */
+  shown(method: ListMethod, list: ServerList | undefined): readonly ShownEntry[] {
+    if (list === undefined) return [];
+    let entries = this.#shown.get(list);
+    if (entries === undefined) {
+      entries = this.#show(method, withoutDoubles(list.entries));
+      this.#shown.set(list, entries);
+    }
+    return entries;
+  }
+
+  /** Whether clients may use a resource, listed or not, as the server calls it. */
+  showsResource(uri: string): boolean {
+    return this.#resources.passes(uri);
+  }
+
+  #show(method: ListMethod, entries: readonly ListedEntry[]): readonly ShownEntry[] {
+    if (LISTS[method].kind === 'resources') {
+      return entries.filter(({ name }) => this.#resources.passes(name)).map(asItIs);
+    }
+    const isTools = method === 'tools/list';
+    const accepted = isTools ? entries.filter((entry) => this.#isAccepted(entry)) : entries;
+    const shaping = isTools ? this.#tools : this.#prompts;
+    const { shown, shadowed } = shaping.names(accepted.map(({ name }) => name));
+    for (const { name, by } of shadowed) {
+      this.#logger.warn(
+        { server: this.key, method, name, by },
+        'entry is not shown, since another one was renamed to its name',
+      );
+    }
+    return accepted.flatMap((entry) => {
+      const name = shown.get(entry.name);
+      if (name === undefined) return [];
+      return [isTools ? this.#tool(entry, name) : this.#prompt(entry, name)];
+    });
+  }
+
+  #tool({ name: upstream, text }: ListedEntry, name: string): ShownEntry {
+    const overrides = this.#tools.overrides(upstream);
+    const terms = { arguments: argumentRules(overrides), ...toolLimits(overrides) };
+    const hasTerms =
+      terms.arguments.size > 0 || terms.timeoutMs !== undefined || terms.concurrency !== undefined;
+    return {
+      upstream,
+      name,
+      text: shapedTool(text, overrides),
+      ownText: text,
+      terms: hasTerms ? terms : undefined,
+    };
+  }
+
+  #prompt({ name: upstream, text }: ListedEntry, name: string): ShownEntry {
+    const shaped = shapedPrompt(text, this.#prompts.overrides(upstream));
+    return { upstream, name, text: shaped, ownText: text, terms: undefined };
+  }
+
+  /** A tool whose definition nobody has accepted is reported, or withheld. */
+  #isAccepted({ name, text }: ListedEntry): boolean {
+    if (this.#pin === 'off') return true;
+    const verdict = this.#pins.verdict(this.key, text);
+    if (verdict === 'pinned') return true;
+    const isWithheld = this.#pin === 'enforce';
+    this.#logger.warn(
+      { server: this.key, tool: name, verdict, isWithheld },
+      'definition of a tool is not the accepted one: look at it and accept it with `sluice pin`',
+    );
+    return !isWithheld;
+  }
+}
+
+/** Of two entries with one name the first. */
+function withoutDoubles(entries: readonly ListedEntry[]): readonly ListedEntry[] {
+  const names = new Set(entries.map(({ name }) => name));
+  if (names.size === entries.length) return entries;
+  return entries.filter(({ name }) => names.delete(name));
+}
+
+function asItIs({ name, text }: ListedEntry): ShownEntry {
+  return { upstream: name, name, text, ownText: text, terms: undefined };
+}

@@ -1,0 +1,131 @@
+// The URIs in what servers send, as clients of an endpoint with several servers must see them, so that
+// they can read them there (protocol.md 4.10). Text that only looks like a URI is left alone.
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { parseString, splitArray } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/methods.ts';
+
+/** What a URI is to clients. */
+export type ExposeUri = (uri: string) => string;
+
+type Edit = (text: Buffer) => Buffer;
+
+const URI = Buffer.from('"uri"');
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/**
+ * A result with the URIs that clients can use.
+ * @param method of the request
+ * @param result JSON text
+ * @returns the same object where nothing changes
+ */
+export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
+  // Nearly all results have none.
+  if (!result.includes(URI)) return result;
+  const block: Edit = (text) => contentBlock(text, expose);
+  switch (method) {
+    case TOOLS_CALL:
+      return within(withQuestions(result, expose), 'content', (list) => each(list, block));
+    case PROMPTS_GET:
+      return within(withQuestions(result, expose), 'messages', (list) =>
+        each(list, message(expose)),
+      );
+    case RESOURCES_READ:
+      return within(withQuestions(result, expose), 'contents', (list) =>
+        each(list, (text) => uriMember(text, expose)),
+      );
+    default:
+      return result;
+  }
+}
+
+/** A server's question with such URIs. */
+export function exposeQuestion(bytes: Buffer, expose: ExposeUri): Buffer {
+  if (!bytes.includes(URI)) return bytes;
+  const { method, paramsStart, paramsEnd } = scan(bytes);
+  if (method !== SAMPLING || paramsStart < 0) return bytes;
+  const params = bytes.subarray(paramsStart, paramsEnd);
+  const edited = samplingParams(params, expose);
+  return edited === params ? bytes : replaceSpan(bytes, paramsStart, paramsEnd, edited);
+}
+
+function samplingParams(params: Buffer, expose: ExposeUri): Buffer {
+  return within(params, 'messages', (list) => each(list, message(expose)));
+}
+
+/** Questions of a modern server stand in its results. */
+function withQuestions(result: Buffer, expose: ExposeUri): Buffer {
+  return within(result, 'inputRequests', (requests) => {
+    let edited = requests;
+    for (const { key } of membersOf(requests, 0, requests.length)) {
+      edited = within(edited, key, (request) =>
+        within(request, 'params', (params) => samplingParams(params, expose)),
+      );
+    }
+    return edited;
+  });
+}
+
+function message(expose: ExposeUri): Edit {
+  return (text) => within(text, 'content', (content) => contentOf(content, expose));
+}
+
+/** One block or several. */
+function contentOf(content: Buffer, expose: ExposeUri): Buffer {
+  if (content[0] === OPEN_BRACKET) return each(content, (text) => contentBlock(text, expose));
+  return contentBlock(content, expose);
+}
+
+function contentBlock(block: Buffer, expose: ExposeUri): Buffer {
+  if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
+  const type = membersOf(block, 0, block.length).find(({ key }) => key === 'type');
+  switch (type && parseString(block, type.valueStart, type.valueEnd)) {
+    case 'resource_link':
+      return uriMember(block, expose);
+    case 'resource':
+      return within(block, 'resource', (resource) => uriMember(resource, expose));
+    case 'tool_result':
+      return within(block, 'content', (content) => contentOf(content, expose));
+    default:
+      return block;
+  }
+}
+
+function uriMember(text: Buffer, expose: ExposeUri): Buffer {
+  return within(text, 'uri', (value) => {
+    const uri = parseString(value, 0, value.length);
+    const exposed = uri === undefined ? undefined : expose(uri);
+    return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
+  });
+}
+
+/** Changes one member of an object. */
+function within(text: Buffer, key: string, edit: Edit): Buffer {
+  if (text[0] !== OPEN_BRACE) return text;
+  const member = membersOf(text, 0, text.length).findLast((one) => one.key === key);
+  if (member === undefined) return text;
+  const value = text.subarray(member.valueStart, member.valueEnd);
+  const edited = edit(value);
+  if (edited === value) return text;
+  return replaceSpan(text, member.valueStart, member.valueEnd, edited);
+}
+
+/** Changes the items of an array. */
+function each(list: Buffer, edit: Edit): Buffer {
+  const items = splitArray(list);
+  const edited = items.map(edit);
+  if (edited.every((item, i) => item === items[i])) return list;
+  return Buffer.from(`[${edited.map((item) => item.toString('utf8')).join(',')}]`);
+}
+
+/** A listed entry, or any object, with another name in it. */
+export function withMember(text: Buffer, key: string, value: string): Buffer {
+  const member = membersOf(text, 0, text.length).findLast((one) => one.key === key);
+  if (member !== undefined) {
+    return replaceSpan(text, member.valueStart, member.valueEnd, jsonBytes(value));
+  }
+  return editObject(text, 0, text.length, { set: new Map([[key, jsonBytes(value)]]) });
+}

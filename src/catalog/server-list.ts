@@ -1,0 +1,60 @@
+// One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
+// whatever is made of lists can be kept by what they are.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { membersOf } from '../jsonrpc/members.ts';
+import { isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { LISTS, type ListMethod } from './list-kinds.ts';
+
+/** A tool, prompt, resource or template. */
+export interface ListedEntry {
+  /** Its name, URI or template. */
+  readonly name: string;
+  /** As the server wrote it. */
+  readonly text: Buffer;
+}
+
+/** All pages of a list. */
+export interface ServerList {
+  readonly entries: readonly ListedEntry[];
+  /** How long the server says that it may be kept, in milliseconds. */
+  readonly ttlMs: number;
+  /** Whether the server says that it is the same one for everybody. */
+  readonly isPublic: boolean;
+}
+
+export const EMPTY_LIST: ServerList = {
+  entries: [],
+  ttlMs: Number.POSITIVE_INFINITY,
+  isPublic: true,
+};
+
+/** One page as it came. */
+export interface ListPage extends ServerList {
+  readonly next: string | undefined;
+}
+
+/**
+ * Reads a page. Entries that have no name can't be used and are left out.
+ * @returns undefined when it is an error, or no list
+ */
+export function readPage(method: ListMethod, answer: Frame): ListPage | undefined {
+  const result = parseResult(answer);
+  if (result === undefined) return undefined;
+  const { member, named } = LISTS[method];
+  const { bytes, resultStart, resultEnd } = answer;
+  const list = membersOf(bytes, resultStart, resultEnd).find(({ key }) => key === member);
+  if (list === undefined) return undefined;
+  const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd)).flatMap((view) => {
+    const entry = parseSpan(view, 0, view.length);
+    const name = isObject(entry) ? entry[named] : undefined;
+    // Copied: a view would keep the whole message.
+    return typeof name === 'string' ? [{ name, text: Buffer.from(view) }] : [];
+  });
+  const { nextCursor, ttlMs, cacheScope } = result;
+  return {
+    entries,
+    ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0,
+    isPublic: cacheScope === 'public',
+    next: typeof nextCursor === 'string' ? nextCursor : undefined,
+  };
+}

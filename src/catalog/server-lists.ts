@@ -1,0 +1,128 @@
+// The lists of one server: read once for each state that they are in, whoever asks, and kept by the
+// key that says so. The only cache of lists; the way it is filled is the server's own paging.
+import { createHash } from 'node:crypto';
+import { monotonicMs } from '../base/clock.ts';
+import { RecentMap } from '../base/recent-map.ts';
+import { tellsChanges } from '../mcp/capabilities.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Seat } from '../ports/seat.ts';
+import { LISTS, type ListMethod } from './list-kinds.ts';
+import { EMPTY_LIST, type ListedEntry, readPage, type ServerList } from './server-list.ts';
+
+const MAX_PAGES = 256;
+const MAX_ENTRIES = 10_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+/** How long the list of a server that does not tell changes holds, unless it says how long. */
+const UNTOLD_TTL_MS = 30_000;
+/** Different lists that are known apart; private instances of a server mostly have the same. */
+const MAX_DISTINCT = 64;
+
+interface Kept {
+  readonly list: ServerList;
+  /** From then on it is read again for whoever wants the list itself. */
+  readonly untilMs: number;
+}
+
+/** The lists of one server, for all who see it. */
+export class ServerLists {
+  readonly #server: string;
+  readonly #logger: Logger;
+  readonly #kept = new WeakMap<object, Map<ListMethod, Kept>>();
+  readonly #reading = new WeakMap<object, Map<ListMethod, Promise<ServerList | undefined>>>();
+  readonly #distinct = new RecentMap<string, ServerList>(MAX_DISTINCT);
+  readonly #last = new Map<ListMethod, ServerList>();
+
+  constructor(server: string, logger: Logger) {
+    this.#server = server;
+    this.#logger = logger;
+  }
+
+  /** The list as it is; undefined when it has to be read first. */
+  current(seat: Seat, method: ListMethod): ServerList | undefined {
+    return this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method)?.list;
+  }
+
+  /** The same, unless it is so old that whoever wants to see the list should get it anew. */
+  fresh(seat: Seat, method: ListMethod): ServerList | undefined {
+    const kept = this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method);
+    return kept === undefined || kept.untilMs < monotonicMs() ? undefined : kept.list;
+  }
+
+  /** What was read last, from whatever instance: what the server has, most probably. */
+  last(method: ListMethod): ServerList | undefined {
+    return this.#last.get(method);
+  }
+
+  /**
+   * Reads a list from the server. Several readers at once are one.
+   * @returns undefined when the server can't be had, or does not answer
+   */
+  async read(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
+    try {
+      await seat.ready();
+    } catch {
+      return undefined; // the instance has logged why
+    }
+    const key = seat.listKey(LISTS[method].kind);
+    const byMethod =
+      this.#reading.get(key) ?? new Map<ListMethod, Promise<ServerList | undefined>>();
+    this.#reading.set(key, byMethod);
+    let reading = byMethod.get(method);
+    if (reading === undefined) {
+      reading = this.#read(seat, method, key).finally(() => byMethod.delete(method));
+      byMethod.set(method, reading);
+    }
+    return await reading;
+  }
+
+  async #read(seat: Seat, method: ListMethod, key: object): Promise<ServerList | undefined> {
+    const capability = seat.identity?.capabilities[LISTS[method].kind];
+    const list = capability === undefined ? EMPTY_LIST : await this.#pages(seat, method);
+    if (list === undefined) return undefined;
+    const holdsMs = Math.max(list.ttlMs, tellsChanges(capability) ? Infinity : UNTOLD_TTL_MS);
+    const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
+    this.#kept.set(key, byMethod.set(method, { list, untilMs: monotonicMs() + holdsMs }));
+    this.#last.set(method, list);
+    return list;
+  }
+
+  async #pages(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
+    const entries: ListedEntry[] = [];
+    const seen = new Set<string>();
+    let bytes = 0;
+    let ttlMs = Number.POSITIVE_INFINITY;
+    let isPublic = true;
+    let cursor: string | undefined;
+    for (let number = 0; number < MAX_PAGES; number++) {
+      const answer = await seat.list(method, cursor);
+      const page = answer && readPage(method, answer);
+      if (page === undefined) {
+        // A server may offer resources and know no templates.
+        if (answer !== undefined && number === 0 && method === 'resources/templates/list')
+          return EMPTY_LIST;
+        this.#logger.warn({ server: this.#server, method, page: number }, 'server gave no list');
+        return undefined;
+      }
+      entries.push(...page.entries);
+      bytes += answer?.bytes.length ?? 0;
+      ttlMs = Math.min(ttlMs, page.ttlMs);
+      isPublic &&= page.isPublic;
+      cursor = page.next;
+      if (cursor === undefined) return this.#same(method, { entries, ttlMs, isPublic });
+      if (seen.has(cursor) || entries.length > MAX_ENTRIES || bytes > MAX_BYTES) break;
+      seen.add(cursor);
+    }
+    this.#logger.warn(
+      { server: this.#server, method, entries: entries.length },
+      'list of a server is too long or never ends, the rest is left out',
+    );
+    return this.#same(method, { entries: entries.slice(0, MAX_ENTRIES), ttlMs, isPublic });
+  }
+
+  /** The list of the same content that is known already. */
+  #same(method: ListMethod, list: ServerList): ServerList {
+    const hash = createHash('sha256').update(`${method} ${list.ttlMs} ${list.isPublic}`);
+    for (const { text } of list.entries) hash.update(text).update('\n');
+    return this.#distinct.getOrMake(hash.digest('base64'), () => list);
+  }
+}

@@ -1,0 +1,90 @@
+// The `endpoints` of the configuration: which servers each merges, and where it is.
+
+import type { z } from 'zod';
+import type { ServerOptions } from '../backend/options.ts';
+import {
+  type EndpointOptions,
+  type endpointSchema,
+  resolveEndpoint,
+} from '../catalog/endpoint-options.ts';
+import type { Fault } from './issues.ts';
+import { nearest } from './nearest.ts';
+
+/** A path, or `/` for the default ones. */
+const PATH = /^(\/|(\/[A-Za-z0-9][A-Za-z0-9._~-]*)+)$/;
+/** What the gateway serves itself: `/servers/NAME`, and the default paths. */
+const TAKEN = /^\/(servers|mcp|sse|messages|ws)(\/|$)/;
+
+/**
+ * Checks and resolves the endpoints.
+ * @param faults where what is wrong is added
+ */
+export function readEndpoints(
+  endpoints: Readonly<Record<string, z.output<typeof endpointSchema>>>,
+  servers: readonly ServerOptions[],
+  faults: Fault[],
+): EndpointOptions[] {
+  return Object.entries(endpoints).map(([path, options]) => {
+    if (!PATH.test(path)) {
+      const message = 'must be a path such as /team, or / for the default endpoint';
+      faults.push({ path: ['endpoints', path], at: 'key', message });
+    } else if (TAKEN.test(path)) {
+      const message = 'is served already: must be another path';
+      faults.push({ path: ['endpoints', path], at: 'key', message });
+    }
+    checkServers(path, options.servers, servers, faults);
+    checkShape(path, options, servers, faults);
+    return resolveEndpoint(path, options);
+  });
+}
+
+function checkServers(
+  path: string,
+  names: readonly string[] | undefined,
+  servers: readonly ServerOptions[],
+  faults: Fault[],
+): void {
+  if (names?.length === 0) {
+    const message = 'is empty: must name at least one server';
+    faults.push({ path: ['endpoints', path, 'servers'], at: 'value', message });
+  }
+  const known = servers.map(({ name }) => name);
+  for (const [index, name] of (names ?? []).entries()) {
+    const message = faultOf(name, servers, known, names?.indexOf(name) !== index);
+    if (message !== undefined) {
+      faults.push({ path: ['endpoints', path, 'servers', index], at: 'value', message });
+    }
+  }
+}
+
+/** What is said about a server that the endpoint does not show was meant for another one. */
+function checkShape(
+  path: string,
+  { shape = {}, servers }: z.output<typeof endpointSchema>,
+  all: readonly ServerOptions[],
+  faults: Fault[],
+): void {
+  const shown = servers ?? all.map(({ name }) => name);
+  for (const name of Object.keys(shape)) {
+    if (shown.includes(name)) continue;
+    const message = `is no server of this endpoint: must be one of ${shown.join(', ')}`;
+    faults.push({ path: ['endpoints', path, 'shape', name], at: 'key', message });
+  }
+}
+
+function faultOf(
+  name: string,
+  servers: readonly ServerOptions[],
+  known: readonly string[],
+  isRepeated: boolean,
+): string | undefined {
+  const server = servers.find((one) => one.name === name);
+  if (server === undefined) {
+    const meant = nearest(name, known);
+    return `is no server: must be one of ${known.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  }
+  if (server.protocol === 'jsonrpc') {
+    return 'speaks plain JSON-RPC, so it can not be merged: must be an MCP server';
+  }
+  return isRepeated ? 'stands twice: must be there once' : undefined;
+}

@@ -1,0 +1,57 @@
+// The schemas of one entry under `servers:`: how the server is run or reached, and what is shown of it.
+import {
+  FRAMING_NEEDS_JSONRPC,
+  hasOwnFraming,
+  hasRoomForReplicas,
+  REPLICAS_NEED_SHARED,
+  type RemoteServerEntry,
+  remoteServer,
+  remoteServerKeys,
+  resolveServer,
+  type ServerEntry,
+  type ServerOptions,
+  serverKeys,
+} from '../backend/options.ts';
+import { section } from '../base/options.ts';
+import { type Curation, curationKeys } from '../catalog/curation-options.ts';
+
+/** An entry with a `command`. */
+export const serverSchema = section({ ...serverKeys, ...curationKeys })
+  .refine(hasRoomForReplicas, REPLICAS_NEED_SHARED)
+  .refine(hasOwnFraming, FRAMING_NEEDS_JSONRPC);
+
+/** An entry with a `url`. */
+export const remoteServerSchema = section({ ...remoteServerKeys, ...curationKeys }).refine(
+  hasRoomForReplicas,
+  REPLICAS_NEED_SHARED,
+);
+
+/** One entry, resolved. */
+export interface ConfiguredServer {
+  readonly server: ServerOptions;
+  readonly curation: Curation;
+}
+
+/**
+ * An entry with a command.
+ * @param folder absolute; what relative paths start at
+ */
+export function ownServer(
+  name: string,
+  entry: ServerEntry & Curation,
+  folder: string,
+): ConfiguredServer {
+  const [options, curation] = split(entry);
+  return { server: resolveServer(name, options, folder), curation };
+}
+
+/** An entry with a URL. */
+export function farServer(name: string, entry: RemoteServerEntry & Curation): ConfiguredServer {
+  const [options, curation] = split(entry);
+  return { server: remoteServer(name, options), curation };
+}
+
+function split<T extends Curation>(entry: T): [Omit<T, keyof Curation>, Curation] {
+  const { tools, prompts, resources, pin, validateArguments, ...options } = entry;
+  return [options, { tools, prompts, resources, pin, validateArguments }];
+}

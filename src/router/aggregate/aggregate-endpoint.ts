@@ -1,0 +1,76 @@
+// An endpoint that shows several servers as one: legacy sessions get an attachment each, modern
+// requests are served by themselves.
+import type { ModernState } from '../../bridge/modern-gate.ts';
+import { Composer } from '../../catalog/composer.ts';
+import type { NamingOptions } from '../../catalog/names.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { ModernExchange } from '../../ports/modern.ts';
+import { AggregateAttachment } from './aggregate-attachment.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import { ClientLinks } from './client-links.ts';
+import { type AggregatedServer, Member } from './member.ts';
+import { ModernService } from './modern-service.ts';
+
+/** Which servers an endpoint shows, and how. */
+export interface AggregateOptions {
+  readonly name: string;
+  readonly naming: NamingOptions;
+  /** How long one server is waited for, in milliseconds. */
+  readonly limitMs: number;
+}
+
+/** What an endpoint needs of the gateway. */
+export interface AggregateSurroundings {
+  readonly state: ModernState;
+  readonly logger: Logger;
+  readonly gatewayVersion: string;
+}
+
+/** Several servers under one path. */
+export class AggregateEndpoint implements Endpoint {
+  readonly name: string;
+  /** No single one: a metric label. */
+  readonly server = '*';
+  readonly protocol = 'mcp';
+  readonly #parts: AggregateParts;
+  readonly #modern: ModernService;
+
+  constructor(
+    options: AggregateOptions,
+    servers: readonly AggregatedServer[],
+    surroundings: AggregateSurroundings,
+  ) {
+    this.name = options.name;
+    const members = servers.map((server) => new Member(options.name, server, surroundings.state));
+    this.#parts = {
+      members,
+      composer: new Composer(
+        members.map(({ catalog }) => catalog),
+        options.naming,
+        surroundings.logger,
+      ),
+      limitMs: options.limitMs,
+      logger: surroundings.logger,
+      gatewayVersion: surroundings.gatewayVersion,
+      state: surroundings.state,
+    };
+    this.#modern = new ModernService(this.#parts);
+  }
+
+  async attach(client: Downstream): Promise<Attachment> {
+    const links = new ClientLinks(client, this.#parts);
+    try {
+      await links.ready();
+    } catch (error) {
+      links.leave();
+      throw error;
+    }
+    return new AggregateAttachment(links, this.#parts);
+  }
+
+  serve(exchange: ModernExchange): void {
+    this.#modern.serve(exchange);
+  }
+}

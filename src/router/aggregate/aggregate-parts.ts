@@ -1,0 +1,17 @@
+// What all clients of one endpoint share.
+import type { ModernState } from '../../bridge/modern-gate.ts';
+import type { Composer } from '../../catalog/composer.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { Member } from './member.ts';
+
+/** The inside of an endpoint with several servers. */
+export interface AggregateParts {
+  /** In the order of the configuration. */
+  readonly members: readonly Member[];
+  readonly composer: Composer;
+  /** How long one server is waited for, in milliseconds. */
+  readonly limitMs: number;
+  readonly state: ModernState;
+  readonly logger: Logger;
+  readonly gatewayVersion: string;
+}

@@ -1,0 +1,100 @@
+// What an endpoint with several servers answers itself: its lists and who it is.
+
+import type { Composer } from '../../catalog/composer.ts';
+import type { ListMethod } from '../../catalog/list-kinds.ts';
+import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
+import { mergedCapabilities, mergedInstructions, type WelcomePart } from '../../catalog/welcome.ts';
+import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
+import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
+import { META } from '../../mcp/meta.ts';
+import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
+import { MODERN_VERSION } from '../../mcp/versions.ts';
+import type { View } from './view.ts';
+
+const OPEN = Buffer.from('{');
+const CLOSE = Buffer.from('}');
+const BAD_CURSOR: WireError = {
+  code: INVALID_PARAMS,
+  message: 'Invalid params: cursor is not one of this list, or the list is another one now.',
+};
+
+/** A page of a list, or why there is none. */
+export type PageOrError = { readonly page: Buffer } | { readonly error: WireError };
+
+/**
+ * The page that a request asks for.
+ * @param listing as it is now; an older one is used where the cursor is of that
+ */
+export function pageOf(frame: Frame, listing: Listing, composer: Composer, era: Era): PageOrError {
+  const { cursor } = parseParams(frame);
+  if (cursor === undefined) return { page: listing.page(0, era) };
+  const position = typeof cursor === 'string' ? readCursor(cursor) : undefined;
+  if (position === undefined) return { error: BAD_CURSOR };
+  const { digest, start } = position;
+  const of = digest === listing.digest ? listing : composer.withDigest(listing.method, digest);
+  if (of?.isPageStart(start) !== true) return { error: BAD_CURSOR };
+  return { page: of.page(start, era) };
+}
+
+/** A list of an endpoint as it is now. */
+export function listingOf(view: View, method: ListMethod): Listing | Promise<Listing> {
+  if (method !== RESOURCES_LIST && method !== TEMPLATES_LIST) return view.named(method);
+  const member = method === RESOURCES_LIST ? 'resources' : 'templates';
+  const listings = view.resources();
+  return listings instanceof Promise ? listings.then((both) => both[member]) : listings[member];
+}
+
+/** A page as a result of the session era. */
+export function legacyPage(page: Buffer): Buffer {
+  return Buffer.concat([OPEN, page, CLOSE]);
+}
+
+/** What a modern result of the gateway's own begins with. */
+export class ModernHead {
+  readonly #meta: string;
+  readonly #list: Buffer;
+
+  constructor(gatewayVersion: string) {
+    this.#meta = `"_meta":${jsonText({ [META.serverInfo]: gatewayInfo(gatewayVersion) })}`;
+    this.#list = Buffer.from(
+      `{"resultType":"complete","ttlMs":0,"cacheScope":"private",${this.#meta},`,
+    );
+  }
+
+  /** A page as a modern result. */
+  page(page: Buffer): Buffer {
+    return Buffer.concat([this.#list, page, CLOSE]);
+  }
+}
+
+/** The result of `initialize`, without the version. */
+export function initializeResult(
+  parts: readonly WelcomePart[],
+  gatewayVersion: string,
+): JsonObject {
+  const instructions = mergedInstructions(parts);
+  return {
+    capabilities: mergedCapabilities(parts),
+    serverInfo: gatewayInfo(gatewayVersion),
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** The result of `server/discover`. */
+export function discoverResult(parts: readonly WelcomePart[], gatewayVersion: string): Buffer {
+  const { serverInfo, ...rest } = initializeResult(parts, gatewayVersion);
+  return jsonBytes({
+    resultType: 'complete',
+    supportedVersions: [MODERN_VERSION],
+    ...rest,
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [META.serverInfo]: serverInfo },
+  });
+}
+
+function gatewayInfo(version: string): JsonObject {
+  return { name: 'sluice', version };
+}

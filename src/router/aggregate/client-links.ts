@@ -1,0 +1,123 @@
+// A client's places at all servers of an endpoint: taken together, given up together. A server that
+// can't be had costs its own part and nothing else.
+import { within } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { sessionCapabilities } from '../../bridge/tasks/offered.ts';
+import { mergedCapabilities, type WelcomePart } from '../../catalog/welcome.ts';
+import type { JsonObject } from '../../jsonrpc/parse.ts';
+import { callMessage } from '../../jsonrpc/serialize.ts';
+import { LIST_CHANGED } from '../../mcp/methods.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { ListKind, Seat, ServerIdentity } from '../../ports/seat.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import { MemberClient } from './member-client.ts';
+import { View } from './view.ts';
+
+/** A client at one server; `seat` is undefined when no place could be had. */
+export interface Link {
+  readonly client: MemberClient;
+  readonly seat: Seat | undefined;
+}
+
+/** A client at the servers of an endpoint. */
+export class ClientLinks {
+  readonly view: View;
+  readonly links: readonly Link[];
+  readonly #parts: AggregateParts;
+  readonly #client: Downstream;
+  #failure: unknown;
+
+  constructor(client: Downstream, parts: AggregateParts) {
+    this.#client = client;
+    this.#parts = parts;
+    this.view = new View({
+      members: parts.members,
+      composer: parts.composer,
+      limitMs: parts.limitMs,
+      seat: (index) => this.links[index]?.seat,
+      completed: (kind) => this.#tellChanged(kind),
+    });
+    this.links = parts.members.map((_, index) => this.#link(index));
+  }
+
+  /**
+   * Waits until the servers can be used, as long as the endpoint allows.
+   * @throws GatewayError when none can
+   */
+  async ready(): Promise<void> {
+    const seats = this.#seats;
+    await Promise.all(seats.map((seat) => seat.join(undefined)));
+    const attempts = seats.map((seat) =>
+      seat.ready().then(
+        () => true,
+        (error: unknown) => {
+          this.#failure ??= error;
+          return false;
+        },
+      ),
+    );
+    const isAnyUp = await within(this.#parts.limitMs, Promise.all(attempts));
+    if (isAnyUp?.includes(true) === false || seats.length === 0) throw this.#failure;
+  }
+
+  /** What the servers say to a session of the client's. */
+  get welcomeParts(): WelcomePart[] {
+    const { version } = this.#client;
+    return this.#welcomeParts((identity) =>
+      identity.era === 'legacy' ? sessionCapabilities(identity, version) : identity.capabilities,
+    );
+  }
+
+  /** What the servers themselves declare. */
+  get capabilities(): JsonObject {
+    return mergedCapabilities(this.#welcomeParts(({ capabilities }) => capabilities));
+  }
+
+  /** The place at the server of a name, if there is one. */
+  seatOf(key: string): Seat | undefined {
+    return this.links[this.#parts.members.findIndex((member) => member.key === key)]?.seat;
+  }
+
+  leave(): void {
+    for (const seat of this.#seats) seat.leave();
+  }
+
+  #welcomeParts(capabilitiesOf: (identity: ServerIdentity) => JsonObject): WelcomePart[] {
+    return this.#parts.members.map(({ key }, index) => {
+      const identity = this.links[index]?.seat?.identity;
+      return {
+        key,
+        capabilities: identity && capabilitiesOf(identity),
+        instructions: identity?.hello['instructions'],
+      };
+    });
+  }
+
+  get #seats(): Seat[] {
+    return this.links.flatMap(({ seat }) => seat ?? []);
+  }
+
+  #link(index: number): Link {
+    const member = this.#parts.members[index];
+    const client = new MemberClient(this.#client, (uri) =>
+      this.view.knownResources().table.exposed(member?.key ?? '', uri),
+    );
+    try {
+      const seat = member?.backend.place(client);
+      if (seat !== undefined) seat.onUp = () => this.view.isUp(index);
+      return { client, seat };
+    } catch (error) {
+      this.#failure ??= error;
+      this.#parts.logger.warn(
+        { server: member?.key, reason: messageOf(error) },
+        'server of an endpoint can not be had for a client, it is left out',
+      );
+      return { client, seat: undefined };
+    }
+  }
+
+  #tellChanged(kind: ListKind): void {
+    const method = `notifications/${kind}/list_changed`;
+    if (LIST_CHANGED.has(method)) this.#client.notify(callMessage(method), method);
+  }
+}

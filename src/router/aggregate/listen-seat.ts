@@ -1,0 +1,48 @@
+// A modern client's listen stream at all servers of an endpoint: one seat made of theirs.
+import type { ListenPlace } from '../../bridge/modern-listen.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
+import type { ClientLinks } from './client-links.ts';
+
+/** Places at all servers, as one. */
+export class ListenSeat implements ListenPlace {
+  readonly #links: ClientLinks;
+
+  constructor(links: ClientLinks) {
+    this.#links = links;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#links.capabilities;
+  }
+
+  async join(): Promise<void> {
+    await this.#links.ready();
+  }
+
+  async subscribe(uri: string): Promise<WireError | undefined> {
+    const { table } = await this.#links.view.resourcesToSearch();
+    const target = table.resolve(uri);
+    const owners = target.kind === 'one' ? [target] : target.candidates;
+    let first: WireError | undefined;
+    for (const owner of owners) {
+      const error = await this.#subscribeAt(owner.key, owner.uri);
+      if (error === undefined) return undefined;
+      first ??= error;
+    }
+    return first ?? { code: INVALID_PARAMS, message: 'No server has resources.' };
+  }
+
+  leave(): void {
+    this.#links.leave();
+  }
+
+  async #subscribeAt(key: string, uri: string): Promise<WireError | undefined> {
+    const seat = this.#links.seatOf(key);
+    const resources = seat?.identity?.capabilities['resources'];
+    if (seat === undefined || !isObject(resources) || resources['subscribe'] !== true) {
+      return { code: INTERNAL_ERROR, message: `Server "${key}" has no subscriptions.` };
+    }
+    return await seat.subscribe(uri);
+  }
+}

@@ -1,0 +1,76 @@
+// A client as one of an endpoint's servers sees it: what the server tells and asks reaches it with
+// the URIs that it can use.
+import { type ExposeUri, exposeQuestion } from '../../catalog/resource-texts.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { jsonBytes } from '../../jsonrpc/serialize.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { RESOURCE_UPDATED } from '../../mcp/methods.ts';
+import type { Downstream, Question } from '../../ports/downstream.ts';
+import type { Exchange } from '../../ports/exchange.ts';
+import type { Principal } from '../../ports/principal.ts';
+import { RoutedExchange } from './routed-exchange.ts';
+
+/** A client at one server. */
+export class MemberClient implements Downstream {
+  readonly principal: Principal;
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  readonly info: unknown;
+  readonly logThreshold?: number;
+  readonly #client: Downstream;
+  readonly #expose: ExposeUri;
+  /** Questions that the client sees in other words. */
+  readonly #reworded = new WeakMap<Question, Question>();
+
+  /**
+   * @param expose what a URI of the server is to the client
+   */
+  constructor(client: Downstream, expose: ExposeUri) {
+    this.#client = client;
+    this.#expose = expose;
+    this.principal = client.principal;
+    this.version = client.version;
+    this.capabilities = client.capabilities;
+    this.info = client.info;
+    if (client.logThreshold !== undefined) this.logThreshold = client.logThreshold;
+  }
+
+  notify(message: Buffer, kind: string | undefined): void {
+    if (kind?.startsWith(RESOURCE_UPDATED) !== true) {
+      this.#client.notify(message, kind);
+      return;
+    }
+    const { uriStart, uriEnd } = scan(message);
+    const uri = parseString(message, uriStart, uriEnd);
+    if (uri === undefined) return;
+    const exposed = this.#expose(uri);
+    const text = replaceSpan(message, uriStart, uriEnd, jsonBytes(exposed));
+    this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);
+  }
+
+  ask(question: Question, exchange: Exchange | undefined): void {
+    const original = exchange instanceof RoutedExchange ? exchange.original : exchange;
+    this.#client.ask(this.#worded(question), original);
+  }
+
+  withdraw(question: Question, notice: Frame | undefined): void {
+    this.#client.withdraw(this.#reworded.get(question) ?? question, notice);
+  }
+
+  #worded(question: Question): Question {
+    const { bytes } = question.frame;
+    const text = exposeQuestion(bytes, this.#expose);
+    if (text === bytes) return question;
+    const reworded: Question = {
+      frame: scan(text),
+      answer: (response) => question.answer(response),
+      refuse: (error) => question.refuse(error),
+      progress: (notification) => question.progress(notification),
+    };
+    this.#reworded.set(question, reworded);
+    return reworded;
+  }
+}

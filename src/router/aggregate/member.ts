@@ -1,0 +1,63 @@
+// One server of an endpoint: what is known of its lists, and the way of modern requests to it.
+import { ModernGate, type ModernState } from '../../bridge/modern-gate.ts';
+import type { MemberCatalog } from '../../catalog/member-catalog.ts';
+import type { ServerLists } from '../../catalog/server-lists.ts';
+import { NEWEST_LEGACY } from '../../mcp/versions.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Backend, Seat } from '../../ports/seat.ts';
+
+/** Reads lists in the gateway's own name; is told nothing and asked nothing. */
+const READER: Downstream = {
+  principal: { key: 'gateway' },
+  version: NEWEST_LEGACY,
+  capabilities: {},
+  info: undefined,
+  notify: () => undefined,
+  ask: (question) => question.refuse({ code: -32603, message: 'Nobody can be asked.' }),
+  withdraw: () => undefined,
+};
+
+/** A server of an endpoint, and what is known of its lists. */
+export interface AggregatedServer {
+  readonly backend: Backend;
+  readonly lists: ServerLists;
+  /** Whether all clients use the same instances. */
+  readonly isShared: boolean;
+  /** What of it the endpoint shows. */
+  readonly catalog: MemberCatalog;
+}
+
+/** One server as an endpoint shows it. */
+export class Member {
+  readonly key: string;
+  readonly backend: Backend;
+  readonly lists: ServerLists;
+  readonly gate: ModernGate;
+  readonly catalog: MemberCatalog;
+  /** Whether all clients use the same instances. */
+  readonly isShared: boolean;
+  #reading: Seat | undefined;
+
+  constructor(endpoint: string, server: AggregatedServer, state: ModernState) {
+    const { backend } = server;
+    this.key = backend.name;
+    this.backend = backend;
+    this.lists = server.lists;
+    this.isShared = server.isShared;
+    this.catalog = server.catalog;
+    // Two servers may have tools of one name: what is sealed for one is not valid for the other.
+    this.gate = new ModernGate(`${endpoint} ${backend.name}`, backend, state);
+  }
+
+  /** A place at a shared server to read its lists from. */
+  get readingSeat(): Seat {
+    this.#reading ??= this.backend.place(READER);
+    return this.#reading;
+  }
+
+  /** The instance could not be had: the next time another one is tried. */
+  moveReadingSeat(): void {
+    this.#reading?.leave();
+    this.#reading = undefined;
+  }
+}

@@ -1,0 +1,177 @@
+// Modern requests to an endpoint with several servers: lists and discovery are answered here, each
+// other one goes to the server that has what it asks for, through that server's own gate.
+import { within } from '../../base/clock.ts';
+import { GatewayError, messageOf } from '../../base/errors.ts';
+import { modernCapabilities } from '../../bridge/discovery.ts';
+import { ModernListen } from '../../bridge/modern-listen.ts';
+import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
+import type { Listing } from '../../catalog/listing.ts';
+import { exposeResult } from '../../catalog/resource-texts.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
+import { DISCOVER, isLegacyOnly, LISTEN } from '../../mcp/modern-methods.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { ModernExchange } from '../../ports/modern.ts';
+import type { Seat } from '../../ports/seat.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import { discoverResult, listingOf, ModernHead, pageOf } from './answers.ts';
+import { ClientLinks } from './client-links.ts';
+import { inTurn } from './in-turn.ts';
+import { ListenSeat } from './listen-seat.ts';
+import { RoutedModernExchange } from './routed-exchange.ts';
+import { type Route, routeOf } from './routes.ts';
+import { View } from './view.ts';
+
+/** Modern requests of one endpoint. */
+export class ModernService {
+  readonly #parts: AggregateParts;
+  readonly #head: ModernHead;
+  readonly #keys: readonly string[];
+  /** What clients without instances of their own see: all of them the same. */
+  readonly #common: View;
+
+  constructor(parts: AggregateParts) {
+    this.#parts = parts;
+    this.#head = new ModernHead(parts.gatewayVersion);
+    this.#keys = parts.members.map(({ key }) => key);
+    this.#common = this.#viewWith((index) => this.#sharedSeat(index));
+  }
+
+  /** Serves a request; it is settled in the end. */
+  serve(exchange: ModernExchange): void {
+    const { method } = exchange.frame;
+    if (method === LISTEN) void this.#listen(exchange);
+    else if (method === DISCOVER) this.#discover(exchange);
+    else if (isListMethod(method)) this.#list(exchange, method);
+    else if (isLegacyOnly(method)) {
+      const message = `Method not found: ${method.slice(0, 100)}`;
+      exchange.refuse({ code: METHOD_NOT_FOUND, message });
+    } else this.#route(exchange);
+  }
+
+  #list(exchange: ModernExchange, method: ListMethod): void {
+    this.#withView(exchange, (view, done) => {
+      const answer = (listing: Listing): void => {
+        done();
+        const found = pageOf(exchange.frame, listing, this.#parts.composer, 'modern');
+        if ('error' in found) exchange.refuse(found.error);
+        else exchange.answer(this.#head.page(found.page));
+      };
+      const listing = listingOf(view, method);
+      if (listing instanceof Promise) void listing.then(answer);
+      else answer(listing);
+    });
+  }
+
+  #route(exchange: ModernExchange): void {
+    this.#withView(exchange, (view, done) => {
+      const follow = (route: Route): void => {
+        done();
+        this.#follow(exchange, view, route);
+      };
+      const route = routeOf(exchange, { view, parts: this.#parts });
+      if (route instanceof Promise) void route.then(follow);
+      else follow(route);
+    });
+  }
+
+  #follow(exchange: ModernExchange, view: View, route: Route): void {
+    if (exchange.isSettled) return;
+    if (route.kind === 'refused') {
+      const { error } = route;
+      const isNotFound = error.code === RESOURCE_NOT_FOUND;
+      exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error);
+      return;
+    }
+    const { method } = exchange.frame;
+    inTurn(route.candidates, ({ key, frame }, missed) => {
+      const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
+      const routed = new RoutedModernExchange(exchange, frame, {
+        edit: (result) => exposeResult(method, result, expose),
+        ...(missed === undefined ? {} : { missed }),
+      });
+      this.#parts.members[this.#keys.indexOf(key)]?.gate.serve(routed);
+    });
+  }
+
+  #discover(exchange: ModernExchange): void {
+    const [only] = this.#parts.members;
+    if (only !== undefined && this.#parts.members.length === 1) {
+      only.gate.serve(exchange);
+      return;
+    }
+    this.#withView(exchange, (_view, done, seats) => {
+      const ready = seats.map((seat) => seat?.ready().catch(() => undefined));
+      void within(this.#parts.limitMs, Promise.all(ready)).then(() => {
+        const known = seats.map((seat, index) => ({
+          key: this.#keys[index] ?? '',
+          capabilities: seat?.identity && modernCapabilities(seat.identity),
+          instructions: seat?.identity?.hello['instructions'],
+        }));
+        done();
+        exchange.answer(discoverResult(known, this.#parts.gatewayVersion));
+      });
+    });
+  }
+
+  async #listen(exchange: ModernExchange): Promise<void> {
+    const listen = new ModernListen(exchange, () => this.#parts.state.listens.delete(listen));
+    this.#parts.state.listens.add(listen);
+    try {
+      await listen.start(
+        (client: Downstream) => new ListenSeat(new ClientLinks(client, this.#parts)),
+      );
+    } catch (error) {
+      listen.cancel();
+      exchange.fail(asFailure(error));
+    }
+  }
+
+  /**
+   * Lets `use` look at the servers as the client sees them.
+   * @param use calls `done` when it needs the places no longer
+   */
+  #withView(
+    exchange: ModernExchange,
+    use: (view: View, done: () => void, seats: readonly (Seat | undefined)[]) => void,
+  ): void {
+    const own = this.#parts.members.map(({ backend, isShared }) =>
+      isShared ? undefined : placeOf(() => backend.place(exchange.client)),
+    );
+    const hasOwn = own.some((seat) => seat !== undefined);
+    const seatAt = (index: number): Seat | undefined => own[index] ?? this.#sharedSeat(index);
+    const view = hasOwn ? this.#viewWith(seatAt) : this.#common;
+    const seats = this.#parts.members.map((_, index) => seatAt(index));
+    const done = (): void => {
+      for (const seat of own) seat?.leave();
+    };
+    use(view, done, seats);
+  }
+
+  #viewWith(seat: (index: number) => Seat | undefined): View {
+    const { members, composer, limitMs } = this.#parts;
+    return new View({ members, composer, limitMs, seat, completed: () => undefined });
+  }
+
+  #sharedSeat(index: number): Seat | undefined {
+    const member = this.#parts.members[index];
+    return member?.isShared === true ? member.readingSeat : undefined;
+  }
+}
+
+/** A place for a client that has none yet; a server without room is left out. */
+function placeOf(place: () => Seat): Seat | undefined {
+  try {
+    return place();
+  } catch {
+    return undefined;
+  }
+}
+
+function asFailure(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('internal', `The request failed: ${messageOf(error)}`, {
+    outcome: 'not_sent',
+    cause: error,
+  });
+}

@@ -1,0 +1,197 @@
+// Which server a request is for, and what the server gets: by the name of a tool or prompt, by the
+// URI of a resource, or by what a completion refers to.
+
+import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
+import type { OfferedEntry } from '../../catalog/listing.ts';
+import type { ResourceTable } from '../../catalog/resource-uris.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { membersOf } from '../../jsonrpc/members.ts';
+import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { jsonBytes } from '../../jsonrpc/serialize.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
+import {
+  COMPLETE,
+  isTaskMethod,
+  PROMPTS_GET,
+  PROMPTS_LIST,
+  RESOURCES_READ,
+  SUBSCRIBE,
+  TOOLS_CALL,
+  TOOLS_LIST,
+  UNSUBSCRIBE,
+} from '../../mcp/methods.ts';
+import type { Exchange } from '../../ports/exchange.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import type { NamedMethod, View } from './view.ts';
+
+/** A server, and the request in its own words. */
+export interface Candidate {
+  /** Name of the server. */
+  readonly key: string;
+  readonly frame: Frame;
+}
+
+/** Where a request goes. */
+export type Route =
+  | { readonly kind: 'refused'; readonly error: WireError }
+  /** The likeliest server first; only a URI may have several. */
+  | {
+      readonly kind: 'to';
+      readonly candidates: readonly Candidate[];
+      readonly tool?: OfferedEntry;
+    };
+
+/** What routes need of an endpoint. */
+export interface RouteContext {
+  readonly view: View;
+  readonly parts: AggregateParts;
+}
+
+/** Finds the way of a request. Waits only where a list must be read first. */
+export function routeOf(exchange: Exchange, context: RouteContext): Route | Promise<Route> {
+  const { frame } = exchange;
+  switch (frame.method) {
+    case TOOLS_CALL:
+      return byName(frame, TOOLS_LIST, context);
+    case PROMPTS_GET:
+      return byName(frame, PROMPTS_LIST, context);
+    case RESOURCES_READ:
+    case SUBSCRIBE:
+    case UNSUBSCRIBE:
+      return byUri(frame, context);
+    case COMPLETE:
+      return byReference(frame, context);
+    default:
+      return isTaskMethod(frame.method) ? byTask(exchange, context) : byMethod(frame, context);
+  }
+}
+
+function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {
+  const { bytes, nameStart, nameEnd } = frame;
+  const name = parseString(bytes, nameStart, nameEnd);
+  if (name === undefined) return refused('name must be a string.');
+  const to = (entry: OfferedEntry | undefined): Route =>
+    entry === undefined
+      ? refused(`unknown ${method === TOOLS_LIST ? 'tool' : 'prompt'} ${shown(name)}.`)
+      : toEntry(entry, context, withText(frame, nameStart, nameEnd, name, entry.upstream));
+  const entry = context.view.find(method, name);
+  return entry instanceof Promise ? entry.then(to) : to(entry);
+}
+
+function toEntry(entry: OfferedEntry, { parts }: RouteContext, frame: Frame): Route {
+  const key = parts.members[entry.member]?.key ?? '';
+  return { kind: 'to', candidates: [{ key, frame }], tool: entry };
+}
+
+function byUri(frame: Frame, { view, parts }: RouteContext): Route | Promise<Route> {
+  const { bytes, uriStart, uriEnd } = frame;
+  const uri = parseString(bytes, uriStart, uriEnd);
+  if (uri === undefined) return refused('uri must be a string.');
+  const to = (table: ResourceTable): Route => {
+    const owners = ownersOf(table, uri);
+    if (owners.length === 0) return notOffered('resources');
+    const open = owners.filter(({ key, uri: own }) => isShown(parts, key, own));
+    if (open.length === 0) return notFound(uri);
+    const candidates = open.map(({ key, uri: own }) => ({
+      key,
+      frame: withText(frame, uriStart, uriEnd, uri, own),
+    }));
+    return { kind: 'to', candidates };
+  };
+  const listings = view.resourcesToSearch();
+  return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
+}
+
+function byReference(frame: Frame, context: RouteContext): Route | Promise<Route> {
+  const { ref } = parseParams(frame);
+  const member = isObject(ref) && ref['type'] === 'ref/prompt' ? 'name' : 'uri';
+  const value = isObject(ref) ? ref[member] : undefined;
+  if (typeof value !== 'string') return refused('ref must name a prompt or a resource.');
+  if (member === 'uri') {
+    const to = (table: ResourceTable): Route => {
+      const candidates = ownersOf(table, value).map(({ key, uri }) => ({
+        key,
+        frame: withReference(frame, member, uri),
+      }));
+      return candidates.length === 0 ? notOffered('resources') : { kind: 'to', candidates };
+    };
+    const listings = context.view.resourcesToSearch();
+    return listings instanceof Promise
+      ? listings.then(({ table }) => to(table))
+      : to(listings.table);
+  }
+  const to = (entry: OfferedEntry | undefined): Route =>
+    entry === undefined
+      ? refused(`unknown prompt ${shown(value)}.`)
+      : toEntry(entry, context, withReference(frame, member, entry.upstream));
+  const entry = context.view.find(PROMPTS_LIST, value);
+  return entry instanceof Promise ? entry.then(to) : to(entry);
+}
+
+/** A task's id says which server runs it. */
+function byTask(exchange: Exchange, context: RouteContext): Route {
+  const { members, state } = context.parts;
+  if (members.length === 1) return byMethod(exchange.frame, context);
+  const { taskId } = parseParams(exchange.frame);
+  if (taskId === undefined) return notOffered(exchange.frame.method.slice(0, 100));
+  const server = state.tasks.table.open(taskId, exchange.client.principal)?.server;
+  if (members.every(({ key }) => key !== server) || server === undefined) {
+    return { kind: 'refused', error: UNKNOWN_TASK };
+  }
+  return { kind: 'to', candidates: [{ key: server, frame: exchange.frame }] };
+}
+
+/** What no part of a message says the server of goes nowhere, unless there is but one. */
+function byMethod(frame: Frame, { parts: { members } }: RouteContext): Route {
+  const [only] = members;
+  if (only !== undefined && members.length === 1) {
+    return { kind: 'to', candidates: [{ key: only.key, frame }] };
+  }
+  return notOffered(frame.method.slice(0, 100));
+}
+
+function ownersOf(table: ResourceTable, uri: string): readonly { key: string; uri: string }[] {
+  const target = table.resolve(uri);
+  return target.kind === 'one' ? [target] : target.candidates;
+}
+
+function isShown({ members }: AggregateParts, key: string, uri: string): boolean {
+  return members.find((member) => member.key === key)?.catalog.showsResource(uri) ?? false;
+}
+
+function withText(frame: Frame, start: number, end: number, text: string, own: string): Frame {
+  return text === own ? frame : scan(replaceSpan(frame.bytes, start, end, jsonBytes(own)));
+}
+
+function withReference(frame: Frame, member: string, own: string): Frame {
+  const { bytes, paramsStart, paramsEnd } = frame;
+  const ref = membersOf(bytes, paramsStart, paramsEnd).findLast(({ key }) => key === 'ref');
+  const value =
+    ref && membersOf(bytes, ref.valueStart, ref.valueEnd).findLast(({ key }) => key === member);
+  if (value === undefined) return frame;
+  return scan(replaceSpan(bytes, value.valueStart, value.valueEnd, jsonBytes(own)));
+}
+
+function refused(what: string): Route {
+  return { kind: 'refused', error: { code: INVALID_PARAMS, message: `Invalid params: ${what}` } };
+}
+
+/** As if there was none: whoever asks learns nothing of what is hidden. */
+function notFound(uri: string): Route {
+  const message = 'Resource not found.';
+  return { kind: 'refused', error: { code: RESOURCE_NOT_FOUND, message, data: { uri } } };
+}
+
+function notOffered(what: string): Route {
+  return {
+    kind: 'refused',
+    error: { code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` },
+  };
+}
+
+function shown(name: string): string {
+  return `"${name.slice(0, 100)}"`;
+}

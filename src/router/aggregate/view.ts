@@ -1,0 +1,160 @@
+// What one client sees of the servers of an endpoint: their lists as they are at its own instances.
+// Nothing is read twice, and no server is waited for longer than the endpoint allows.
+import { within } from '../../base/clock.ts';
+import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
+import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
+import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
+import type { ServerList } from '../../catalog/server-list.ts';
+import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
+import type { ListKind, Seat } from '../../ports/seat.ts';
+import type { Member } from './member.ts';
+
+/** Lists whose entries have names. */
+export type NamedMethod = 'tools/list' | 'prompts/list';
+
+/** A list of each server, in the order of the configuration. */
+type Lists = readonly (ServerList | undefined)[];
+
+/** Where a view gets its lists from. */
+export interface ViewParts {
+  readonly members: readonly Member[];
+  readonly composer: Composer;
+  /** How long one server is waited for, in milliseconds. */
+  readonly limitMs: number;
+  /** The client's place at a server; undefined when it has none. */
+  seat(member: number): Seat | undefined;
+  /** A list that was given without some server's entries would have them now. */
+  completed(kind: ListKind): void;
+}
+
+/** The lists of an endpoint for one client. */
+export class View {
+  readonly #parts: ViewParts;
+  /** Kinds of lists that were given without the entries of a server. */
+  readonly #lacking = new Map<number, Set<ListKind>>();
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts;
+  }
+
+  /** Tools or prompts as they are now. */
+  named(method: NamedMethod): Listing | Promise<Listing> {
+    const lists = this.#fresh(method);
+    if (isComplete(lists)) return this.#composeNamed(method, lists);
+    return this.#readMissing(method, lists).then((read) => this.#composeNamed(method, read));
+  }
+
+  /** Resources and templates as they are now. */
+  resources(): ResourceListings | Promise<ResourceListings> {
+    const uris = this.#fresh(RESOURCES_LIST);
+    const templates = this.#fresh(TEMPLATES_LIST);
+    if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);
+    return Promise.all([
+      this.#readMissing(RESOURCES_LIST, uris),
+      this.#readMissing(TEMPLATES_LIST, templates),
+    ]).then(([readUris, readTemplates]) => this.#composeResources(readUris, readTemplates));
+  }
+
+  /** Resources to look a URI up in: as they were last, unless a server's were never read. */
+  resourcesToSearch(): ResourceListings | Promise<ResourceListings> {
+    const uris = this.#known(RESOURCES_LIST);
+    const templates = this.#known(TEMPLATES_LIST);
+    if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);
+    return this.resources();
+  }
+
+  /** Resources as far as they were ever read. */
+  knownResources(): ResourceListings {
+    return this.#composeResources(this.#known(RESOURCES_LIST), this.#known(TEMPLATES_LIST));
+  }
+
+  /**
+   * The tool or prompt of a name. Looks at what is known first, so that a call waits for no list of
+   * a server that it is not for.
+   */
+  find(
+    method: NamedMethod,
+    name: string,
+  ): OfferedEntry | undefined | Promise<OfferedEntry | undefined> {
+    const known = this.#composeNamed(method, this.#known(method)).find(name);
+    if (known !== undefined && this.#current(known.member, method) !== undefined) return known;
+    return this.#findAnew(method, name, known);
+  }
+
+  /** A server can be used again: whoever was given lists without its entries is told. */
+  isUp(index: number): void {
+    for (const kind of this.#lacking.get(index) ?? []) this.#parts.completed(kind);
+    this.#lacking.delete(index);
+  }
+
+  async #findAnew(
+    method: NamedMethod,
+    name: string,
+    known: OfferedEntry | undefined,
+  ): Promise<OfferedEntry | undefined> {
+    if (known === undefined) return (await this.named(method)).find(name);
+    await this.#read(known.member, method);
+    return this.#composeNamed(method, this.#known(method)).find(name);
+  }
+
+  #readMissing(method: ListMethod, lists: readonly (ServerList | undefined)[]): Promise<Lists> {
+    return Promise.all(lists.map((list, index) => list ?? this.#read(index, method)));
+  }
+
+  /** Reads one list; gives the last one that was known when the server is down or too slow. */
+  async #read(index: number, method: ListMethod): Promise<ServerList | undefined> {
+    const { members, seat, limitMs } = this.#parts;
+    const member = members[index];
+    const at = seat(index);
+    if (member === undefined || at === undefined) return member?.lists.last(method);
+    const reading = member.lists.read(at, method);
+    const list = (await within(limitMs, reading)) ?? member.lists.last(method);
+    if (list === undefined) this.#lacks(index, LISTS[method].kind, reading);
+    return list;
+  }
+
+  #lacks(index: number, kind: ListKind, reading: Promise<ServerList | undefined>): void {
+    const kinds = this.#lacking.get(index) ?? new Set();
+    this.#lacking.set(index, kinds.add(kind));
+    void reading.then((late) => {
+      if (late !== undefined) this.isUp(index);
+    });
+  }
+
+  #fresh(method: ListMethod): Lists {
+    return this.#parts.members.map(({ lists }, index) => {
+      const seat = this.#parts.seat(index);
+      return seat && lists.fresh(seat, method);
+    });
+  }
+
+  #known(method: ListMethod): Lists {
+    return this.#parts.members.map(
+      ({ lists }, index) => this.#current(index, method) ?? lists.last(method),
+    );
+  }
+
+  #current(index: number, method: ListMethod): ServerList | undefined {
+    const seat = this.#parts.seat(index);
+    return seat && this.#parts.members[index]?.lists.current(seat, method);
+  }
+
+  #composeNamed(method: NamedMethod, lists: Lists): Listing {
+    return this.#parts.composer.named(method, this.#withEras(lists));
+  }
+
+  #composeResources(uris: Lists, templates: Lists): ResourceListings {
+    return this.#parts.composer.resources(this.#withEras(uris), this.#withEras(templates));
+  }
+
+  #withEras(lists: Lists): MemberList[] {
+    return lists.map((list, index) => ({
+      list,
+      era: this.#parts.seat(index)?.identity?.era ?? 'legacy',
+    }));
+  }
+}
+
+function isComplete(lists: Lists): boolean {
+  return lists.every((list) => list !== undefined);
+}
