@@ -14,10 +14,9 @@ import { membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
-import { ELICITATION, PROGRESS, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
+import { ELICITATION, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
@@ -34,7 +33,7 @@ import {
 import { missingCapability, modernError } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
-import { legacyRequest } from './request-text.ts';
+import { legacyRequest, withTokenOf } from './request-text.ts';
 import type { ResultDress } from './result-text.ts';
 import { modernToolList } from './tool-lists.ts';
 import { requiredVisits, UrlVisits } from './url-visits.ts';
@@ -42,6 +41,8 @@ import { requiredVisits, UrlVisits } from './url-visits.ts';
 /** Questions that come close together are asked together. */
 const COALESCE_MS = 20;
 const UNUSED_ID = Buffer.from('0');
+/** How long a server may take to end a call after its questions were answered for nobody. */
+const LEAVE_MS = 1_000;
 /** How often a server may say that pages must be visited first. */
 const MAX_VISITS = 10;
 const URL_MODE = { mode: 'url' };
@@ -87,6 +88,8 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #missing: Record<string, unknown> | undefined;
   #visits = 0;
   #coalescing: Timer | undefined;
+  /** Set once the client did not come back: when the server is told to cancel. */
+  #leaving: Timer | undefined;
   #kept: Frame | undefined;
   #keptFailure: GatewayError | undefined;
   #isSettled = false;
@@ -137,7 +140,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   // Toward the server: the answer.
 
   respond(answer: Frame): void {
-    if (this.#isSettled || this.#mustVisit(answer)) return;
+    if (this.#isSettled || this.#hasLeft() || this.#mustVisit(answer)) return;
     this.#isSettled = true;
     if (this.#waiting.length === 0) this.#kept = scan(Buffer.from(answer.bytes));
     else this.#deliver(answer);
@@ -179,7 +182,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   }
 
   fail(failure: GatewayError): void {
-    if (this.#isSettled) return;
+    if (this.#isSettled || this.#hasLeft()) return;
     this.#isSettled = true;
     if (this.#waiting.length === 0) this.#keptFailure = failure;
     else this.#deliverFailure(failure);
@@ -188,7 +191,9 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   push(message: Buffer): boolean {
     const [current] = this.#waiting;
     if (current === undefined) return false;
-    return current.push(this.#withCurrentToken(message, current));
+    // A retry may carry another progress token than the call was made with.
+    const isRetry = current.frame !== this.#request;
+    return current.push(isRetry ? withTokenOf(current.frame, message) : message);
   }
 
   // Toward the server: the client that can be told and asked.
@@ -199,6 +204,11 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   ask(question: Question): void {
     const { frame } = question;
+    if (this.#leaving !== undefined) {
+      answerForNobody(question);
+      this.#leave();
+      return;
+    }
     const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
     const letter = keyLetter(frame.method);
     if (letter === undefined || refusal !== undefined) {
@@ -253,9 +263,23 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.#park = undefined;
     // The client is back already and waits for the server; it is parked anew when it is asked again.
     if (this.#waiting.length > 0) return;
+    // A server ends a call whose form was closed, but never answers one that was cancelled, and a call
+    // without an answer is suspected of the server's questions for long (docs/adr/0003).
+    this.#leaving = after(LEAVE_MS, () => this.#leave());
     this.#answerForClient();
+  }
+
+  #leave(): void {
     this.#end();
     this.holder?.cancel(undefined);
+  }
+
+  /** The server ended a call that its client gave up: nobody is told. */
+  #hasLeft(): boolean {
+    if (this.#leaving === undefined) return false;
+    this.#isSettled = true;
+    this.#end();
+    return true;
   }
 
   #wait(exchange: ModernExchange): void {
@@ -365,18 +389,9 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     if (this.#isOver) return;
     this.#isOver = true;
     this.#coalescing?.cancel();
+    this.#leaving?.cancel();
     if (this.#park !== undefined) this.#context.parks.release(this.#park);
     this.#context.done();
-  }
-
-  /** A retry may carry another progress token than the call was made with. */
-  #withCurrentToken(message: Buffer, current: ModernExchange): Buffer {
-    if (current.frame === this.#request) return message;
-    const frame = scan(message);
-    if (frame.method !== PROGRESS || frame.tokenStart < 0) return message;
-    const token = current.frame.slice(current.frame.tokenStart, current.frame.tokenEnd);
-    if (token === undefined) return message;
-    return replaceSpan(message, frame.tokenStart, frame.tokenEnd, token);
   }
 }
 

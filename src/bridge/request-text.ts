@@ -5,6 +5,7 @@ import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { isEnvelopeKey } from '../mcp/meta.ts';
+import { PROGRESS } from '../mcp/methods.ts';
 
 const MODERN_PARAMS: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task']);
 const EMPTY = Buffer.from('{}');
@@ -20,6 +21,14 @@ export function legacyRequest(request: Frame): Frame {
     ...(hasMeta ? { set: new Map([['_meta', meta]]) } : {}),
   });
   return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+}
+
+/** A message for a request's caller: progress carries the token of this request. */
+export function withTokenOf(request: Frame, message: Buffer): Buffer {
+  const { method, tokenStart, tokenEnd } = scan(message);
+  if (method !== PROGRESS || tokenStart < 0) return message;
+  const token = request.slice(request.tokenStart, request.tokenEnd);
+  return token === undefined ? message : replaceSpan(message, tokenStart, tokenEnd, token);
 }
 
 /**

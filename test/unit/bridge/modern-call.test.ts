@@ -87,4 +87,49 @@ describe('a call of a modern client', () => {
     expect(parks.size).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  describe('whose client does not come back', () => {
+    function giveUp() {
+      const rig = setUp();
+      const question = {
+        frame: message({ method: 'roots/list' }),
+        answer: vi.fn(),
+        refuse: vi.fn(),
+        progress: vi.fn(),
+      } satisfies Question;
+      const holder = { id: 1, cancel: vi.fn() };
+      rig.call.holder = holder;
+      rig.call.ask(question);
+      vi.advanceTimersByTime(20 + TTL_MS);
+      expect(question.refuse).toHaveBeenCalledOnce();
+      expect(holder.cancel).not.toHaveBeenCalled();
+      return { ...rig, question, holder };
+    }
+
+    it('is not cancelled when the server ends it', () => {
+      const { call, done, holder, first } = giveUp();
+      call.respond(message({ result: { content: [] } }));
+      expect(done).toHaveBeenCalledOnce();
+      vi.advanceTimersByTime(TTL_MS * 10);
+      expect(holder.cancel).not.toHaveBeenCalled();
+      expect(first.answer).toHaveBeenCalledOnce();
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('is cancelled when the server goes on', () => {
+      const { done, holder } = giveUp();
+      vi.advanceTimersByTime(1_000);
+      expect(holder.cancel).toHaveBeenCalledOnce();
+      expect(done).toHaveBeenCalledOnce();
+    });
+
+    it('is cancelled when the server asks again', () => {
+      const { call, done, question, holder } = giveUp();
+      call.ask(question);
+      expect(question.refuse).toHaveBeenCalledTimes(2);
+      expect(holder.cancel).toHaveBeenCalledOnce();
+      expect(done).toHaveBeenCalledOnce();
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
 });
