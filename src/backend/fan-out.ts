@@ -4,8 +4,15 @@ import { after, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { DEFAULT_SHARED_LEVEL, type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
-import { ELICITATION_COMPLETE, LIST_CHANGED, MESSAGE, RESOURCE_UPDATED } from '../mcp/methods.ts';
-import { isPartOf } from '../mcp/subscription.ts';
+import {
+  ELICITATION_COMPLETE,
+  LIST_CHANGED,
+  MESSAGE,
+  RESOURCE_UPDATED,
+  TASK_STATUS,
+} from '../mcp/methods.ts';
+import { TASK_UPDATE } from '../mcp/modern-methods.ts';
+import { isPartOf, taskTopic } from '../mcp/subscription.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
@@ -146,6 +153,7 @@ export class FanOut {
     else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
     else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
     else if (method === MESSAGE) this.#logMessage(notification, about);
+    else if (method === TASK_UPDATE || method === TASK_STATUS) this.#taskChanged(notification);
     else if (method === ELICITATION_COMPLETE) this.#elicitationComplete(notification);
     else this.#toCaller(notification, undefined, about);
   }
@@ -192,6 +200,15 @@ export class FanOut {
     if (isDelivered) return;
     if (this.#context.isShared) this.#withhold('not_subscribed');
     else for (const { client } of this.#listeners) client.notify(bytes, kind);
+  }
+
+  /** A task belongs to somebody: only who subscribed to it is told. */
+  #taskChanged(notification: Frame): void {
+    const { taskId } = parseParams(notification);
+    const topic = taskTopic(String(taskId));
+    const subscribers = this.#subscriptions.get(topic);
+    if (subscribers === undefined) this.#withhold('not_subscribed');
+    else for (const { client } of subscribers) client.notify(notification.bytes, topic);
   }
 
   #logMessage(notification: Frame, about: Exchange | undefined): void {

@@ -39,13 +39,19 @@ export function gatewayIntroduction(
   };
 }
 
-/** The envelope of the gateway's own requests to a modern server. */
-export function ownEnvelope(introduction: Introduction): JsonObject {
+/**
+ * The envelope of the gateway's own requests to a modern server.
+ * @param declared further capabilities
+ */
+export function ownEnvelope(introduction: Introduction, declared: JsonObject = {}): JsonObject {
   return {
     [META.protocolVersion]: MODERN_VERSION,
     [META.clientInfo]: introduction.clientInfo,
     // The client's own, where there is one: a gateway at the other end may keep a server for each.
-    [META.clientCapabilities]: modernCapabilities(introduction.capabilities),
+    [META.clientCapabilities]: {
+      ...modernCapabilities(introduction.capabilities),
+      ...declared,
+    },
   };
 }
 

@@ -303,14 +303,15 @@ export class Instance {
     const { era, capabilities } = this.#identity;
     const channel: WishChannel = {
       request: (method, params) => this.request(method, params),
-      listen: (params) => connection.listen({ ...params, _meta: this.#ownMeta() }),
+      listen: (params, declared) =>
+        connection.listen({ ...params, _meta: this.#ownMeta(declared) }),
     };
     if (era === 'legacy') return new LegacyWishes(channel);
     return new ModernWishes(channel, capabilities);
   }
 
-  #ownMeta(): JsonObject {
-    return ownEnvelope(this.#context.introduction);
+  #ownMeta(declared: JsonObject = {}): JsonObject {
+    return ownEnvelope(this.#context.introduction, declared);
   }
 
   /** What a server was found to be stays true, so that it is asked only once. */

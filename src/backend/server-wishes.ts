@@ -6,14 +6,19 @@ import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
+import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
+import { taskOfTopic } from '../mcp/subscription.ts';
 
 /** How wishes reach the server. */
 export interface WishChannel {
   /** Makes a request; undefined when there was no answer. */
   request(method: string, params: JsonObject): Promise<Frame | undefined>;
-  /** Opens a stream that replaces the last one; resolves with what the server agreed to. */
-  listen(params: JsonObject): Promise<JsonObject | undefined>;
+  /**
+   * Opens a stream that replaces the last one; resolves with what the server agreed to.
+   * @param capabilities further ones that its client declares
+   */
+  listen(params: JsonObject, capabilities: JsonObject): Promise<JsonObject | undefined>;
 }
 
 /** Tells a server what its clients want. */
@@ -27,6 +32,7 @@ export interface ServerWishes {
   unsubscribe(uri: string, uris: readonly string[]): Promise<WireError | undefined>;
 }
 
+const KNOWS_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
 const NO_ANSWER: WireError = { code: INTERNAL_ERROR, message: 'The server did not answer.' };
 
 /** Wishes as requests of the session era. */
@@ -90,8 +96,9 @@ export class ModernWishes implements ServerWishes {
 
   async subscribe(uri: string, uris: readonly string[]): Promise<WireError | undefined> {
     const agreed = await this.#listen(uris);
-    const accepted = agreed?.['resourceSubscriptions'];
-    if (Array.isArray(accepted) && accepted.includes(uri)) return undefined;
+    const taskId = taskOfTopic(uri);
+    const accepted = agreed?.[taskId === undefined ? 'resourceSubscriptions' : 'taskIds'];
+    if (Array.isArray(accepted) && accepted.includes(taskId ?? uri)) return undefined;
     return { code: INTERNAL_ERROR, message: 'The server does not watch this resource.' };
   }
 
@@ -102,8 +109,14 @@ export class ModernWishes implements ServerWishes {
 
   async #listen(uris: readonly string[]): Promise<JsonObject | undefined> {
     if (uris.length === 0 && Object.keys(this.#flags).length === 0) return {};
-    const subscriptions = uris.length > 0 ? { resourceSubscriptions: uris } : {};
-    return await this.#channel.listen({ notifications: { ...this.#flags, ...subscriptions } });
+    const resources = uris.filter((uri) => taskOfTopic(uri) === undefined);
+    const taskIds = uris.map(taskOfTopic).filter((taskId) => taskId !== undefined);
+    const notifications = {
+      ...this.#flags,
+      ...(resources.length > 0 ? { resourceSubscriptions: resources } : {}),
+      ...(taskIds.length > 0 ? { taskIds } : {}),
+    };
+    return await this.#channel.listen({ notifications }, taskIds.length > 0 ? KNOWS_TASKS : {});
   }
 }
 

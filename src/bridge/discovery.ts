@@ -3,7 +3,8 @@
 
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { META, TASKS_EXTENSION } from '../mcp/meta.ts';
+import { withoutTasksExtension } from '../mcp/capabilities.ts';
+import { META } from '../mcp/meta.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { takesToolTasks, withTasksExtension } from './tasks/offered.ts';
@@ -58,14 +59,9 @@ export function initializeResult(identity: ServerIdentity, server: string): Json
   const { extensions, ...capabilities } = identity.capabilities;
   return {
     capabilities: isObject(extensions)
-      ? { ...capabilities, extensions: withoutTasks(extensions) }
+      ? { ...capabilities, extensions: withoutTasksExtension(extensions) }
       : capabilities,
     serverInfo: serverInfoOf(identity, server),
     ...(typeof instructions === 'string' ? { instructions } : {}),
   };
-}
-
-function withoutTasks(extensions: JsonObject): JsonObject {
-  const { [TASKS_EXTENSION]: _, ...rest } = extensions;
-  return rest;
 }

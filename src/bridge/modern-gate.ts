@@ -22,7 +22,7 @@ import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
 import { ModernCall } from './modern-call.ts';
 import { missingCapability } from './modern-errors.ts';
-import { ModernListen } from './modern-listen.ts';
+import { ModernListen, SeatPlace } from './modern-listen.ts';
 import { ModernPass } from './modern-pass.ts';
 import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
@@ -34,6 +34,7 @@ import { TASKS_REQUIRED, TaskTools, takesToolTasks } from './tasks/offered.ts';
 import type { TaskClaims } from './tasks/task-ids.ts';
 import { type TaskState, UNKNOWN_TASK } from './tasks/task-state.ts';
 import { TaskTable } from './tasks/task-table.ts';
+import { TaskWatch, type TellTask } from './tasks/task-watch.ts';
 import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-schemas.ts';
 
 /** What all endpoints share for modern clients. */
@@ -289,11 +290,20 @@ export class ModernGate {
     const listen = new ModernListen(exchange, () => this.#state.listens.delete(listen));
     this.#state.listens.add(listen);
     try {
-      await listen.start((client: Downstream) => this.#backend.place(client));
+      await listen.start((client: Downstream) => {
+        return new SeatPlace(this.#backend.place(client), (tell) => this.watchTasks(client, tell));
+      });
     } catch (error) {
       listen.cancel();
       exchange.fail(asFailure(error, this.#backend.name));
     }
+  }
+
+  /** Watches tasks of a client at the server, for its listen stream. */
+  watchTasks(client: Downstream, tell: TellTask): TaskWatch {
+    const { table } = this.#state.tasks;
+    const harvesting = this.#harvesting;
+    return new TaskWatch(client, { backend: this.#backend, table, harvesting }, tell);
   }
 
   #dressFor(identity: ServerIdentity): ResultDress {

@@ -1,21 +1,24 @@
 // `subscriptions/listen` of a modern client, whatever the server: one stream that carries what was
 // asked for, each message with the id of the request (2026-07-28 basic/patterns/subscriptions).
 import { within } from '../base/clock.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS } from '../jsonrpc/error.ts';
-import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { isObject, type JsonObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, tellsChanges } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
-import { ACKNOWLEDGED } from '../mcp/modern-methods.ts';
-import { isPartOf } from '../mcp/subscription.ts';
+import { ACKNOWLEDGED, hasTasks } from '../mcp/modern-methods.ts';
+import { isPartOf, taskTopic } from '../mcp/subscription.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Seat } from '../ports/seat.ts';
+import { missingCapability } from './modern-errors.ts';
 import { withParams } from './request-text.ts';
+import { TASKS_REQUIRED } from './tasks/offered.ts';
+import type { TaskWatch, TellTask } from './tasks/task-watch.ts';
 
 /** How long a server may take to agree to subscriptions before the rest is acknowledged. */
 const SUBSCRIBE_LIMIT_MS = 5_000;
@@ -35,6 +38,63 @@ const FLAGS = [
 interface Filter {
   readonly flags: readonly (typeof FLAGS)[number][];
   readonly uris: readonly string[];
+  /** As the client knows them. */
+  readonly taskIds: readonly string[];
+}
+
+/** Where a stream listens: a server, or several as one. */
+export interface ListenPlace {
+  readonly capabilities: JsonObject;
+  /**
+   * From now on what the server tells reaches the stream.
+   * @throws GatewayError when it can't be had
+   */
+  join(): Promise<void>;
+  subscribe(uri: string): Promise<WireError | undefined>;
+  /**
+   * Watches a task, and tells the stream of it.
+   * @returns false when it is none of this client's; absent where no tasks can be watched
+   */
+  watch?(taskId: string, tell: TellTask): Promise<boolean>;
+  leave(): void;
+}
+
+/** A place at one server. */
+export class SeatPlace implements ListenPlace {
+  readonly #seat: Seat;
+  readonly #tasks: (tell: TellTask) => TaskWatch;
+  #watch: TaskWatch | undefined;
+
+  /**
+   * @param tasks makes what watches tasks
+   */
+  constructor(seat: Seat, tasks: (tell: TellTask) => TaskWatch) {
+    this.#seat = seat;
+    this.#tasks = tasks;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#seat.identity?.capabilities ?? {};
+  }
+
+  async join(): Promise<void> {
+    await this.#seat.ready();
+    await this.#seat.join(undefined);
+  }
+
+  subscribe(uri: string): Promise<WireError | undefined> {
+    return this.#seat.subscribe(uri);
+  }
+
+  watch(taskId: string, tell: TellTask): Promise<boolean> {
+    this.#watch ??= this.#tasks(tell);
+    return this.#watch.watch(taskId);
+  }
+
+  leave(): void {
+    this.#watch?.leave();
+    this.#seat.leave();
+  }
 }
 
 /** One listen stream. */
@@ -49,7 +109,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
   readonly #exchange: ModernExchange;
   readonly #subscriptionId: Buffer;
   readonly #done: () => void;
-  #seat: Seat | undefined;
+  #place: ListenPlace | undefined;
   #kinds: ReadonlySet<string> = new Set();
   #uris: readonly string[] = [];
   /** What came before the acknowledgement, by kind; undefined afterwards. */
@@ -70,7 +130,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 
   /** Subscribes, acknowledges, and stays open until the client leaves. */
-  async start(place: (client: Downstream) => Seat): Promise<void> {
+  async start(placeFor: (client: Downstream) => ListenPlace): Promise<void> {
     const filter = readFilter(parseParams(this.#exchange.frame)['notifications']);
     if (filter === undefined) {
       this.#exchange.refuse({
@@ -80,16 +140,26 @@ export class ModernListen implements Downstream, ExchangeHolder {
       this.#done();
       return;
     }
-    const seat = place(this);
-    this.#seat = seat;
-    await seat.ready();
-    await seat.join(undefined);
-    const capabilities = seat.identity?.capabilities ?? {};
+    if (filter.taskIds.length > 0 && !hasTasks(this.capabilities)) {
+      this.#exchange.refuse(missingCapability(TASKS_REQUIRED));
+      this.#done();
+      return;
+    }
+    const place = placeFor(this);
+    this.#place = place;
+    await place.join();
+    const { capabilities } = place;
     const flags = filter.flags.filter(([, , kind]) => tellsChanges(capabilities[kind]));
-    const uris = await this.#subscribe(seat, filter.uris);
-    this.#kinds = new Set(flags.map(([, method]) => method));
+    const uris = await honoured(filter.uris, (uri) =>
+      place.subscribe(uri).then((refused) => refused === undefined),
+    );
+    const tell: TellTask = (message, kind) => this.notify(message, kind);
+    const taskIds = await honoured(filter.taskIds, (taskId) => {
+      return place.watch?.(taskId, tell) ?? Promise.resolve(false);
+    });
+    this.#kinds = new Set([...flags.map(([, method]) => method), ...taskIds.map(taskTopic)]);
     this.#uris = uris;
-    this.#acknowledge(flags, uris);
+    this.#acknowledge(flags, uris, taskIds);
   }
 
   notify(message: Buffer, kind: string | undefined): void {
@@ -107,7 +177,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 
   cancel(): void {
-    this.#seat?.leave();
+    this.#place?.leave();
     this.#done();
   }
 
@@ -119,21 +189,11 @@ export class ModernListen implements Downstream, ExchangeHolder {
     this.#exchange.answer(Buffer.from(`{"resultType":"complete","_meta":${meta}}`));
   }
 
-  async #subscribe(seat: Seat, uris: readonly string[]): Promise<string[]> {
-    const agreed = uris.map(async (uri) => {
-      const error = await within(
-        SUBSCRIBE_LIMIT_MS,
-        seat.subscribe(uri).then((refused) => ({ refused })),
-      );
-      return error !== undefined && error.refused === undefined ? uri : undefined;
-    });
-    return (await Promise.all(agreed)).filter((uri) => uri !== undefined);
-  }
-
-  #acknowledge(flags: Filter['flags'], uris: readonly string[]): void {
+  #acknowledge(flags: Filter['flags'], uris: readonly string[], taskIds: readonly string[]): void {
     const notifications = {
       ...Object.fromEntries(flags.map(([flag]) => [flag, true])),
       ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+      ...(taskIds.length > 0 ? { taskIds } : {}),
     };
     this.#push(callMessage(ACKNOWLEDGED, { notifications }));
     const early = this.#early ?? new Map<string, Buffer>();
@@ -158,14 +218,31 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 }
 
+/** Those that a server agrees to in time. */
+async function honoured(
+  wanted: readonly string[],
+  agrees: (one: string) => Promise<boolean>,
+): Promise<string[]> {
+  const agreed = wanted.map(async (one) => {
+    return (await within(SUBSCRIBE_LIMIT_MS, agrees(one))) === true ? one : undefined;
+  });
+  return (await Promise.all(agreed)).filter((one) => one !== undefined);
+}
+
 function readFilter(notifications: unknown): Filter | undefined {
   if (!isObject(notifications)) return undefined;
   const flags = FLAGS.filter(([flag]) => notifications[flag] === true);
   const isMistyped = FLAGS.some(([flag]) => !isFlag(notifications[flag]));
-  const uris = notifications['resourceSubscriptions'] ?? [];
-  if (isMistyped || !Array.isArray(uris) || uris.length > MAX_URIS) return undefined;
-  if (uris.some((uri) => typeof uri !== 'string')) return undefined;
-  return { flags, uris: uris as string[] };
+  const uris = textsOf(notifications['resourceSubscriptions']);
+  const taskIds = textsOf(notifications['taskIds']);
+  if (isMistyped || uris === undefined || taskIds === undefined) return undefined;
+  return { flags, uris, taskIds };
+}
+
+function textsOf(list: unknown): string[] | undefined {
+  if (list === undefined) return [];
+  const isList = Array.isArray(list) && list.length <= MAX_URIS;
+  return isList && list.every((one) => typeof one === 'string') ? list : undefined;
 }
 
 function isFlag(value: unknown): boolean {

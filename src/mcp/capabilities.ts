@@ -1,5 +1,6 @@
 // Capability objects of clients and servers: read, and made for the gateway's own two faces.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
+import { TASKS_EXTENSION } from './meta.ts';
 import { ELICITATION, isTaskMethod, ROOTS_LIST, SAMPLING } from './methods.ts';
 
 /** What a client said in `initialize`. */
@@ -23,8 +24,19 @@ export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapa
 
 /** What a client of the session era declares, as a modern server reads it. */
 export function modernCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
-  const { tasks: _, ...rest } = capabilities;
-  return isObject(rest['roots']) ? { ...rest, roots: {} } : rest;
+  const { extensions, ...rest } = withoutClientTasks(capabilities);
+  return {
+    ...rest,
+    ...(isObject(rest['roots']) ? { roots: {} } : {}),
+    // It could not use a task of that kind (protocol.md 5.2).
+    ...(extensions === undefined ? {} : { extensions: withoutTasksExtension(extensions) }),
+  };
+}
+
+/** Extensions without that of tasks. */
+export function withoutTasksExtension(extensions: unknown): JsonObject {
+  const { [TASKS_EXTENSION]: _, ...rest } = isObject(extensions) ? extensions : {};
+  return rest;
 }
 
 /** What a client declares to a server that it shares with others of its sessions. */

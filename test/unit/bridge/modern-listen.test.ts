@@ -1,9 +1,8 @@
 /** What a listen stream carries: what was asked for, from the acknowledgement on. */
 import { expect, it, vi } from 'vitest';
-import { ModernListen } from '../../../src/bridge/modern-listen.ts';
+import { type ListenPlace, ModernListen } from '../../../src/bridge/modern-listen.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { ModernExchange } from '../../../src/ports/modern.ts';
-import type { Seat } from '../../../src/ports/seat.ts';
 
 const UPDATED = 'notifications/resources/updated';
 const frameOf = (members: object) =>
@@ -16,8 +15,7 @@ const update = (uri: string): [Buffer, string] => [
 it('carries updates of what was asked for, each once before it is acknowledged, and no other', async () => {
   const agreed = Promise.withResolvers<undefined>();
   const seat = {
-    identity: { capabilities: {} },
-    ready: async () => undefined,
+    capabilities: {},
     join: async () => undefined,
     subscribe: () => agreed.promise,
   };
@@ -31,7 +29,7 @@ it('carries updates of what was asked for, each once before it is acknowledged, 
   } as unknown as ModernExchange;
   const listen = new ModernListen(exchange, () => undefined);
   expect(listen.capabilities).toBe(client.capabilities);
-  const started = listen.start(() => seat as unknown as Seat);
+  const started = listen.start(() => seat as unknown as ListenPlace);
   for (const uri of ['a:b', 'a:b', 'a:other']) listen.notify(...update(uri));
   agreed.resolve(undefined);
   await started;

@@ -1,0 +1,149 @@
+// A listen stream that wants to be told of tasks: `notifications/tasks`, from the listen stream of a
+// modern server, or made of the states that a legacy server tells (SEP-2663).
+import { GatewayError } from '../../base/errors.ts';
+import { INTERNAL_ERROR } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
+import { taskTopic } from '../../mcp/subscription.ts';
+import type { Downstream, Question } from '../../ports/downstream.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { Backend, Seat } from '../../ports/seat.ts';
+import type { Harvesting } from './harvesting.ts';
+import type { TaskClaims } from './task-ids.ts';
+import type { TaskTable } from './task-table.ts';
+import { withParamsTaskId } from './task-text.ts';
+
+export interface TaskWatchContext {
+  readonly backend: Pick<Backend, 'name' | 'placeAt'>;
+  readonly table: TaskTable;
+  readonly harvesting: Harvesting;
+}
+
+/** Told of a task: the message, and a kind that is the same for each task. */
+export type TellTask = (message: Buffer, kind: string) => void;
+
+/** The tasks of one stream at one server. */
+export class TaskWatch implements Downstream {
+  readonly principal: Principal;
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+  readonly info: unknown;
+  readonly logThreshold = Number.POSITIVE_INFINITY;
+  readonly #context: TaskWatchContext;
+  readonly #tell: TellTask;
+  /** By instance. */
+  readonly #seats = new Map<string, Seat>();
+  /** What the client calls a task, by topic. */
+  readonly #ids = new Map<string, string>();
+  readonly #ends: (() => void)[] = [];
+  #hasLeft = false;
+
+  constructor(owner: Downstream, context: TaskWatchContext, tell: TellTask) {
+    this.principal = owner.principal;
+    this.version = owner.version;
+    this.capabilities = owner.capabilities;
+    this.info = owner.info;
+    this.#context = context;
+    this.#tell = tell;
+  }
+
+  /**
+   * Watches a task.
+   * @param id as the client knows it
+   * @returns false: it is none of this client's at this server, or can't be watched
+   */
+  async watch(id: string): Promise<boolean> {
+    const claims = this.#context.table.open(id, this.principal);
+    if (claims?.server !== this.#context.backend.name) return false;
+    const seat = await this.#seatAt(claims.at);
+    if (seat?.identity === undefined || this.#hasLeft) return false;
+    return seat.identity.era === 'modern'
+      ? await this.#subscribe(seat, claims, id)
+      : await this.#follow(seat, claims, id);
+  }
+
+  notify(message: Buffer, kind: string | undefined): void {
+    const id = kind === undefined ? undefined : this.#ids.get(kind);
+    if (id !== undefined) this.#tell(withParamsTaskId(scan(message), id).bytes, taskTopic(id));
+  }
+
+  ask(question: Question): void {
+    question.refuse({ code: INTERNAL_ERROR, message: 'This client can be asked only in answers.' });
+  }
+
+  withdraw(): void {
+    // It was asked nothing.
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    for (const end of this.#ends.splice(0)) end();
+    for (const seat of this.#seats.values()) seat.leave();
+    this.#seats.clear();
+  }
+
+  async #seatAt(at: string): Promise<Seat | undefined> {
+    const known = this.#seats.get(at);
+    if (known !== undefined) return known;
+    const seat = this.#context.backend.placeAt(this, at);
+    if (seat === undefined) return undefined;
+    this.#seats.set(at, seat);
+    await seat.join(undefined);
+    await seat.ready().catch(() => undefined);
+    return seat;
+  }
+
+  async #subscribe(seat: Seat, claims: TaskClaims, id: string): Promise<boolean> {
+    const topic = taskTopic(claims.taskId);
+    this.#ids.set(topic, id);
+    return (await seat.subscribe(topic)) === undefined;
+  }
+
+  async #follow(seat: Seat, claims: TaskClaims, id: string): Promise<boolean> {
+    const { harvesting } = this.#context;
+    const task = harvesting.taskOf(claims, this, this.capabilities);
+    // It must be there; and from its answer on the server's states reach the task.
+    const first = await harvesting.read(task, seat);
+    if (first instanceof GatewayError || first.resultStart < 0 || this.#hasLeft) return false;
+    const reader = new TaskReader(async () => {
+      const outcome = await harvesting.read(task, seat);
+      if (this.#hasLeft || outcome instanceof GatewayError || outcome.resultStart < 0) return;
+      this.#tell(updateOf(outcome), taskTopic(id));
+    });
+    this.#ends.push(task.watch(() => reader.read()));
+    return true;
+  }
+}
+
+/** Reads a task whenever it changed, but not twice at once. */
+class TaskReader {
+  readonly #read: () => Promise<void>;
+  #isReading = false;
+  #hasChanged = false;
+
+  constructor(read: () => Promise<void>) {
+    this.#read = read;
+  }
+
+  read(): void {
+    this.#hasChanged = true;
+    if (!this.#isReading) void this.#readAll();
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true;
+    while (this.#hasChanged) {
+      this.#hasChanged = false;
+      await this.#read();
+    }
+    this.#isReading = false;
+  }
+}
+
+/** The notification with a task's whole state. */
+function updateOf({ bytes, resultStart, resultEnd }: Frame): Buffer {
+  const head = Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_UPDATE}","params":`);
+  return Buffer.concat([head, bytes.subarray(resultStart, resultEnd), Buffer.from('}')]);
+}
