@@ -7,6 +7,7 @@ import { DEFAULT_ENDPOINT, type EndpointOptions } from '../catalog/endpoint-opti
 import { MemberCatalog } from '../catalog/member-catalog.ts';
 import type { Pins } from '../catalog/pins/pins.ts';
 import { ServerLists } from '../catalog/server-lists.ts';
+import type { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
@@ -25,6 +26,7 @@ export interface PlacedEndpoint {
 export interface EndpointParts {
   readonly state: ModernState;
   readonly pins: Pins;
+  readonly validators: ArgumentValidators;
   readonly logger: Logger;
   readonly gatewayVersion: string;
 }
@@ -105,7 +107,9 @@ function aggregate(
     const key = backend.name;
     const shaping = [curation, options.shape[key]];
     const pin = strictest(curation.pin, options.pin);
-    return { backend, lists, isShared, catalog: new MemberCatalog({ key, shaping, pin }, parts) };
+    const catalog = new MemberCatalog({ key, shaping, pin }, parts);
+    const validation = strictest(curation.validateArguments, options.validateArguments);
+    return { backend, lists, isShared, catalog, validation };
   });
   const { naming, limitMs } = options;
   return new AggregateEndpoint({ name, naming, limitMs }, members, parts);

@@ -61,6 +61,10 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     return this.#isOver;
   }
 
+  get limitMs(): number | undefined {
+    return this.#exchange.limitMs;
+  }
+
   get id(): number | undefined {
     return this.holder?.id;
   }

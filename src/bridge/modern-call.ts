@@ -74,6 +74,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   readonly capabilities = ANYTHING;
   readonly info: unknown;
   readonly logThreshold: number;
+  readonly limitMs: number | undefined;
   holder: ExchangeHolder | undefined = undefined;
   readonly #context: ModernCallContext;
   readonly #request: Frame;
@@ -103,6 +104,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.version = exchange.client.version;
     this.info = exchange.client.info;
     this.logThreshold = exchange.envelope.severity ?? Number.POSITIVE_INFINITY;
+    this.limitMs = exchange.limitMs;
     this.#declared = exchange.envelope.capabilities;
     this.#wait(exchange);
   }

@@ -82,6 +82,10 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
     return this.#exchange.isSettled;
   }
 
+  get limitMs(): number | undefined {
+    return this.#exchange.limitMs;
+  }
+
   get id(): number | undefined {
     return this.holder?.id;
   }

@@ -29,6 +29,10 @@ export class Relay implements Exchange, ExchangeHolder {
     return this.exchange.isSettled;
   }
 
+  get limitMs(): number | undefined {
+    return this.exchange.limitMs;
+  }
+
   get holder(): ExchangeHolder | undefined {
     return this.#holder;
   }

@@ -26,6 +26,8 @@ export class Call implements ExchangeHolder {
   interactiveTool: string | undefined;
   /** The server has asked during this call, or may have. */
   hasAsked = false;
+  /** How long it may take without an answer or progress, in milliseconds. */
+  readonly limitMs: number;
   /** Latest time by which an answer, or progress, must come. */
   deadlineMs: number;
   /** Latest time by which the answer must come, whatever the progress. */
@@ -49,8 +51,11 @@ export class Call implements ExchangeHolder {
       mayAsk?: boolean;
       interactiveTool?: string | undefined;
     },
-    deadlineMs: number,
-    lastDeadlineMs: number,
+    limits: {
+      readonly limitMs: number;
+      readonly deadlineMs: number;
+      readonly lastDeadlineMs: number;
+    },
   ) {
     this.#owner = owner;
     this.id = id;
@@ -58,8 +63,9 @@ export class Call implements ExchangeHolder {
     this.onAnswer = origin.onAnswer;
     this.mayAsk = origin.mayAsk ?? false;
     this.interactiveTool = origin.interactiveTool;
-    this.deadlineMs = deadlineMs;
-    this.lastDeadlineMs = lastDeadlineMs;
+    this.limitMs = limits.limitMs;
+    this.deadlineMs = limits.deadlineMs;
+    this.lastDeadlineMs = limits.lastDeadlineMs;
   }
 
   cancel(notice: Frame | undefined): void {

@@ -102,6 +102,8 @@ export class Mux implements CallOwner {
   dispatch(exchange: Exchange): void {
     const { frame } = exchange;
     const { requestMs, requestMaxMs } = this.#options;
+    const limitMs = exchange.limitMs ?? requestMs;
+    const mostMs = Math.max(requestMaxMs, limitMs);
     const nowMs = monotonicMs();
     const call = new Call(
       this,
@@ -111,8 +113,11 @@ export class Mux implements CallOwner {
         mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
         interactiveTool: this.#tools.match(frame),
       },
-      nowMs + (exchange.isPatient === true ? requestMaxMs : requestMs),
-      nowMs + requestMaxMs,
+      {
+        limitMs,
+        deadlineMs: nowMs + (exchange.isPatient === true ? mostMs : limitMs),
+        lastDeadlineMs: nowMs + mostMs,
+      },
     );
     this.#open(call);
     exchange.holder = call;
@@ -133,7 +138,8 @@ export class Mux implements CallOwner {
 
   #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): void {
     const deadlineMs = monotonicMs() + limitMs;
-    const call = new Call(this, ++this.#lastId, { onAnswer }, deadlineMs, deadlineMs);
+    const limits = { limitMs, deadlineMs, lastDeadlineMs: deadlineMs };
+    const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
     this.#open(call);
     this.#send(callMessage(method, params, call.id));
   }
@@ -149,7 +155,8 @@ export class Mux implements CallOwner {
       if (!this.#isClosed) ended();
     };
     const forever = Number.POSITIVE_INFINITY;
-    const call = new Call(this, ++this.#lastId, { onAnswer }, forever, forever);
+    const limits = { limitMs: forever, deadlineMs: forever, lastDeadlineMs: forever };
+    const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
     this.#open(call);
     this.#send(callMessage(method, params, call.id));
     return call.id;
@@ -306,7 +313,7 @@ export class Mux implements CallOwner {
     const task = this.tasks.madeBy(id);
     const call = task?.call ?? this.#calls.find(id);
     if (call === undefined) return;
-    const message = takeProgress(call, frame, this.#options.requestMs);
+    const message = takeProgress(call, frame);
     if (message === undefined) return;
     if (task === undefined) call.exchange?.push(message);
     else task.follower.tell(scan(message));
@@ -384,12 +391,12 @@ export class Mux implements CallOwner {
       this.#questions?.callSettled(call);
       return;
     }
-    const { server, requestMs } = this.#options;
+    const { server } = this.#options;
     this.#giveUp(call, undefined);
     call.exchange.fail(
       new GatewayError(
         'server_timeout',
-        `Server "${server}" did not answer within ${requestMs} ms; it was told to cancel.`,
+        `Server "${server}" did not answer within ${call.limitMs} ms; it was told to cancel.`,
         { outcome: 'unknown', server },
       ),
     );

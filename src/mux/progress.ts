@@ -8,15 +8,14 @@ import type { Call } from './call.ts';
 
 /**
  * Takes a progress notification.
- * @param requestMs how long the call may be silent from now on
  * @returns what the caller is told; undefined: nothing
  */
-export function takeProgress(call: Call, frame: Frame, requestMs: number): Buffer | undefined {
+export function takeProgress(call: Call, frame: Frame): Buffer | undefined {
   const { exchange } = call;
   if (exchange === undefined || call.abandonedAtMs !== undefined) return undefined;
   const token = exchange.frame.slice(exchange.frame.tokenStart, exchange.frame.tokenEnd);
   if (token === undefined) return undefined;
-  const nextMs = Math.min(monotonicMs() + requestMs, call.lastDeadlineMs);
+  const nextMs = Math.min(monotonicMs() + call.limitMs, call.lastDeadlineMs);
   call.deadlineMs = Math.max(call.deadlineMs, nextMs);
   const value = parseSpan(frame.bytes, frame.progressStart, frame.progressEnd);
   if (typeof value !== 'number' || value <= call.progress) return undefined;

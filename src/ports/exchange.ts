@@ -29,6 +29,8 @@ export interface Exchange {
   /** Who asked. */
   readonly client: Downstream;
   readonly isSettled: boolean;
+  /** How long it may take without an answer or progress, instead of the server's limit; milliseconds. */
+  readonly limitMs?: number | undefined;
   /** The server answers when a task is over: only the hard limit of a call counts. */
   readonly isPatient?: boolean;
   /** Its answer is of use only at the instance that its client's place is at. */

@@ -17,10 +17,17 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import { initializeResult, legacyPage, listingOf, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
+import type { Member } from './member.ts';
 import { RoutedExchange, type RouteOptions } from './routed-exchange.ts';
 import { type Candidate, type Route, routeOf } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
+
+/** How a call is sent. */
+interface Sending extends Omit<RouteOptions, 'edit'> {
+  /** The tool, where the client was told that its results are wrapped. */
+  readonly wrapped?: string | undefined;
+}
 
 /** A session's link to the servers of an endpoint. */
 export class AggregateAttachment implements Attachment {
@@ -123,30 +130,41 @@ export class AggregateAttachment implements Attachment {
       return;
     }
     const { tool } = route;
-    inTurn(route.candidates, (candidate, missed) => {
-      const link = this.#links.links[this.#keys.indexOf(candidate.key)];
-      if (link?.seat === undefined) this.#unreachable(exchange, candidate.key, missed);
-      else {
-        this.#watch(exchange, candidate);
-        const options = this.#optionsFor(exchange, candidate, missed);
-        const routed = new RoutedExchange(exchange, candidate.frame, link.client, options);
-        const isWrapped = tool !== undefined && tool.legacyText !== tool.modernText;
-        this.#send(routed, candidate.key, link, isWrapped ? tool.upstream : undefined);
-      }
-    });
+    const [candidate] = route.candidates;
+    if (tool === undefined || candidate === undefined) {
+      inTurn(route.candidates, (one, missed) => {
+        this.#watch(exchange, one);
+        this.#send(exchange, one, { missed });
+      });
+      return;
+    }
+    const validation = this.#memberOf(candidate.key)?.validation ?? 'off';
+    // Where a client was told that the results of a tool are wrapped.
+    const wrapped = tool.legacyText === tool.modernText ? undefined : tool.upstream;
+    this.#parts.calls.prepare(exchange, { tool, candidate, validation }, (call, own, limitMs) =>
+      this.#send(call, own, { limitMs, wrapped }),
+    );
   }
 
-  #optionsFor(
-    { frame: { method } }: Exchange,
-    { key }: Candidate,
-    missed: RouteOptions['missed'],
-  ): RouteOptions {
+  #memberOf(key: string): Member | undefined {
+    return this.#parts.members[this.#keys.indexOf(key)];
+  }
+
+  #send(exchange: Exchange, candidate: Candidate, sending: Sending): void {
+    const { key, frame } = candidate;
+    const link = this.#links.links[this.#keys.indexOf(key)];
+    if (link?.seat === undefined) {
+      this.#unreachable(exchange, key, sending.missed);
+      return;
+    }
+    const { method } = exchange.frame;
     const expose = (uri: string): string =>
       this.#links.view.knownResources().table.exposed(key, uri);
-    return {
+    const routed = new RoutedExchange(exchange, frame, link.client, {
       edit: (result) => exposeResult(method, result, expose),
-      ...(missed === undefined ? {} : { missed }),
-    };
+      ...sending,
+    });
+    this.#dispatch(routed, key, link, sending.wrapped);
   }
 
   #watch({ frame }: Exchange, candidate: Candidate): void {
@@ -156,7 +174,7 @@ export class AggregateAttachment implements Attachment {
   }
 
   /** @param wrapped the tool, where the client was told that its results are wrapped */
-  #send(routed: RoutedExchange, key: string, link: Link, wrapped: string | undefined): void {
+  #dispatch(routed: RoutedExchange, key: string, link: Link, wrapped: string | undefined): void {
     const direct = this.#directTo(key, link);
     if (direct !== undefined) {
       if (wrapped !== undefined) direct.noteWrapped(wrapped);
@@ -178,12 +196,12 @@ export class AggregateAttachment implements Attachment {
   ): void {
     if (routed.isSettled) return;
     if (link.seat?.identity === undefined) routed.fail(asFailure('it gave no handshake', key));
-    else this.#send(routed, key, link, wrapped);
+    else this.#dispatch(routed, key, link, wrapped);
   }
 
   #directTo(key: string, { seat, client }: Link): DirectAttachment | undefined {
     const known = this.#direct.get(key);
-    const member = this.#parts.members[this.#keys.indexOf(key)];
+    const member = this.#memberOf(key);
     if (known !== undefined || seat?.identity === undefined || member === undefined) return known;
     const tasks = new SessionTasks(client, seat, member.backend, this.#parts.state.tasks);
     const direct = new DirectAttachment(seat, key, tasks);

@@ -3,6 +3,7 @@
 import type { ModernState } from '../../bridge/modern-gate.ts';
 import { Composer } from '../../catalog/composer.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
+import type { ArgumentValidators } from '../../catalog/validation/argument-validators.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
 import type { Downstream } from '../../ports/downstream.ts';
@@ -12,6 +13,7 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import { ClientLinks } from './client-links.ts';
 import { type AggregatedServer, Member } from './member.ts';
 import { ModernService } from './modern-service.ts';
+import { ToolCalls } from './tool-calls.ts';
 
 /** Which servers an endpoint shows, and how. */
 export interface AggregateOptions {
@@ -24,6 +26,7 @@ export interface AggregateOptions {
 /** What an endpoint needs of the gateway. */
 export interface AggregateSurroundings {
   readonly state: ModernState;
+  readonly validators: ArgumentValidators;
   readonly logger: Logger;
   readonly gatewayVersion: string;
 }
@@ -54,6 +57,7 @@ export class AggregateEndpoint implements Endpoint {
       limitMs: options.limitMs,
       logger: surroundings.logger,
       gatewayVersion: surroundings.gatewayVersion,
+      calls: new ToolCalls(surroundings.validators, surroundings.logger),
       state: surroundings.state,
     };
     this.#modern = new ModernService(this.#parts);

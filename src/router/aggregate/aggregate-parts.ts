@@ -3,6 +3,7 @@ import type { ModernState } from '../../bridge/modern-gate.ts';
 import type { Composer } from '../../catalog/composer.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Member } from './member.ts';
+import type { ToolCalls } from './tool-calls.ts';
 
 /** The inside of an endpoint with several servers. */
 export interface AggregateParts {
@@ -11,6 +12,7 @@ export interface AggregateParts {
   readonly composer: Composer;
   /** How long one server is waited for, in milliseconds. */
   readonly limitMs: number;
+  readonly calls: ToolCalls;
   readonly state: ModernState;
   readonly logger: Logger;
   readonly gatewayVersion: string;

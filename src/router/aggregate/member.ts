@@ -2,6 +2,7 @@
 import { ModernGate, type ModernState } from '../../bridge/modern-gate.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
+import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
@@ -25,6 +26,7 @@ export interface AggregatedServer {
   readonly isShared: boolean;
   /** What of it the endpoint shows. */
   readonly catalog: MemberCatalog;
+  readonly validation: ValidationMode;
 }
 
 /** One server as an endpoint shows it. */
@@ -34,6 +36,7 @@ export class Member {
   readonly lists: ServerLists;
   readonly gate: ModernGate;
   readonly catalog: MemberCatalog;
+  readonly validation: ValidationMode;
   /** Whether all clients use the same instances. */
   readonly isShared: boolean;
   #reading: Seat | undefined;
@@ -45,6 +48,7 @@ export class Member {
     this.lists = server.lists;
     this.isShared = server.isShared;
     this.catalog = server.catalog;
+    this.validation = server.validation;
     // Two servers may have tools of one name: what is sealed for one is not valid for the other.
     this.gate = new ModernGate(`${endpoint} ${backend.name}`, backend, state);
   }

@@ -18,8 +18,9 @@ import { discoverResult, listingOf, ModernHead, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import { ListenSeat } from './listen-seat.ts';
-import { RoutedModernExchange } from './routed-exchange.ts';
-import { type Route, routeOf } from './routes.ts';
+import type { Member } from './member.ts';
+import { RoutedModernExchange, type RouteOptions } from './routed-exchange.ts';
+import { type Candidate, type Route, routeOf } from './routes.ts';
 import { View } from './view.ts';
 
 /** Modern requests of one endpoint. */
@@ -83,15 +84,33 @@ export class ModernService {
       exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error);
       return;
     }
+    const { tool } = route;
+    const [candidate] = route.candidates;
+    if (tool === undefined || candidate === undefined) {
+      inTurn(route.candidates, (one, missed) => this.#send(exchange, view, one, { missed }));
+      return;
+    }
+    const validation = this.#memberOf(candidate.key)?.validation ?? 'off';
+    this.#parts.calls.prepare(exchange, { tool, candidate, validation }, (call, own, limitMs) =>
+      this.#send(call, view, own, { limitMs }),
+    );
+  }
+
+  #send(
+    exchange: ModernExchange,
+    view: View,
+    { key, frame }: Candidate,
+    options: RouteOptions,
+  ): void {
     const { method } = exchange.frame;
-    inTurn(route.candidates, ({ key, frame }, missed) => {
-      const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
-      const routed = new RoutedModernExchange(exchange, frame, {
-        edit: (result) => exposeResult(method, result, expose),
-        ...(missed === undefined ? {} : { missed }),
-      });
-      this.#parts.members[this.#keys.indexOf(key)]?.gate.serve(routed);
-    });
+    const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
+    const edit = (result: Buffer): Buffer => exposeResult(method, result, expose);
+    const routed = new RoutedModernExchange(exchange, frame, { edit, ...options });
+    this.#memberOf(key)?.gate.serve(routed);
+  }
+
+  #memberOf(key: string): Member | undefined {
+    return this.#parts.members[this.#keys.indexOf(key)];
   }
 
   #discover(exchange: ModernExchange): void {

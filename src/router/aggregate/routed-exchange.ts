@@ -13,18 +13,21 @@ export type ResultEdit = (result: Buffer) => Buffer;
 /** What becomes of an answer on its way back. */
 export interface RouteOptions {
   /** What the client has to see differently in a result. */
-  readonly edit?: ResultEdit;
+  readonly edit?: ResultEdit | undefined;
+  /** How long it may take without an answer or progress, where that is not the server's limit. */
+  readonly limitMs?: number | undefined;
   /**
    * The server has not what was asked for, or can't be had: perhaps another one has it.
    * @param deliver gives the client this server's error after all
    */
-  readonly missed?: (deliver: () => void) => void;
+  readonly missed?: ((deliver: () => void) => void) | undefined;
 }
 
 /** A request as one server gets it. */
 export class RoutedExchange implements Exchange {
   readonly frame: Frame;
   readonly client: Downstream;
+  readonly limitMs: number | undefined;
   /** The client's own. */
   readonly original: Exchange;
   readonly #edit: ResultEdit | undefined;
@@ -38,6 +41,7 @@ export class RoutedExchange implements Exchange {
     this.original = original;
     this.frame = frame;
     this.client = client;
+    this.limitMs = options.limitMs ?? original.limitMs;
     this.#edit = options.edit;
     this.#missed = options.missed;
   }
