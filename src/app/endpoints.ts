@@ -111,6 +111,6 @@ function aggregate(
     const validation = strictest(curation.validateArguments, options.validateArguments);
     return { backend, lists, isShared, catalog, validation };
   });
-  const { naming, limitMs } = options;
-  return new AggregateEndpoint({ name, naming, limitMs }, members, parts);
+  const { naming, limitMs, toolList } = options;
+  return new AggregateEndpoint({ name, naming, limitMs, toolList }, members, parts);
 }

@@ -81,7 +81,7 @@ export class AggregateAttachment implements Attachment {
       if ('error' in found) exchange.refuse(found.error);
       else exchange.answer(legacyPage(found.page));
     };
-    const listing = listingOf(this.#links.view, method);
+    const listing = listingOf(this.#links.view, method, this.#parts);
     if (listing instanceof Promise) void listing.then(answer);
     else answer(listing);
   }
@@ -109,7 +109,13 @@ export class AggregateAttachment implements Attachment {
 
   #route(exchange: Exchange): void {
     const watched = this.#unwatched(exchange.frame);
-    const route = watched ?? routeOf(exchange, { view: this.#links.view, parts: this.#parts });
+    const route =
+      watched ??
+      routeOf(exchange, {
+        view: this.#links.view,
+        parts: this.#parts,
+        era: 'legacy',
+      });
     if (route instanceof Promise) void route.then((found) => this.#follow(exchange, found));
     else this.#follow(exchange, route);
   }
@@ -127,6 +133,10 @@ export class AggregateAttachment implements Attachment {
     if (exchange.isSettled) return;
     if (route.kind === 'refused') {
       exchange.refuse(route.error);
+      return;
+    }
+    if (route.kind === 'answered') {
+      exchange.answer(route.result);
       return;
     }
     const { tool } = route;

@@ -3,6 +3,7 @@
 import type { ModernState } from '../../bridge/modern-gate.ts';
 import { Composer } from '../../catalog/composer.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
+import type { ToolListMode } from '../../catalog/search/options.ts';
 import type { ArgumentValidators } from '../../catalog/validation/argument-validators.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
@@ -13,12 +14,14 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import { ClientLinks } from './client-links.ts';
 import { type AggregatedServer, Member } from './member.ts';
 import { ModernService } from './modern-service.ts';
+import { SearchService } from './search-service.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** Which servers an endpoint shows, and how. */
 export interface AggregateOptions {
   readonly name: string;
   readonly naming: NamingOptions;
+  readonly toolList: ToolListMode;
   /** How long one server is waited for, in milliseconds. */
   readonly limitMs: number;
 }
@@ -58,6 +61,10 @@ export class AggregateEndpoint implements Endpoint {
       logger: surroundings.logger,
       gatewayVersion: surroundings.gatewayVersion,
       calls: new ToolCalls(surroundings.validators, surroundings.logger),
+      search:
+        options.toolList === 'search'
+          ? new SearchService(members.map(({ key }) => key))
+          : undefined,
       state: surroundings.state,
     };
     this.#modern = new ModernService(this.#parts);

@@ -3,6 +3,7 @@ import type { ModernState } from '../../bridge/modern-gate.ts';
 import type { Composer } from '../../catalog/composer.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Member } from './member.ts';
+import type { SearchService } from './search-service.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
 /** The inside of an endpoint with several servers. */
@@ -13,6 +14,8 @@ export interface AggregateParts {
   /** How long one server is waited for, in milliseconds. */
   readonly limitMs: number;
   readonly calls: ToolCalls;
+  /** With `toolList: search`. */
+  readonly search: SearchService | undefined;
   readonly state: ModernState;
   readonly logger: Logger;
   readonly gatewayVersion: string;

@@ -9,8 +9,10 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { META } from '../../mcp/meta.ts';
-import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
+import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import { MODERN_VERSION } from '../../mcp/versions.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import { SEARCH_LISTING } from './search-service.ts';
 import type { View } from './view.ts';
 
 const OPEN = Buffer.from('{');
@@ -39,7 +41,12 @@ export function pageOf(frame: Frame, listing: Listing, composer: Composer, era: 
 }
 
 /** A list of an endpoint as it is now. */
-export function listingOf(view: View, method: ListMethod): Listing | Promise<Listing> {
+export function listingOf(
+  view: View,
+  method: ListMethod,
+  parts: AggregateParts,
+): Listing | Promise<Listing> {
+  if (method === TOOLS_LIST && parts.search !== undefined) return SEARCH_LISTING;
   if (method !== RESOURCES_LIST && method !== TEMPLATES_LIST) return view.named(method);
   const member = method === RESOURCES_LIST ? 'resources' : 'templates';
   const listings = view.resources();
@@ -54,13 +61,20 @@ export function legacyPage(page: Buffer): Buffer {
 /** What a modern result of the gateway's own begins with. */
 export class ModernHead {
   readonly #meta: string;
+  readonly #complete: Buffer;
   readonly #list: Buffer;
 
   constructor(gatewayVersion: string) {
     this.#meta = `"_meta":${jsonText({ [META.serverInfo]: gatewayInfo(gatewayVersion) })}`;
+    this.#complete = Buffer.from(`{"resultType":"complete",${this.#meta},`);
     this.#list = Buffer.from(
       `{"resultType":"complete","ttlMs":0,"cacheScope":"private",${this.#meta},`,
     );
+  }
+
+  /** A result of the gateway's own as a modern one. */
+  result(result: Buffer): Buffer {
+    return Buffer.concat([this.#complete, result.subarray(1)]);
   }
 
   /** A page as a modern result. */

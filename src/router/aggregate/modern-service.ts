@@ -58,7 +58,7 @@ export class ModernService {
         if ('error' in found) exchange.refuse(found.error);
         else exchange.answer(this.#head.page(found.page));
       };
-      const listing = listingOf(view, method);
+      const listing = listingOf(view, method, this.#parts);
       if (listing instanceof Promise) void listing.then(answer);
       else answer(listing);
     });
@@ -70,7 +70,7 @@ export class ModernService {
         done();
         this.#follow(exchange, view, route);
       };
-      const route = routeOf(exchange, { view, parts: this.#parts });
+      const route = routeOf(exchange, { view, parts: this.#parts, era: 'modern' });
       if (route instanceof Promise) void route.then(follow);
       else follow(route);
     });
@@ -82,6 +82,10 @@ export class ModernService {
       const { error } = route;
       const isNotFound = error.code === RESOURCE_NOT_FOUND;
       exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error);
+      return;
+    }
+    if (route.kind === 'answered') {
+      exchange.answer(this.#head.result(route.result));
       return;
     }
     const { tool } = route;
@@ -99,13 +103,13 @@ export class ModernService {
   #send(
     exchange: ModernExchange,
     view: View,
-    { key, frame }: Candidate,
+    { key, frame, isReworded }: Candidate,
     options: RouteOptions,
   ): void {
     const { method } = exchange.frame;
     const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
     const edit = (result: Buffer): Buffer => exposeResult(method, result, expose);
-    const routed = new RoutedModernExchange(exchange, frame, { edit, ...options });
+    const routed = new RoutedModernExchange(exchange, frame, { edit, isReworded, ...options });
     this.#memberOf(key)?.gate.serve(routed);
   }
 

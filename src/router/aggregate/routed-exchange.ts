@@ -14,6 +14,8 @@ export type ResultEdit = (result: Buffer) => Buffer;
 export interface RouteOptions {
   /** What the client has to see differently in a result. */
   readonly edit?: ResultEdit | undefined;
+  /** The arguments are others than those whose copies stand in the client's headers. */
+  readonly isReworded?: boolean | undefined;
   /** How long it may take without an answer or progress, where that is not the server's limit. */
   readonly limitMs?: number | undefined;
   /**
@@ -103,6 +105,6 @@ export class RoutedModernExchange extends RoutedExchange implements ModernExchan
   constructor(original: ModernExchange, frame: Frame, options?: RouteOptions) {
     super(original, frame, original.client, options);
     this.envelope = original.envelope;
-    this.headers = original.headers;
+    this.headers = options?.isReworded === true ? undefined : original.headers;
   }
 }

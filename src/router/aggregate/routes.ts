@@ -2,7 +2,7 @@
 // URI of a resource, or by what a completion refers to.
 
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
-import type { OfferedEntry } from '../../catalog/listing.ts';
+import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -25,6 +25,7 @@ import {
 } from '../../mcp/methods.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
+import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
 
 /** A server, and the request in its own words. */
@@ -32,11 +33,15 @@ export interface Candidate {
   /** Name of the server. */
   readonly key: string;
   readonly frame: Frame;
+  /** The arguments are others than those whose copies stand in the client's headers. */
+  readonly isReworded?: boolean;
 }
 
 /** Where a request goes. */
 export type Route =
   | { readonly kind: 'refused'; readonly error: WireError }
+  /** The gateway has the answer: a result as the session era writes it. */
+  | { readonly kind: 'answered'; readonly result: Buffer }
   /** The likeliest server first; only a URI may have several. */
   | {
       readonly kind: 'to';
@@ -48,6 +53,8 @@ export type Route =
 export interface RouteContext {
   readonly view: View;
   readonly parts: AggregateParts;
+  /** Of the client. */
+  readonly era: Era;
 }
 
 /** Finds the way of a request. Waits only where a list must be read first. */
@@ -55,7 +62,7 @@ export function routeOf(exchange: Exchange, context: RouteContext): Route | Prom
   const { frame } = exchange;
   switch (frame.method) {
     case TOOLS_CALL:
-      return byName(frame, TOOLS_LIST, context);
+      return toolCall(frame, context);
     case PROMPTS_GET:
       return byName(frame, PROMPTS_LIST, context);
     case RESOURCES_READ:
@@ -67,6 +74,25 @@ export function routeOf(exchange: Exchange, context: RouteContext): Route | Prom
     default:
       return isTaskMethod(frame.method) ? byTask(exchange, context) : byMethod(frame, context);
   }
+}
+
+/** With `toolList: search` the call of a tool may be in that of another one. */
+function toolCall(frame: Frame, context: RouteContext): Route | Promise<Route> {
+  const { search } = context.parts;
+  const name = search && parseString(frame.bytes, frame.nameStart, frame.nameEnd);
+  const searched = name === undefined ? undefined : search?.take(frame, name, context);
+  if (searched === undefined) return byName(frame, TOOLS_LIST, context);
+  const to = (found: Searched): Route | Promise<Route> =>
+    'result' in found
+      ? { kind: 'answered', result: found.result }
+      : reworded(byName(found.call, TOOLS_LIST, context));
+  return searched instanceof Promise ? searched.then(to) : to(searched);
+}
+
+function reworded(route: Route | Promise<Route>): Route | Promise<Route> {
+  if (route instanceof Promise) return route.then(reworded);
+  if (route.kind !== 'to') return route;
+  return { ...route, candidates: route.candidates.map((one) => ({ ...one, isReworded: true })) };
 }
 
 function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {

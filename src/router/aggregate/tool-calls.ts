@@ -59,9 +59,11 @@ export class ToolCalls {
       exchange.refuse({ code: INVALID_PARAMS, message });
       return;
     }
-    const go = (): void => this.#go(exchange, { ...candidate, frame }, terms, { tool, send });
+    const own: Candidate =
+      frame === candidate.frame ? candidate : { ...candidate, frame, isReworded: true };
+    const go = (): void => this.#go(exchange, own, terms, { tool, send });
     if (validation === 'off') go();
-    else void this.#check(exchange, { ...call, candidate: { ...candidate, frame } }, go);
+    else void this.#check(exchange, { ...call, candidate: own }, go);
   }
 
   #go<E extends Exchange>(

@@ -1,0 +1,128 @@
+// The three tools of an endpoint with `toolList: search`: finds and describes tools itself, and takes
+// the real call out of `call_tool`.
+import { type Era, Listing, type OfferedEntry } from '../../catalog/listing.ts';
+import {
+  describedResult,
+  foundResult,
+  problemResult,
+  unknownTool,
+} from '../../catalog/search/search-results.ts';
+import {
+  CALL_TOOL,
+  DESCRIBE_TOOL,
+  FIND_TOOLS,
+  readDescribe,
+  readFind,
+  SEARCH_TOOLS,
+  unwrapCall,
+} from '../../catalog/search/search-tools.ts';
+import { searchableTool, ToolSearch } from '../../catalog/search/tool-search.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseParams } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { TOOLS_LIST } from '../../mcp/methods.ts';
+import type { View } from './view.ts';
+
+/** Tools that are named when a name is not found. */
+const ALIKE = 5;
+const EMPTY = Buffer.from('{}');
+/** Servers' members are counted from 0. */
+const NO_MEMBER = -1;
+
+/** What `tools/list` gives. */
+export const SEARCH_LISTING: Listing = new Listing(
+  TOOLS_LIST,
+  SEARCH_TOOLS.map(
+    ({ name, text }): OfferedEntry => ({
+      member: NO_MEMBER,
+      name,
+      upstream: name,
+      ownText: text,
+      terms: undefined,
+      legacyText: text,
+      modernText: text,
+    }),
+  ),
+);
+
+/** What becomes of a call. */
+export type Searched =
+  /** It is answered. */
+  | { readonly result: Buffer }
+  /** It is this call of a tool. */
+  | { readonly call: Frame };
+
+/** Searches the tools of one endpoint. */
+export class SearchService {
+  readonly #keys: readonly string[];
+  readonly #indexes = new WeakMap<Listing, Promise<ToolSearch>>();
+
+  /** @param keys names of the servers in the order of the configuration */
+  constructor(keys: readonly string[]) {
+    this.#keys = keys;
+  }
+
+  /**
+   * Takes a call of one of the three tools.
+   * @returns undefined when it is another one
+   */
+  take(
+    frame: Frame,
+    name: string,
+    context: { readonly view: View; readonly era: Era },
+  ): Searched | Promise<Searched> | undefined {
+    switch (name) {
+      case FIND_TOOLS:
+        return this.#find(parseParams(frame)['arguments'], context.view);
+      case DESCRIBE_TOOL:
+        return this.#describe(parseParams(frame)['arguments'], context);
+      case CALL_TOOL:
+        return unwrapped(frame);
+      default:
+        return undefined;
+    }
+  }
+
+  async #find(args: unknown, view: View): Promise<Searched> {
+    const asked = readFind(args);
+    if ('problem' in asked) return { result: problemResult(asked.problem) };
+    const index = await this.#indexOf(await view.named(TOOLS_LIST));
+    return { result: foundResult(index.find(asked.query, asked), index.servers) };
+  }
+
+  async #describe(
+    args: unknown,
+    { view, era }: { readonly view: View; readonly era: Era },
+  ): Promise<Searched> {
+    const asked = readDescribe(args);
+    if ('problem' in asked) return { result: problemResult(asked.problem) };
+    const listing = await view.named(TOOLS_LIST);
+    const entry = listing.find(asked.name);
+    if (entry !== undefined) {
+      return { result: describedResult(era === 'modern' ? entry.modernText : entry.legacyText) };
+    }
+    const index = await this.#indexOf(listing);
+    const alike = index.find(asked.name, { limit: ALIKE });
+    return { result: problemResult(unknownTool(asked.name, alike)) };
+  }
+
+  #indexOf(listing: Listing): Promise<ToolSearch> {
+    let index = this.#indexes.get(listing);
+    if (index === undefined) {
+      const tools = listing.entries.map(({ name, member, modernText }) =>
+        searchableTool(name, this.#keys[member] ?? '', modernText),
+      );
+      index = ToolSearch.create(tools);
+      this.#indexes.set(listing, index);
+    }
+    return index;
+  }
+}
+
+function unwrapped(frame: Frame): Searched {
+  const { bytes, paramsStart, paramsEnd } = frame;
+  const call = unwrapCall(frame.slice(paramsStart, paramsEnd) ?? EMPTY);
+  if ('problem' in call) return { result: problemResult(call.problem) };
+  return { call: scan(replaceSpan(bytes, paramsStart, paramsEnd, call.params)) };
+}
