@@ -1,7 +1,13 @@
 // Since when a server's lists are what they are: an object for each list, another one whenever it may
 // have changed. Whoever keeps something of a list keeps it by that object.
-import { LIST_CHANGED } from '../mcp/methods.ts';
+import { LIST_CHANGED, RESOURCE_UPDATED } from '../mcp/methods.ts';
 import type { ListKind } from '../ports/seat.ts';
+
+/** After these a resource may have other contents. */
+const OF_CONTENTS: ReadonlySet<string> = new Set([
+  RESOURCE_UPDATED,
+  'notifications/resources/list_changed',
+]);
 
 /** The keys of one instance's lists. */
 export class ListKeys {
@@ -17,6 +23,7 @@ export class ListKeys {
   noticed(method: string): void {
     // notifications/KIND/list_changed
     if (LIST_CHANGED.has(method)) this.#keys.delete(method.split('/')[1] as ListKind);
+    if (OF_CONTENTS.has(method)) this.#keys.delete('contents');
   }
 
   /** The server was started anew. */

@@ -27,6 +27,7 @@ import { ModernPass } from './modern-pass.ts';
 import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
+import { ResponseCache } from './response-cache.ts';
 import { ResultDress } from './result-text.ts';
 import { driveIfRequired } from './tasks/driven-task.ts';
 import { Harvesting } from './tasks/harvesting.ts';
@@ -41,6 +42,7 @@ import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-sch
 export interface ModernState {
   readonly parks: Parks<ModernCall>;
   readonly sealer: StateSealer;
+  readonly results: ResponseCache;
   readonly tasks: TaskState;
   /** Open listen streams, to be ended in order when the gateway stops. */
   readonly listens: Set<ModernListen>;
@@ -51,6 +53,7 @@ export function createModernState(options: StateOptions): ModernState {
   return {
     parks: new Parks<ModernCall>(options.ttlMs),
     sealer: new StateSealer(options.keys),
+    results: new ResponseCache(),
     tasks: { table: new TaskTable(options.keys), tools: new TaskTools() },
     listens: new Set(),
   };
@@ -216,7 +219,13 @@ export class ModernGate {
       return;
     }
     this.#checked(exchange, seat, () => {
-      const { sealer, parks, tasks } = this.#state;
+      const { sealer, parks, tasks, results } = this.#state;
+      const known = results.find(seat, exchange);
+      if (known !== undefined) {
+        seat.leave();
+        exchange.answer(known);
+        return;
+      }
       const pass = new ModernPass(exchange, {
         endpoint: this.#endpoint,
         seat,
@@ -227,6 +236,7 @@ export class ModernGate {
         claims,
         table: tasks.table,
         task,
+        keep: (result) => results.keep(seat, exchange, result),
         done: () => seat.leave(),
       });
       pass.start();

@@ -43,6 +43,9 @@ export interface ModernPassContext {
   readonly table: TaskTable;
   /** The task that the request is about. */
   readonly task: TaskClaims | undefined;
+  /** Keeps a result that may be given again. */
+  keep(result: Buffer): void;
+  /** The call is over. */
   done(): void;
 }
 
@@ -101,8 +104,12 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
       return;
     }
     const result = this.#result(answer);
-    if (result === undefined) this.#exchange.refuse(UNASKED_TASK);
-    else this.#exchange.answer(result);
+    if (result === undefined) {
+      this.#exchange.refuse(UNASKED_TASK);
+      return;
+    }
+    if (isCacheable(this.#exchange.frame.method)) this.#context.keep(result);
+    this.#exchange.answer(result);
   }
 
   answer(result: Buffer): void {

@@ -6,8 +6,11 @@ import type { LoggingLevel } from '../mcp/log-levels.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The lists that a server may say have changed; templates belong to `resources`. */
-export type ListKind = 'tools' | 'prompts' | 'resources';
+/**
+ * What a server may say has changed: its lists (templates belong to `resources`), and what is in its
+ * resources.
+ */
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'contents';
 
 /** What a server said of itself in the handshake. */
 export interface ServerIdentity {
@@ -36,7 +39,7 @@ export interface Seat {
   readonly severity: number | undefined;
   /** Told each time that a handshake is done. Set before `join`. */
   onUp: (() => void) | undefined;
-  /** Another object whenever that list of the server may be another one. */
+  /** Another object whenever that of the server may be another one. */
   listKey(kind: ListKind): object;
   /**
    * Asks the server for a page of a list, in the gateway's own name.
