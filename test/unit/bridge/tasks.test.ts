@@ -1,0 +1,213 @@
+/** Whose a task is: ids that only their owner can use, and a table that stays small. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StateSealer } from '../../../src/bridge/request-state.ts';
+import { TaskTools } from '../../../src/bridge/tasks/offered.ts';
+import { SessionTask } from '../../../src/bridge/tasks/session-task.ts';
+import { SessionTasks } from '../../../src/bridge/tasks/session-tasks.ts';
+import type { TaskClaims } from '../../../src/bridge/tasks/task-ids.ts';
+import { TaskIds } from '../../../src/bridge/tasks/task-ids.ts';
+import { TaskTable } from '../../../src/bridge/tasks/task-table.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import type { Downstream, Question } from '../../../src/ports/downstream.ts';
+import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Backend, Seat } from '../../../src/ports/seat.ts';
+
+const SECRET = 'a text of 32 characters or more, really';
+const A = { key: 'a' };
+const B = { key: 'b' };
+const CLAIMS: TaskClaims = { server: 's', at: '0', taskId: 't', principal: 'a' };
+
+const message = (members: object) =>
+  scan(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })));
+const clientOf = (principal: { key: string }, more: object = {}): Downstream =>
+  ({
+    principal,
+    version: '2025-11-25',
+    capabilities: { elicitation: {} },
+    ask: vi.fn(),
+    withdraw: vi.fn(),
+    notify: vi.fn(),
+    ...more,
+  }) as unknown as Downstream;
+const SEAT = { severity: undefined, isShared: true };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+describe('the id of a task', () => {
+  it('is the same each time, and opens for its principal alone', () => {
+    const ids = new TaskIds([SECRET]);
+    const id = ids.seal(CLAIMS);
+    expect(ids.seal(CLAIMS)).toBe(id);
+    expect(ids.seal({ ...CLAIMS, taskId: 'u' })).not.toBe(id);
+    expect(ids.open(id, A)).toEqual(CLAIMS);
+    expect(ids.open(id, B)).toBeUndefined();
+  });
+
+  it('opens in no other gateway, unless it has the key', () => {
+    const id = new TaskIds([SECRET]).seal(CLAIMS);
+    expect(new TaskIds([]).open(id, A)).toBeUndefined();
+    expect(new TaskIds([`another ${SECRET}`, SECRET]).open(id, A)).toEqual(CLAIMS);
+  });
+
+  it('is no state, and a state is no id', () => {
+    const state = new StateSealer([SECRET]).seal({
+      principal: 'a',
+      endpoint: '/',
+      request: '',
+      round: 1,
+      expiresAt: 0,
+    });
+    const ids = new TaskIds([SECRET]);
+    expect(ids.open(state, A)).toBeUndefined();
+    expect(ids.open(state.replace('v1.', 't1.'), A)).toBeUndefined();
+    expect(new StateSealer([SECRET]).open(ids.seal(CLAIMS).replace('t1.', 'v1.'))).toBeUndefined();
+  });
+
+  it('is void when any letter of it is another', () => {
+    const ids = new TaskIds([]);
+    const id = ids.seal(CLAIMS);
+    for (let at = 0; at < id.length; at++) {
+      const other = id[at] === 'A' ? 'B' : 'A';
+      expect(ids.open(`${id.slice(0, at)}${other}${id.slice(at + 1)}`, A)).toBeUndefined();
+    }
+    for (const odd of [undefined, null, 1, {}, '', '.', 't1', 't1.', `${id}.`, ` ${id}`]) {
+      expect(ids.open(odd, A)).toBeUndefined();
+    }
+  });
+});
+
+describe('the table of tasks', () => {
+  const keep = (table: TaskTable, claims: TaskClaims): SessionTask => {
+    const owner = clientOf({ key: claims.principal });
+    const task = new SessionTask(table.identity(claims), owner, SEAT, table);
+    table.keep(task);
+    return task;
+  };
+
+  it('says which server a request belongs to, and to nobody else', () => {
+    const table = new TaskTable([]);
+    const { id } = table.identity(CLAIMS);
+    const request = message({ method: 'tasks/get', params: { taskId: id } });
+    expect(table.serverOf(request, A)).toBe('s');
+    expect(table.serverOf(request, B)).toBeUndefined();
+    expect(table.serverOf(message({ method: 'tasks/get' }), A)).toBeUndefined();
+  });
+
+  it("does not open one's task with an id that a server gave twice", () => {
+    const table = new TaskTable([]);
+    const before = table.identity(CLAIMS).id;
+    keep(table, CLAIMS);
+    keep(table, { ...CLAIMS, principal: 'b' });
+    expect(table.open(before, A)).toBeUndefined();
+    expect(table.size).toBe(1);
+    table.close();
+  });
+
+  it('keeps nothing of a task that is over, lost or old', () => {
+    const table = new TaskTable([]);
+    keep(table, CLAIMS).noted('completed', 1_000);
+    expect(table.size).toBe(1);
+    vi.advanceTimersByTime(1_000);
+    expect(table.size).toBe(0);
+    keep(table, CLAIMS).noted('working', null);
+    vi.advanceTimersByTime(86_400_000);
+    expect(table.size).toBe(0);
+    keep(table, CLAIMS).lost();
+    expect(table.size).toBe(0);
+  });
+
+  it('has room for a thousand tasks of a principal, and forgets the oldest', () => {
+    const table = new TaskTable([]);
+    const other = keep(table, { ...CLAIMS, taskId: 'other', principal: 'b' });
+    const first = keep(table, { ...CLAIMS, taskId: '0' });
+    for (let n = 1; n <= 1_000; n++) keep(table, { ...CLAIMS, taskId: String(n) });
+    expect([first.isClosed, other.isClosed, table.size]).toEqual([true, false, 1_001]);
+    table.close();
+    expect(table.size).toBe(0);
+  });
+});
+
+describe('a question of a task', () => {
+  const question = () => ({
+    frame: message({
+      method: 'elicitation/create',
+      params: { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } },
+    }),
+    answer: vi.fn(),
+    refuse: vi.fn(),
+    progress: vi.fn(),
+  });
+
+  it('waits for tasks/result, then is put all the same', () => {
+    const table = new TaskTable([]);
+    const client = clientOf(A);
+    const task = new SessionTask(table.identity(CLAIMS), client, SEAT, table);
+    task.ask(question());
+    expect(client.ask).not.toHaveBeenCalled();
+    const waiting = { client, push: vi.fn() } as unknown as Exchange;
+    task.waits(waiting);
+    expect(client.ask).toHaveBeenCalledWith(expect.anything(), waiting);
+    task.waitsNoMore(waiting);
+    task.ask(question());
+    vi.advanceTimersByTime(10_000);
+    expect(client.ask).toHaveBeenLastCalledWith(expect.anything(), undefined);
+    task.close();
+  });
+
+  it('is taken back, or answered for somebody who left', () => {
+    const table = new TaskTable([]);
+    const client = clientOf(A);
+    const task = new SessionTask(table.identity(CLAIMS), client, SEAT, table);
+    const held = question() satisfies Question;
+    const left = question();
+    const late = question();
+    task.ask(held);
+    task.withdraw(held, undefined);
+    task.ask(left);
+    task.left(client);
+    task.ask(late);
+    expect(held.answer).not.toHaveBeenCalled();
+    for (const one of [left, late]) expect(one.answer).toHaveBeenCalledOnce();
+    task.close();
+  });
+});
+
+describe('GW-134 a request about a task of another principal', () => {
+  it('is refused, and no server sees it', () => {
+    const table = new TaskTable([]);
+    const { id } = table.identity(CLAIMS);
+    const identity = {
+      era: 'legacy',
+      capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    };
+    const seat = { identity, at: '0', isShared: true, dispatch: vi.fn() };
+    const backend = { name: 's', placeAt: vi.fn() };
+    const state = { table, tools: new TaskTools() };
+    const refusals = [A, B].map((principal) => {
+      const client = clientOf(principal);
+      const tasks = new SessionTasks(
+        client,
+        seat as unknown as Seat,
+        backend as unknown as Backend,
+        state,
+      );
+      return ['tasks/get', 'tasks/result', 'tasks/cancel'].map((method) => {
+        const frame = message({ method, params: { taskId: id } });
+        const refuse = vi.fn();
+        expect(tasks.take({ frame, client, refuse } as unknown as Exchange)).toBe(true);
+        return refuse.mock.calls[0]?.[0]?.code;
+      });
+    });
+    const none = [undefined, undefined, undefined];
+    expect(refusals).toEqual([none, [-32602, -32602, -32602]]);
+    expect(seat.dispatch).toHaveBeenCalledTimes(3);
+    expect(backend.placeAt).not.toHaveBeenCalled();
+    table.close();
+  });
+});
