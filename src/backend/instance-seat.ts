@@ -62,6 +62,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.#context.isShared;
   }
 
+  get isDown(): boolean {
+    return this.instance.state === 'backoff';
+  }
+
   listKey(kind: ListKind): object {
     return this.instance.listKeys.of(kind);
   }

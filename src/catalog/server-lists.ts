@@ -58,6 +58,7 @@ export class ServerLists {
    * @returns undefined when the server can't be had, or does not answer
    */
   async read(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
+    if (seat.isDown) return undefined;
     try {
       await seat.ready();
     } catch {

@@ -30,6 +30,8 @@ export interface Seat {
   readonly at: string;
   /** Whether clients of other principals are at the same instance. */
   readonly isShared: boolean;
+  /** Whether the server failed and waits for its next start: nobody should wait for it now. */
+  readonly isDown: boolean;
   /**
    * Resolves when the server can be used.
    * @throws GatewayError when it can't be started

@@ -14,7 +14,7 @@ import type { Attachment, Welcome } from '../../ports/dispatcher.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import { DirectAttachment } from '../direct-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
-import { initializeResult, legacyPage, listingOf, pageOf } from './answers.ts';
+import { legacyPage, listingOf, mergedHello, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import type { Member } from './member.ts';
@@ -56,7 +56,7 @@ export class AggregateAttachment implements Attachment {
         ? this.#directTo(key, only)
         : undefined;
     if (direct !== undefined) return direct.welcome;
-    return { result: initializeResult(welcomeParts, this.#parts.gatewayVersion) };
+    return { result: mergedHello(welcomeParts, this.#parts.gatewayVersion) };
   }
 
   dispatch(exchange: Exchange): void {

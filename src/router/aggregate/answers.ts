@@ -84,10 +84,7 @@ export class ModernHead {
 }
 
 /** The result of `initialize`, without the version. */
-export function initializeResult(
-  parts: readonly WelcomePart[],
-  gatewayVersion: string,
-): JsonObject {
+export function mergedHello(parts: readonly WelcomePart[], gatewayVersion: string): JsonObject {
   const instructions = mergedInstructions(parts);
   return {
     capabilities: mergedCapabilities(parts),
@@ -97,8 +94,8 @@ export function initializeResult(
 }
 
 /** The result of `server/discover`. */
-export function discoverResult(parts: readonly WelcomePart[], gatewayVersion: string): Buffer {
-  const { serverInfo, ...rest } = initializeResult(parts, gatewayVersion);
+export function mergedDiscovery(parts: readonly WelcomePart[], gatewayVersion: string): Buffer {
+  const { serverInfo, ...rest } = mergedHello(parts, gatewayVersion);
   return jsonBytes({
     resultType: 'complete',
     supportedVersions: [MODERN_VERSION],

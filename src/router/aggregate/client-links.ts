@@ -47,7 +47,11 @@ export class ClientLinks {
   async ready(): Promise<void> {
     const seats = this.#seats;
     await Promise.all(seats.map((seat) => seat.join(undefined)));
-    const attempts = seats.map((seat) =>
+    // One that failed is not waited for, unless it is the only one.
+    const awaited = seats.every(({ isDown }) => isDown)
+      ? seats
+      : seats.filter(({ isDown }) => !isDown);
+    const attempts = awaited.map((seat) =>
       seat.ready().then(
         () => true,
         (error: unknown) => {

@@ -14,7 +14,7 @@ import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
 import type { Seat } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
-import { discoverResult, listingOf, ModernHead, pageOf } from './answers.ts';
+import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import { ListenSeat } from './listen-seat.ts';
@@ -132,7 +132,7 @@ export class ModernService {
           instructions: seat?.identity?.hello['instructions'],
         }));
         done();
-        exchange.answer(discoverResult(known, this.#parts.gatewayVersion));
+        exchange.answer(mergedDiscovery(known, this.#parts.gatewayVersion));
       });
     });
   }
