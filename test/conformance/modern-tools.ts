@@ -13,7 +13,7 @@ import { DEFAULTS_FORM, ENUMS_FORM, type Form, USER_FORM } from './schemas.ts';
 /** The pause between two notifications of one call, in ms. The suite asks for about 50. */
 const STEP_MS = 50;
 /** Longer than the gateway waits before it opens a stream, in ms. */
-const STREAM_MS = 1_200;
+const STREAM_MS = 2_500;
 
 async function log({ ctx }: ModernCall, data: string): Promise<void> {
   await ctx.mcpReq.log('info', data, 'conformance');

@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { counts, type Outcome, runScenario } from './scenario.ts';
-import { type Fixture, listScenarios, runsAlone, SUITES, type Suite } from './suites.ts';
+import { counts, type Outcome, runScenarios } from './scenario.ts';
+import { type Fixture, listScenarios, SUITES, type Suite } from './suites.ts';
 import { type Sharing, startDirect, startGateway } from './target.ts';
 
 const USAGE = `usage: node test/conformance/run.ts [options]
@@ -20,10 +20,10 @@ const USAGE = `usage: node test/conformance/run.ts [options]
   --keep              keep the results and the log even when all passed
 `;
 
-/** The suite's processes at once. Each is a Node of its own, so as many as there are cores. */
-const CONCURRENCY = 2;
 /** The longest a scenario may take, in ms: over the suite's own 30 s, so that it may report. */
 const SCENARIO_MS = 40_000;
+/** The longest all scenarios of a revision may take together, in ms. */
+const SUITE_MS = 180_000;
 /** The longest that everything may take, in ms. What is left then counts as not run. */
 const TOTAL_MS = 600_000;
 
@@ -39,6 +39,8 @@ interface Options {
 interface Plan {
   readonly suite: Suite;
   readonly scenarios: readonly string[];
+  /** Whether they are all that the suite's options select. */
+  readonly isWhole: boolean;
   /** How many have to pass. */
   readonly expected: number;
 }
@@ -70,10 +72,10 @@ function known(suite: Suite, scenarios: readonly string[]): number {
   return scenarios.filter((name) => suite.failing.includes(name)).length;
 }
 
-function selectSuites({ only, direct, fixture }: Options): Suite[] {
+function selectSuites({ direct, fixture }: Options): Suite[] {
   return SUITES.filter((suite) => {
     if (fixture !== undefined && suite.fixture !== fixture) return false;
-    return direct ? suite.isDirect : suite.isReady || only !== undefined;
+    return suite.isDirect || !direct;
   });
 }
 
@@ -83,12 +85,14 @@ async function makePlans(options: Options): Promise<Plan[]> {
   for (const suite of selectSuites(options)) {
     const all = await listScenarios(suite);
     if (only === undefined) {
-      plans.push({ suite, scenarios: all, expected: suite.expected });
+      const isWhole = suite.names === undefined;
+      plans.push({ suite, scenarios: all, isWhole, expected: suite.expected });
       continue;
     }
     const scenarios = all.filter((name) => only.includes(name));
-    if (scenarios.length > 0)
-      plans.push({ suite, scenarios, expected: scenarios.length - known(suite, scenarios) });
+    if (scenarios.length === 0) continue;
+    const expected = scenarios.length - known(suite, scenarios);
+    plans.push({ suite, scenarios, isWhole: false, expected });
   }
   const names = new Set(plans.flatMap(({ scenarios }) => scenarios));
   const unknown = only?.filter((name) => !names.has(name)) ?? [];
@@ -96,27 +100,29 @@ async function makePlans(options: Options): Promise<Plan[]> {
   return plans;
 }
 
-/** Runs the plan's scenarios, in the suite's order of results; those that need it run last and alone. */
+/**
+ * Runs the plan's scenarios one after the other: those of a server that asks its client can't overlap on
+ * a shared process (design.md 5.2). All of a revision are one process of the suite, since starting it
+ * takes longer than most of them.
+ */
 async function runPlan(plan: Plan, url: string, dir: string, deadline: number): Promise<Outcome[]> {
-  const outcomes = new Map<string, Outcome>();
-  const runOne = async (scenario: string) => {
-    const limitMs = Math.min(SCENARIO_MS, deadline - performance.now());
-    outcomes.set(
-      scenario,
-      limitMs > 0
-        ? await runScenario(plan.suite, scenario, url, dir, limitMs)
-        : { scenario, verdict: 'not run', reasons: [`${TOTAL_MS / 1000} s are over`] },
-    );
-  };
-  const together = plan.scenarios.filter((name) => !runsAlone(plan.suite, name)).values();
-  const work = async () => {
-    for (const scenario of together) await runOne(scenario);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  for (const scenario of plan.scenarios) {
-    if (runsAlone(plan.suite, scenario)) await runOne(scenario);
+  const { suite, scenarios, isWhole } = plan;
+  const left = () => deadline - performance.now();
+  if (isWhole) {
+    const limitMs = Math.min(SUITE_MS, left());
+    return await runScenarios(suite, scenarios, ['--suite', 'all'], url, dir, limitMs);
   }
-  return plan.scenarios.flatMap((scenario) => outcomes.get(scenario) ?? []);
+  const outcomes: Outcome[] = [];
+  for (const scenario of scenarios) {
+    const limitMs = Math.min(SCENARIO_MS, left());
+    const reasons = [`${TOTAL_MS / 1000} s are over`];
+    outcomes.push(
+      ...(limitMs > 0
+        ? await runScenarios(suite, [scenario], ['--scenario', scenario], url, dir, limitMs)
+        : [{ scenario, verdict: 'not run' as const, reasons }]),
+    );
+  }
+  return outcomes;
 }
 
 function print(line: string): void {
@@ -145,9 +151,10 @@ async function runAll(options: Options, plans: readonly Plan[], dir: string): Pr
   let knownToFail = 0;
   let total = 0;
   let asDemanded = true;
-  try {
-    for (const plan of plans) {
-      const outcomes = await runPlan(plan, target.urls[plan.suite.fixture], dir, deadline);
+  // The two servers have nothing in common, so their runs go side by side.
+  const runLane = async (fixture: Fixture) => {
+    for (const plan of plans.filter(({ suite }) => suite.fixture === fixture)) {
+      const outcomes = await runPlan(plan, target.urls[fixture], dir, deadline);
       const count = report(plan, outcomes);
       passed += count;
       total += outcomes.length;
@@ -155,6 +162,9 @@ async function runAll(options: Options, plans: readonly Plan[], dir: string): Pr
       knownToFail += failing;
       asDemanded &&= count === plan.expected && count + failing === outcomes.length;
     }
+  };
+  try {
+    await Promise.all([runLane('legacy'), runLane('modern')]);
   } finally {
     if (!(await target.stop())) {
       print(`the ${options.direct ? 'fixtures' : 'gateway'} did not stop cleanly`);

@@ -1,6 +1,6 @@
 /**
- * Owns one run of one scenario: a process of the suite's own, and what its checks amount to.
- * The suite's exit status is not enough, since a scenario passes when nothing was verified.
+ * Owns one process of the suite, for one scenario or for all, and what the checks amount to. The suite's
+ * exit status is not enough, since a scenario passes when nothing was verified.
  */
 
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
@@ -82,37 +82,55 @@ async function runProcess(
   }
 }
 
-/** The checks that the suite left under `dir`; undefined when it wrote none. */
-async function readChecks(dir: string): Promise<readonly Check[] | undefined> {
-  const names = await readdir(dir, { recursive: true });
-  const file = names.find((name) => name.endsWith('checks.json'));
-  if (file === undefined) return undefined;
-  return JSON.parse(await readFile(join(dir, file), 'utf8')) as readonly Check[];
+/** A result's folder is named after its scenario and the time. */
+const RESULT = /^server-(.+)-\d{4}-\d{2}-\d{2}T[^/\\]*[/\\]checks\.json$/;
+
+/** The checks that the suite left under `dir`, by scenario. */
+async function readChecks(dir: string): Promise<Map<string, readonly Check[]>> {
+  const checks = new Map<string, readonly Check[]>();
+  for (const name of await readdir(dir, { recursive: true })) {
+    const scenario = RESULT.exec(name)?.[1];
+    if (scenario === undefined) continue;
+    checks.set(scenario, JSON.parse(await readFile(join(dir, name), 'utf8')) as readonly Check[]);
+  }
+  return checks;
 }
 
 /**
- * Runs one scenario.
+ * Runs one process of the suite.
+ * @param scenarios those that its selection runs, in the suite's order
+ * @param selection the options that select them
  * @param url the endpoint
  * @param dir an existing directory; the suite's results go into a new one below it
- * @param limitMs after this time, in ms, it is killed and counts as hung
+ * @param limitMs after this time, in ms, it is killed: the scenario that it was at counts as hung
+ * @returns an outcome for each of the scenarios
  */
-export async function runScenario(
+export async function runScenarios(
   suite: Suite,
-  scenario: string,
+  scenarios: readonly string[],
+  selection: readonly string[],
   url: string,
   dir: string,
   limitMs: number,
-): Promise<Outcome> {
-  const results = await mkdtemp(join(dir, `${scenario}-`));
-  const own = ['server', '--url', url, '--scenario', scenario, '-o', results];
+): Promise<Outcome[]> {
+  const results = await mkdtemp(join(dir, 'run-'));
+  const own = ['server', '--url', url, ...selection, '-o', results];
   const args = [suite.cli, ...own, ...suite.options, ...suite.serverOptions];
   const ended = await runProcess(args, results, limitMs);
-  if (ended === undefined) {
-    return { scenario, verdict: 'hung', reasons: [`killed after ${Math.round(limitMs / 1000)} s`] };
-  }
   const checks = await readChecks(results);
-  const outcome = judge(scenario, checks ?? []);
-  if (!counts(outcome.verdict) || (ended.status === 0 && checks !== undefined)) return outcome;
-  const lastLine = ended.output.trim().split('\n').at(-1) ?? '';
-  return { scenario, verdict: 'failed', reasons: [`exit status ${ended.status}: ${lastLine}`] };
+  const lastLine = ended?.output.trim().split('\n').at(-1) ?? '';
+  const why = ended === undefined ? '' : `exit status ${ended.status}: ${lastLine}`;
+  let isAt = ended === undefined;
+  const outcomes = scenarios.map((scenario): Outcome => {
+    const found = checks.get(scenario);
+    if (found !== undefined) return judge(scenario, found);
+    if (ended !== undefined) return { scenario, verdict: 'failed', reasons: [why] };
+    const verdict = isAt ? 'hung' : 'not run';
+    isAt = false;
+    return { scenario, verdict, reasons: [`killed after ${Math.round(limitMs / 1000)} s`] };
+  });
+  const allPassed = outcomes.every(({ verdict }) => counts(verdict));
+  if (ended === undefined || ended.status === 0 || !allPassed) return outcomes;
+  // It found something that its checks don't show.
+  return outcomes.map(({ scenario }) => ({ scenario, verdict: 'failed', reasons: [why] }));
 }

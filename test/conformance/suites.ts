@@ -29,8 +29,6 @@ export interface Suite {
   readonly failing: readonly string[];
   /** Whether the fixture alone speaks the revision. */
   readonly isDirect: boolean;
-  /** Whether it is run through the gateway unasked. */
-  readonly isReady: boolean;
 }
 
 /** The suite's own limit for a scenario, in ms; 0.1.16 has none. */
@@ -51,7 +49,6 @@ function suite02(what: What): Suite {
     serverOptions: ['--timeout', String(SUITE_TIMEOUT_MS)],
     failing: [],
     isDirect: true,
-    isReady: true,
     ...what,
     label: `0.2.0-alpha.12 ${what.label}, ${what.fixture} server`,
   };
@@ -90,42 +87,8 @@ export const SUITES: readonly Suite[] = [
   atRevision('2025-11-25', 'modern', 33),
   atRevision('2026-07-28', 'modern', 40),
   ofExtension('skills', /^sep-2640-skills-/, 3),
-  { ...ofExtension('tasks', /^tasks-/, 10), isReady: false },
+  ofExtension('tasks', /^tasks-/, 10),
 ];
-
-/**
- * The scenarios in which the server asks the client something. Behind a shared legacy process two of
- * them at once can't be told apart (design.md 5.2: the first collision is refused), and the suite
- * itself never overlaps scenarios.
- */
-const ASKING_SCENARIOS: ReadonlySet<string> = new Set([
-  'tools-call-sampling',
-  'tools-call-elicitation',
-  'elicitation-sep1034-defaults',
-  'elicitation-sep1330-enums',
-  'input-required-result-basic-elicitation',
-  'input-required-result-basic-sampling',
-  'input-required-result-basic-list-roots',
-  'input-required-result-request-state',
-  'input-required-result-multiple-input-requests',
-  'input-required-result-multi-round',
-  'input-required-result-missing-input-response',
-  'input-required-result-non-tool-request',
-  'input-required-result-result-type',
-  'input-required-result-tampered-state',
-  'input-required-result-capability-check',
-  'input-required-result-ignore-extra-params',
-  'input-required-result-validate-input',
-]);
-
-/** The one that gives the server only 500 ms, which a busy machine may need. */
-const HASTY_SCENARIO = 'server-stateless';
-
-/** Whether no other scenario may run at the same time. */
-export function runsAlone(suite: Suite, scenario: string): boolean {
-  if (scenario === HASTY_SCENARIO) return true;
-  return suite.fixture === 'legacy' && ASKING_SCENARIOS.has(scenario);
-}
 
 /**
  * Asks a suite for its scenarios.
