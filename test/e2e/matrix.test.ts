@@ -80,7 +80,7 @@ it('the SDK lacks what the table says that it lacks', () => {
   expect(transports).toEqual(['SSEClientTransport', 'StreamableHTTPClientTransport']);
 });
 
-it('every client does everything with every server', { timeout: 180_000 }, async () => {
+it('every client does everything with every server', { timeout: 400_000 }, async () => {
   await tryAll();
   // The runner shows what a test prints with `console` only.
   // biome-ignore lint/suspicious/noConsole: the table is to be read

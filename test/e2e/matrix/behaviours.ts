@@ -103,7 +103,7 @@ export type BehaviourName = keyof typeof BEHAVIOURS;
 export const BEHAVIOUR_NAMES = Object.keys(BEHAVIOURS) as BehaviourName[];
 
 /** Milliseconds for one behaviour; says only when to give up. */
-const LIMIT_MS = 40_000;
+const LIMIT_MS = 100_000;
 
 /** @returns what went wrong, if anything did */
 export async function tryOut(name: BehaviourName, bench: Bench): Promise<string | undefined> {
