@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LegacySession } from '../support/legacy-session.ts';
 import { fixtureServer } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { hasMethod, type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 
@@ -141,5 +142,16 @@ describe('a task of a legacy client at a legacy server', () => {
   it('of a tool that needs one is refused by the server without', async () => {
     const session = await rig.session(CLIENT);
     expect((await session.call('must')).error?.code).toBe(-32601);
+  });
+
+  it('is gone with its server', async () => {
+    const session = await rig.session(CLIENT);
+    const id = String((await create(session, 'hold'))['taskId']);
+    const seen = journal.messages('tasks/result').length;
+    const { answer } = session.begin('tasks/result', { taskId: id });
+    await until(() => journal.messages('tasks/result').length > seen);
+    process.kill(journal.starts.at(-1) ?? 0, 'SIGKILL');
+    expect((await answer).error?.data).toMatchObject({ reason: 'server_exited' });
+    expect((await get(session, id)).error?.code).toBe(-32602);
   });
 });

@@ -1,7 +1,7 @@
 // The ids of tasks as clients know them: sealed, so that nobody can guess or change one, and bound to
 // who the task belongs to and where it runs. The same task has the same id each time, since clients
 // compare them; they outlive the gateway only where `state.keys` is set (protocol.md 4.9, 5.10).
-import { isObject, parseText } from '../../jsonrpc/parse.ts';
+import { parseText } from '../../jsonrpc/parse.ts';
 import { jsonText } from '../../jsonrpc/serialize.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { Sealer } from '../sealer.ts';
@@ -53,9 +53,4 @@ export class TaskIds {
 /** What makes two tasks the same one, whoever asks. */
 export function taskKey({ server, at, taskId }: TaskClaims): string {
   return jsonText([server, at, taskId]);
-}
-
-/** Whether a value is a JSON object with a task's id in it. */
-export function hasTaskId(value: unknown): value is { readonly taskId: string } {
-  return isObject(value) && typeof value['taskId'] === 'string';
 }

@@ -1,7 +1,5 @@
 // All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each
 // principal and altogether. An id works without an entry here; what is lost with one is who is told.
-import type { Frame } from '../../jsonrpc/frame.ts';
-import { parseParams } from '../../jsonrpc/parse.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
 import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
@@ -33,9 +31,9 @@ export class TaskTable implements TaskKeeper {
   }
 
   /**
-   * The task that a client names. No server is asked.
-   * @param id as the client sent it
-   * @returns undefined: there is none for this principal
+   * The task that a client names, and with it the server that it belongs to. No server is asked.
+   * @param id `params.taskId` as the client sent it
+   * @returns undefined: it is unknown, changed or somebody else's
    */
   open(id: unknown, principal: Principal): TaskClaims | undefined {
     const claims = this.#ids.open(id, principal);
@@ -43,15 +41,6 @@ export class TaskTable implements TaskKeeper {
     // A server that was started anew may give the same id to somebody else's task.
     const owner = this.#tasks.get(taskKey(claims))?.principal.key ?? principal.key;
     return owner === principal.key ? claims : undefined;
-  }
-
-  /**
-   * Which server a request about a task belongs to, so that it can be routed. No server is asked.
-   * @param request a client's `tasks/get`, `tasks/result`, `tasks/update` or `tasks/cancel`
-   * @returns its name in the configuration; undefined: unknown, foreign or changed, so -32602
-   */
-  serverOf(request: Frame, principal: Principal): string | undefined {
-    return this.open(parseParams(request)['taskId'], principal)?.server;
   }
 
   /** What is kept of a task. */

@@ -1,15 +1,24 @@
 // A modern client's listen stream at all servers of an endpoint: one seat made of theirs.
 import type { ListenPlace } from '../../bridge/modern-listen.ts';
+import type { TaskWatch, TellTask } from '../../bridge/tasks/task-watch.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
 import type { ClientLinks } from './client-links.ts';
 
 /** Places at all servers, as one. */
 export class ListenSeat implements ListenPlace {
+  readonly #client: Downstream;
   readonly #links: ClientLinks;
+  readonly #parts: AggregateParts;
+  /** By the name of their server. */
+  readonly #watches = new Map<string, TaskWatch>();
 
-  constructor(links: ClientLinks) {
+  constructor(client: Downstream, links: ClientLinks, parts: AggregateParts) {
+    this.#client = client;
     this.#links = links;
+    this.#parts = parts;
   }
 
   get capabilities(): JsonObject {
@@ -33,7 +42,19 @@ export class ListenSeat implements ListenPlace {
     return first ?? { code: INVALID_PARAMS, message: 'No server has resources.' };
   }
 
+  /** A task's id says which server runs it. */
+  watch(taskId: string, tell: TellTask): Promise<boolean> {
+    const { state, members } = this.#parts;
+    const server = state.tasks.table.open(taskId, this.#client.principal)?.server;
+    const gate = members.find(({ key }) => key === server)?.gate;
+    if (server === undefined || gate === undefined) return Promise.resolve(false);
+    const watch = this.#watches.get(server) ?? gate.watchTasks(this.#client, tell);
+    this.#watches.set(server, watch);
+    return watch.watch(taskId);
+  }
+
   leave(): void {
+    for (const watch of this.#watches.values()) watch.leave();
     this.#links.leave();
   }
 

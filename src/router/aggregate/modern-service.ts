@@ -142,7 +142,8 @@ export class ModernService {
     this.#parts.state.listens.add(listen);
     try {
       await listen.start(
-        (client: Downstream) => new ListenSeat(new ClientLinks(client, this.#parts)),
+        (client: Downstream) =>
+          new ListenSeat(client, new ClientLinks(client, this.#parts), this.#parts),
       );
     } catch (error) {
       listen.cancel();

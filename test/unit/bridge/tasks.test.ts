@@ -90,13 +90,12 @@ describe('the table of tasks', () => {
     return task;
   };
 
-  it('says which server a request belongs to, and to nobody else', () => {
+  it('says to its owner, and to nobody else, which server a task is at', () => {
     const table = new TaskTable([]);
     const { id } = table.identity(CLAIMS);
-    const request = message({ method: 'tasks/get', params: { taskId: id } });
-    expect(table.serverOf(request, A)).toBe('s');
-    expect(table.serverOf(request, B)).toBeUndefined();
-    expect(table.serverOf(message({ method: 'tasks/get' }), A)).toBeUndefined();
+    expect(table.open(id, A)?.server).toBe('s');
+    expect(table.open(id, B)).toBeUndefined();
+    expect(table.open(undefined, A)).toBeUndefined();
   });
 
   it("does not open one's task with an id that a server gave twice", () => {
