@@ -5,6 +5,7 @@ import { SessionTasks } from '../../bridge/tasks/session-tasks.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
 import { exposeResult } from '../../catalog/resource-texts.ts';
+import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
@@ -19,7 +20,7 @@ import type { ClientLinks, Link } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import type { Member } from './member.ts';
 import { RoutedExchange, type RouteOptions } from './routed-exchange.ts';
-import { type Candidate, type Route, routeOf } from './routes.ts';
+import { type Candidate, type Route, routeOf, withUri } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 
@@ -38,7 +39,7 @@ export class AggregateAttachment implements Attachment {
   /** Links to servers whose handshake is done. */
   readonly #direct = new Map<string, DirectAttachment>();
   /** Where a watched resource is, by the URI that the client knows. */
-  readonly #watched = new Map<string, Candidate>();
+  readonly #watched = new Map<string, UriOwner>();
 
   constructor(links: ClientLinks, parts: AggregateParts) {
     this.#parts = parts;
@@ -123,10 +124,11 @@ export class AggregateAttachment implements Attachment {
   /** A resource is unsubscribed from where it was subscribed to. */
   #unwatched(frame: Frame): Route | undefined {
     if (frame.method !== UNSUBSCRIBE) return undefined;
-    const uri = parseString(frame.bytes, frame.uriStart, frame.uriEnd) ?? '';
+    const uri = uriOf(frame);
     const at = this.#watched.get(uri);
     this.#watched.delete(uri);
-    return at === undefined ? undefined : { kind: 'to', candidates: [{ ...at, frame }] };
+    if (at === undefined) return undefined;
+    return { kind: 'to', candidates: [{ key: at.key, frame: withUri(frame, uri, at.uri) }] };
   }
 
   #follow(exchange: Exchange, route: Route): void {
@@ -142,10 +144,7 @@ export class AggregateAttachment implements Attachment {
     const { tool } = route;
     const [candidate] = route.candidates;
     if (tool === undefined || candidate === undefined) {
-      inTurn(route.candidates, (one, missed) => {
-        this.#watch(exchange, one);
-        this.#send(exchange, one, { missed });
-      });
+      inTurn(route.candidates, (one, missed) => this.#send(exchange, one, { missed }));
       return;
     }
     const validation = this.#memberOf(candidate.key)?.validation ?? 'off';
@@ -171,16 +170,18 @@ export class AggregateAttachment implements Attachment {
     const expose = (uri: string): string =>
       this.#links.view.knownResources().table.exposed(key, uri);
     const routed = new RoutedExchange(exchange, frame, link.client, {
-      edit: (result) => exposeResult(method, result, expose),
+      edit: (result) => {
+        // There is a result: this server has agreed.
+        if (method === SUBSCRIBE) this.#watch(exchange, candidate);
+        return exposeResult(method, result, expose);
+      },
       ...sending,
     });
     this.#dispatch(routed, key, link, sending.wrapped);
   }
 
-  #watch({ frame }: Exchange, candidate: Candidate): void {
-    if (frame.method !== SUBSCRIBE) return;
-    const uri = parseString(frame.bytes, frame.uriStart, frame.uriEnd) ?? '';
-    this.#watched.set(uri, candidate);
+  #watch(exchange: Exchange, { key, frame }: Candidate): void {
+    this.#watched.set(uriOf(exchange.frame), { key, uri: uriOf(frame) });
   }
 
   /** @param wrapped the tool, where the client was told that its results are wrapped */
@@ -224,6 +225,10 @@ export class AggregateAttachment implements Attachment {
     if (missed === undefined) deliver();
     else missed(deliver);
   }
+}
+
+function uriOf({ bytes, uriStart, uriEnd }: Frame): string {
+  return parseString(bytes, uriStart, uriEnd) ?? '';
 }
 
 function asFailure(error: unknown, server: string): GatewayError {

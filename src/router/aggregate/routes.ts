@@ -123,7 +123,7 @@ function byUri(frame: Frame, { view, parts }: RouteContext): Route | Promise<Rou
     if (open.length === 0) return notFound(uri);
     const candidates = open.map(({ key, uri: own }) => ({
       key,
-      frame: withText(frame, uriStart, uriEnd, uri, own),
+      frame: withUri(frame, uri, own),
     }));
     return { kind: 'to', candidates };
   };
@@ -186,6 +186,15 @@ function ownersOf(table: ResourceTable, uri: string): readonly { key: string; ur
 
 function isShown({ members }: AggregateParts, key: string, uri: string): boolean {
   return members.find((member) => member.key === key)?.catalog.showsResource(uri) ?? false;
+}
+
+/**
+ * A request about a resource as the server calls it.
+ * @param uri as the client calls it
+ * @param own as the server does
+ */
+export function withUri(frame: Frame, uri: string, own: string): Frame {
+  return withText(frame, frame.uriStart, frame.uriEnd, uri, own);
 }
 
 function withText(frame: Frame, start: number, end: number, text: string, own: string): Frame {
