@@ -2,6 +2,10 @@
 // answer is built once and then sent by writing the id in front of it, so that its own cost stays small.
 //
 // The tool `echo` answers what its arguments name: {"payload":"small"|"json"|"base64","bytes":N}.
+//
+// Usage: node echo-server.ts [--modern] [--list-after MS|never]
+// With --modern it is of the stateless era; --list-after delays its answers to tools/list.
+import { parseArgs } from 'node:util';
 
 const NEWLINE = 0x0a;
 
@@ -14,11 +18,23 @@ interface Request {
   };
 }
 
+const { values: options } = parseArgs({
+  options: {
+    modern: { type: 'boolean', default: false },
+    'list-after': { type: 'string', default: '0' },
+  },
+});
+const MODERN_VERSION = '2026-07-28';
+/** Members of every result of that era. */
+const COMPLETE = options.modern ? { resultType: 'complete' } : {};
+const CACHE = options.modern ? { ttlMs: 0, cacheScope: 'private' } : {};
+
+const NOT_FOUND = Buffer.from(',"error":{"code":-32601,"message":"Method not found"}}\n');
 const prepared = new Map<string, Buffer>();
 
 /** A result as the end of an answer, from the id on. */
-function tail(result: unknown): Buffer {
-  return Buffer.from(`,"result":${JSON.stringify(result)}}\n`);
+function tail(result: object): Buffer {
+  return Buffer.from(`,"result":${JSON.stringify({ ...COMPLETE, ...result })}}\n`);
 }
 
 /** Many small values of all kinds, as a database tool returns them. */
@@ -33,7 +49,7 @@ function denseRows(bytes: number): unknown[] {
   return rows;
 }
 
-function buildResult(payload: string, bytes: number): unknown {
+function buildResult(payload: string, bytes: number): object {
   if (payload === 'json') {
     return { content: [], structuredContent: { rows: denseRows(bytes) } };
   }
@@ -59,26 +75,37 @@ function answerTo(request: Request): Buffer {
 
 function buildAnswer(request: Request, payload: string, bytes: number): Buffer {
   switch (request.method) {
+    case 'server/discover':
+      if (!options.modern) return NOT_FOUND;
+      return tail({ supportedVersions: [MODERN_VERSION], capabilities: { tools: {} }, ...CACHE });
     case 'initialize':
+      if (options.modern) return NOT_FOUND;
       return tail({
         protocolVersion: request.params?.protocolVersion ?? '2025-06-18',
         capabilities: { tools: {} },
         serverInfo: { name: 'bench-echo', version: '1.0.0' },
       });
     case 'tools/list':
-      return tail({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] });
+      return tail({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }], ...CACHE });
     case 'tools/call':
       return tail(buildResult(payload, bytes));
     case 'ping':
       return tail({});
     default:
-      return Buffer.from(',"error":{"code":-32601,"message":"Method not found"}}\n');
+      return NOT_FOUND;
   }
 }
 
 function receive(line: string): void {
   const request = JSON.parse(line) as Request;
   if (request.id === undefined) return;
+  if (request.method !== 'tools/list' || options['list-after'] === '0') send(request);
+  else if (options['list-after'] !== 'never') {
+    setTimeout(send, Number(options['list-after']), request);
+  }
+}
+
+function send(request: Request): void {
   process.stdout.cork();
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)}`);
   process.stdout.write(answerTo(request));

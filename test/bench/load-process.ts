@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Job, Reply, RunJob, RunResult, Target } from './load.ts';
+import { type Shape, SMALL } from './work.ts';
 
 const OPEN_TIMEOUT_MS = 60_000;
 const RUN_TIMEOUT_MS = 60_000;
@@ -13,17 +14,18 @@ export class LoadProcess {
 
   /**
    * Has sessions opened until `clients` are open.
+   * @param shape done once by each
    * @throws Error when one is refused
    */
-  async open(target: Target, clients: number): Promise<void> {
-    const job = { kind: 'open', target, clients, streams: false, shareConnections: false } as const;
-    await this.#ask(job, OPEN_TIMEOUT_MS);
+  async open(target: Target, clients: number, shape: Shape): Promise<void> {
+    const way = { streams: false, shareConnections: false };
+    await this.#ask({ kind: 'open', target, clients, shape, ...way }, OPEN_TIMEOUT_MS);
   }
 
   /** As `open`, for sessions that rest: they share connections, but may have a stream each. */
   async openResting(target: Target, clients: number, streams: boolean): Promise<void> {
-    const job = { kind: 'open', target, clients, streams, shareConnections: true } as const;
-    await this.#ask(job, OPEN_TIMEOUT_MS);
+    const way = { shape: SMALL, streams, shareConnections: true };
+    await this.#ask({ kind: 'open', target, clients, ...way }, OPEN_TIMEOUT_MS);
   }
 
   /**

@@ -1,12 +1,21 @@
 // The load generator, a process of its own so that its work is not counted as the gateway's. It is told
 // over IPC what to do, one job at a time, and keeps its clients between jobs.
 import { HttpConnection } from './http-connection.ts';
-import { type CallShape, McpClient } from './mcp-client.ts';
+import { McpClient } from './mcp-client.ts';
+import { ModernMcpClient } from './modern-mcp-client.ts';
 import { sampleProcess } from './process-table.ts';
 import { percentile } from './statistics.ts';
+import type { Shape } from './work.ts';
+
+/** How clients talk to a subject. */
+export interface Dialect {
+  readonly era: 'legacy' | 'modern';
+  /** What the tool `echo` is called there. */
+  readonly tool: string;
+}
 
 /** Where a subject listens and which process is measured. */
-export interface Target {
+export interface Target extends Dialect {
   readonly port: number;
   readonly path: string;
   readonly pid: number;
@@ -17,6 +26,8 @@ export interface OpenJob {
   readonly kind: 'open';
   readonly target: Target;
   readonly clients: number;
+  /** Done once by each, so that it is really open. */
+  readonly shape: Shape;
   /** With a GET stream each. */
   readonly streams: boolean;
   /** Take turns on a few connections, so that sockets are not counted as sessions. */
@@ -26,7 +37,7 @@ export interface OpenJob {
 export interface RunJob {
   readonly kind: 'run';
   readonly target: Target;
-  readonly shape: CallShape;
+  readonly shape: Shape;
   readonly inFlight: number;
   readonly durationMs: number;
   /** At least so many calls, even when that takes up to three times as long. */
@@ -47,15 +58,24 @@ export interface RunResult {
   readonly p99Ms: number;
   readonly cpuMicrosPerCall: number;
   readonly rssBytes: number;
+  /** Of the bodies of the answers to one call. */
+  readonly bytesPerCall: number;
 }
 export type Reply =
   | { readonly ok: true; readonly run?: RunResult }
   | { readonly ok: false; readonly error: string };
 
 const SHARED_CONNECTIONS = 8;
-const clientsOf = new Map<number, McpClient[]>();
+type Client = McpClient | ModernMcpClient;
+const clientsOf = new Map<number, Client[]>();
 
-async function open({ target, clients, streams, shareConnections }: OpenJob): Promise<void> {
+function clientOf(target: Target, connection: HttpConnection | undefined): Client {
+  const Kind = target.era === 'modern' ? ModernMcpClient : McpClient;
+  return new Kind(target, target.tool, connection);
+}
+
+async function open(job: OpenJob): Promise<void> {
+  const { target, clients, shape, streams, shareConnections } = job;
   const opened = clientsOf.get(target.port) ?? [];
   clientsOf.set(target.port, opened);
   const lanes = Math.min(SHARED_CONNECTIONS, clients - opened.length);
@@ -63,11 +83,11 @@ async function open({ target, clients, streams, shareConnections }: OpenJob): Pr
     Array.from({ length: Math.max(0, lanes) }, async () => {
       const connection = shareConnections ? new HttpConnection(target.port, 30_000) : undefined;
       for (let left = clients - opened.length; left > 0; left = clients - opened.length) {
-        const client = new McpClient(target.port, target.path, connection);
+        const client = clientOf(target, connection);
         // Counted before it is open, so that the lanes do not open too many together.
         opened.push(client);
         await client.open();
-        await client.call({ payload: 'small', bytes: 0 });
+        await client.perform(shape);
         if (streams) await client.openStream();
       }
     }),
@@ -81,6 +101,7 @@ async function run(job: RunJob): Promise<RunResult> {
   for (const client of clients) client.reconnect();
   const latencies: number[] = [];
   let started = 0;
+  let bytes = 0;
   let failure: unknown;
   const before = sampleProcess(target.pid);
   const begin = performance.now();
@@ -94,7 +115,7 @@ async function run(job: RunJob): Promise<RunResult> {
         started += 1;
         const start = performance.now();
         try {
-          await client.call(shape);
+          bytes += await client.perform(shape);
         } catch (error) {
           // The other clients finish their calls first, so that the next job starts in silence.
           failure ??= error;
@@ -113,6 +134,7 @@ async function run(job: RunJob): Promise<RunResult> {
     p99Ms: percentile(latencies, 0.99),
     cpuMicrosPerCall: (after.cpuMicros - before.cpuMicros) / latencies.length,
     rssBytes: after.rssBytes,
+    bytesPerCall: bytes / latencies.length,
   };
 }
 

@@ -1,30 +1,29 @@
 // A legacy MCP client over Streamable HTTP that costs next to nothing: one session, one connection, one
 // call at a time, ids from 1 in every session (so that ids of different clients always collide).
 import { type HttpAnswer, HttpConnection } from './http-connection.ts';
-
-/** What a call asks the echo server for, and the least that a right answer weighs. */
-export interface CallShape {
-  readonly payload: 'small' | 'json' | 'base64';
-  readonly bytes: number;
-}
+import { answersTo, describe, type Endpoint, postOf } from './wire-text.ts';
+import { type Shape, work } from './work.ts';
 
 const PROTOCOL_VERSION = '2025-06-18';
 const CALL_TIMEOUT_MS = 30_000;
 
 /** One session. */
 export class McpClient {
-  readonly #port: number;
-  readonly #path: string;
+  readonly #endpoint: Endpoint;
+  readonly #tool: string;
   readonly #connection: HttpConnection;
   #stream: HttpConnection | undefined;
   #sessionHeaders = '';
   #lastId = 0;
 
-  /** @param connection may be given to let several sessions take turns on one connection */
-  constructor(port: number, path: string, connection?: HttpConnection) {
-    this.#port = port;
-    this.#path = path;
-    this.#connection = connection ?? new HttpConnection(port, CALL_TIMEOUT_MS);
+  /**
+   * @param tool what `echo` is called there
+   * @param connection may be given to let several sessions take turns on one connection
+   */
+  constructor(endpoint: Endpoint, tool: string, connection?: HttpConnection) {
+    this.#endpoint = endpoint;
+    this.#tool = tool;
+    this.#connection = connection ?? new HttpConnection(endpoint.port, CALL_TIMEOUT_MS);
   }
 
   /** Whether the server gave the client a session. */
@@ -55,19 +54,19 @@ export class McpClient {
    * @throws Error when the server has none
    */
   async openStream(): Promise<void> {
-    this.#stream = new HttpConnection(this.#port, CALL_TIMEOUT_MS);
-    const request = `GET ${this.#path} HTTP/1.1\r\nHost: 127.0.0.1:${this.#port}\r\nAccept: text/event-stream\r\n${this.#sessionHeaders}\r\n`;
+    this.#stream = new HttpConnection(this.#endpoint.port, CALL_TIMEOUT_MS);
+    const request = `${this.#line('GET')}Accept: text/event-stream\r\n${this.#sessionHeaders}\r\n`;
     const answer = await this.#stream.send(request, 'headers');
     if (answer.status !== 200) throw new Error(describe('GET', answer));
   }
 
   /**
-   * Calls `echo` and checks that the answer is the one to this call and is complete.
-   * @throws Error when it is not
+   * Does one piece of work.
+   * @returns the size of the answers in bytes
+   * @throws Error when an answer is wrong or too small
    */
-  async call(shape: CallShape): Promise<void> {
-    const answer = await this.#request('tools/call', { name: 'echo', arguments: shape });
-    if (answer.bodyBytes < shape.bytes) throw new Error(describe('tools/call', answer));
+  async perform(shape: Shape): Promise<number> {
+    return await work((method, params) => this.#request(method, params), this.#tool, shape);
   }
 
   /** Takes a new connection for the same session, since the server may be about to close an idle one. */
@@ -80,7 +79,7 @@ export class McpClient {
     this.#stream?.close();
     this.reconnect();
     if (this.hasSession) {
-      const request = `DELETE ${this.#path} HTTP/1.1\r\nHost: 127.0.0.1:${this.#port}\r\n${this.#sessionHeaders}\r\n`;
+      const request = `${this.#line('DELETE')}${this.#sessionHeaders}\r\n`;
       await this.#connection.send(request).catch(() => undefined);
     }
     this.#connection.close();
@@ -97,16 +96,11 @@ export class McpClient {
   }
 
   #post(body: string): string {
-    return `POST ${this.#path} HTTP/1.1\r\nHost: 127.0.0.1:${this.#port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${this.#sessionHeaders}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    return postOf(this.#endpoint, this.#sessionHeaders, body);
   }
-}
 
-/** Whether a body, JSON or SSE, is the result of that request. Servers put the id first or last. */
-function answersTo(id: number, { head, tail }: HttpAnswer): boolean {
-  const idText = new RegExp(`"id":${id}[,}]`);
-  return (idText.test(head) || idText.test(tail)) && !head.includes('"error":{');
-}
-
-function describe(what: string, answer: HttpAnswer): string {
-  return `${what}: ${answer.status} ${answer.contentType}, ${answer.bodyBytes} bytes: ${answer.head.slice(0, 200)}`;
+  #line(method: string): string {
+    const { port, path } = this.#endpoint;
+    return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
+  }
 }

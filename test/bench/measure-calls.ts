@@ -43,7 +43,7 @@ export async function measureCalls(
   });
   for (const lane of lanes) {
     await attempt(lane, pace, async () => {
-      await load.open(lane.subject.target, scenario.inFlight);
+      await load.open(lane.subject.target, scenario.inFlight, scenario.shape);
       await run(lane, scenario, load, { durationMs: pace.warmUpMs, minCalls: 1 });
       lane.processes = lane.subject.countProcesses();
     });

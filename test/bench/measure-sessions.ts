@@ -4,6 +4,7 @@ import { LoadProcess } from './load-process.ts';
 import { type Memory, RunningSubject } from './running-subject.ts';
 import type { SessionScenario } from './scenarios.ts';
 import type { Subject } from './subjects.ts';
+import { SMALL } from './work.ts';
 
 /** What the sessions of one subject cost. */
 export interface SessionSeries {
@@ -91,9 +92,9 @@ async function warmUp(started: RunningSubject): Promise<void> {
   const load = new LoadProcess();
   try {
     const alone = started.countProcesses();
-    await load.open(started.target, FIRST_SESSIONS);
+    await load.open(started.target, FIRST_SESSIONS, SMALL);
     const isSharing = started.countProcesses() < alone + FIRST_SESSIONS;
-    if (isSharing) await load.open(started.target, WARM_SESSIONS);
+    if (isSharing) await load.open(started.target, WARM_SESSIONS, SMALL);
     await load.close(started.target);
   } finally {
     await load.stop();

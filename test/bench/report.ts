@@ -1,65 +1,72 @@
 // Turns series into the tables that are printed.
+import type { Yardstick } from './groups.ts';
 import type { RunResult } from './load.ts';
 import type { CallSeries } from './measure-calls.ts';
 import type { SessionSeries } from './measure-sessions.ts';
 import { median, medianRatio } from './statistics.ts';
 
-/** The subject that everything is compared with. */
-const YARDSTICK = 'bare-pipe';
 const MEBI = 1024 * 1024;
 
-/** The medians of one series and its ratios to the yardstick; what --json keeps besides the rounds. */
+/** The medians of one series and its ratios to others; what --json keeps besides the rounds. */
 export interface CallSummary {
   readonly callsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMicrosPerCall: number;
   readonly rssBytes: number;
-  readonly callsPerSecondRatio: number;
-  readonly cpuRatio: number;
+  readonly bytesPerCall: number;
+  /** By the name of the other subject; NaN where there is none. */
+  readonly callsPerSecondRatios: Readonly<Record<string, number>>;
+  readonly cpuRatios: Readonly<Record<string, number>>;
 }
 
 /** Medians over rounds; NaN where there are none. */
-export function summarize(series: CallSeries, all: readonly CallSeries[]): CallSummary {
+export function summarize(
+  series: CallSeries,
+  all: readonly CallSeries[],
+  yardsticks: readonly Yardstick[],
+): CallSummary {
   const of = (field: keyof RunResult, from = series) => from.rounds.map((round) => round[field]);
-  const pipe = all.find(({ subject }) => subject === YARDSTICK);
-  const ratio = (field: keyof RunResult) =>
-    pipe === undefined ? Number.NaN : medianRatio(of(field), of(field, pipe));
+  const ratios = (field: keyof RunResult) =>
+    Object.fromEntries(
+      yardsticks.map(({ subject: name }) => {
+        const other = all.find(({ subject }) => subject === name);
+        const ratio = other === undefined ? Number.NaN : medianRatio(of(field), of(field, other));
+        return [name, ratio] as const;
+      }),
+    );
   return {
     callsPerSecond: median(of('callsPerSecond')),
     p50Ms: median(of('p50Ms')),
     p99Ms: median(of('p99Ms')),
     cpuMicrosPerCall: median(of('cpuMicrosPerCall')),
     rssBytes: median(of('rssBytes')),
-    callsPerSecondRatio: ratio('callsPerSecond'),
-    cpuRatio: ratio('cpuMicrosPerCall'),
+    bytesPerCall: median(of('bytesPerCall')),
+    callsPerSecondRatios: ratios('callsPerSecond'),
+    cpuRatios: ratios('cpuMicrosPerCall'),
   };
 }
 
-/** One scenario of calls as a table. */
-export function callTable(all: readonly CallSeries[]): string {
-  const header = [
-    '',
-    'calls/s',
-    'x pipe',
-    'p50 ms',
-    'p99 ms',
-    'CPU us/call',
-    'x pipe',
-    'RSS MiB',
-    'processes',
-  ];
+/** One scenario of calls as a table, each subject divided by each yardstick. */
+export function callTable(all: readonly CallSeries[], yardsticks: readonly Yardstick[]): string {
+  const ratioNames = yardsticks.map(({ label }) => `x ${label}`);
+  const speed = ['calls/s', ...ratioNames, 'p50 ms', 'p99 ms'];
+  const cost = ['CPU us/call', ...ratioNames, 'KiB/call', 'RSS MiB', 'processes'];
+  const header = ['', ...speed, ...cost];
   const rows = all.map((series) => {
     if (series.rounds.length === 0) return [series.title, series.failure ?? 'no rounds'];
-    const summary = summarize(series, all);
+    const summary = summarize(series, all, yardsticks);
+    const ratios = (values: CallSummary['cpuRatios']) =>
+      yardsticks.map(({ subject }) => figure(values[subject] ?? Number.NaN, 2));
     return [
       series.title,
       figure(summary.callsPerSecond),
-      figure(summary.callsPerSecondRatio, 2),
+      ...ratios(summary.callsPerSecondRatios),
       figure(summary.p50Ms, 2),
       figure(summary.p99Ms, 2),
       figure(summary.cpuMicrosPerCall),
-      figure(summary.cpuRatio, 2),
+      ...ratios(summary.cpuRatios),
+      figure(summary.bytesPerCall / 1024, 1),
       figure(summary.rssBytes / MEBI),
       String(series.processes),
       ...(series.failure === undefined ? [] : [series.failure]),

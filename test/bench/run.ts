@@ -3,71 +3,25 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import type { Group } from './groups.ts';
 import { LoadProcess } from './load-process.ts';
 import { type CallSeries, type Clock, measureCalls } from './measure-calls.ts';
+import { type ColdList, coldListText, measureColdList } from './measure-cold-list.ts';
 import { measureSessions, type SessionSeries } from './measure-sessions.ts';
 import { callTable, sessionCost, sessionTable, summarize } from './report.ts';
 import { RunningSubject } from './running-subject.ts';
-import {
-  type CallScenario,
-  FULL_PACE,
-  type Pace,
-  QUICK_PACE,
-  SCENARIOS,
-  type Scenario,
-  type SessionScenario,
-} from './scenarios.ts';
-import { prepare, SUBJECT_NAMES, type Subject, type SubjectName } from './subjects.ts';
-
-const USAGE = `usage: npm run bench -- [options]
-  --quick            fewer and shorter rounds, the main scenarios only (under 90 s)
-  --only NAME        only scenarios whose name contains NAME: ${SCENARIOS.map((s) => s.name).join(', ')}
-  --subjects A,B     only these: ${SUBJECT_NAMES.join(', ')}
-  --json FILE        also writes everything that was measured`;
-
-interface Settings {
-  readonly scenarios: readonly Scenario[];
-  readonly subjects: readonly SubjectName[];
-  readonly pace: Pace;
-  readonly jsonFile: string | undefined;
-}
+import type { CallScenario, Pace, SessionScenario } from './scenarios.ts';
+import { readSettings, USAGE } from './settings.ts';
+import { buildSluice, prepare, type Subject, type SubjectName } from './subjects.ts';
 
 interface Outcome {
   readonly calls: Map<string, readonly CallSeries[]>;
   readonly sessions: Map<string, readonly SessionSeries[]>;
+  readonly coldList: ColdList | undefined;
 }
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-/** @throws TypeError for options that do not exist */
-function readSettings(args: string[]): Settings {
-  const { values } = parseArgs({
-    args,
-    options: {
-      quick: { type: 'boolean', default: false },
-      only: { type: 'string', default: '' },
-      subjects: { type: 'string', default: SUBJECT_NAMES.join(',') },
-      json: { type: 'string' },
-    },
-  });
-  const wanted = values.subjects.split(',');
-  const unknown = wanted.find((name) => !SUBJECT_NAMES.some((known) => known === name));
-  if (unknown !== undefined) throw new TypeError(`there is no subject ${unknown}`);
-  const scenarios = SCENARIOS.filter(
-    // A name that is asked for is measured even when --quick would leave it out.
-    ({ name, fullOnly }) =>
-      name.includes(values.only) && !(values.quick && fullOnly && values.only === ''),
-  );
-  if (scenarios.length === 0) throw new TypeError(`there is no scenario ${values.only}`);
-  return {
-    scenarios,
-    subjects: SUBJECT_NAMES.filter((name) => wanted.includes(name)),
-    pace: values.quick ? QUICK_PACE : FULL_PACE,
-    jsonFile: values.json,
-  };
 }
 
 function prepareSubjects(names: readonly SubjectName[]): Subject[] {
@@ -84,17 +38,17 @@ async function startAll(
   subjects: readonly Subject[],
   scratch: string,
   load: LoadProcess,
-  pace: Pace,
+  { pace, warmUp }: { readonly pace: Pace; readonly warmUp: Group['warmUp'] },
 ): Promise<RunningSubject[]> {
   const started: RunningSubject[] = [];
   for (const subject of subjects) {
     try {
       const running = await RunningSubject.start(subject, scratch);
       started.push(running);
-      await load.open(running.target, 8);
+      await load.open(running.target, 8, warmUp);
       await load.run({
         target: running.target,
-        shape: { payload: 'small', bytes: 0 },
+        shape: warmUp,
         inFlight: 8,
         durationMs: pace.firstWarmUpMs,
         minCalls: pace.firstWarmUpCalls,
@@ -114,12 +68,15 @@ async function measureAllCalls(
   scenarios: readonly CallScenario[],
   subjects: readonly Subject[],
   scratch: string,
-  clock: Clock,
+  { clock, group }: { readonly clock: Clock; readonly group: Group },
 ): Promise<Outcome['calls']> {
   const outcome: Outcome['calls'] = new Map();
   if (scenarios.length === 0) return outcome;
   const load = new LoadProcess();
-  const running = await startAll(subjects, scratch, load, clock);
+  const running = await startAll(subjects, scratch, load, {
+    pace: clock,
+    warmUp: group.warmUp,
+  });
   for (const scenario of scenarios) {
     if (clock.isOver()) {
       print(`\n${scenario.name}: left out, out of time`);
@@ -127,7 +84,8 @@ async function measureAllCalls(
     }
     const series = await measureCalls(scenario, running, load, clock);
     outcome.set(scenario.name, series);
-    print(`\n${scenario.name} (${scenario.inFlight} in flight)\n${callTable(series)}`);
+    const table = callTable(series, group.yardsticks);
+    print(`\n${scenario.name} (${scenario.inFlight} in flight)\n${table}`);
   }
   await load.stop();
   await Promise.all(running.map((subject) => subject.stop()));
@@ -155,14 +113,32 @@ async function measureAllSessions(
   return outcome;
 }
 
-function writeJson(file: string, { calls, sessions }: Outcome): void {
+/** The check of a cold list, which needs nothing of the other subjects. */
+async function measureCold(scratch: string): Promise<ColdList | undefined> {
+  const failure = buildSluice();
+  try {
+    if (failure !== '') throw new Error(failure);
+    const list = await measureColdList(scratch);
+    print(`\ncold-list\n${coldListText(list)}`);
+    return list;
+  } catch (error) {
+    print(`\ncold-list: left out, ${String(error)}`);
+    return undefined;
+  }
+}
+
+function writeJson(
+  file: string,
+  { calls, sessions, coldList }: Outcome,
+  { yardsticks }: Group,
+): void {
   const report = {
     node: process.version,
     cpus: cpus().map(({ model }) => model),
     calls: Object.fromEntries(
       [...calls].map(([name, all]) => [
         name,
-        all.map((series) => ({ ...series, summary: summarize(series, all) })),
+        all.map((series) => ({ ...series, summary: summarize(series, all, yardsticks) })),
       ]),
     ),
     sessions: Object.fromEntries(
@@ -171,12 +147,17 @@ function writeJson(file: string, { calls, sessions }: Outcome): void {
         all.map((series) => ({ ...series, cost: sessionCost(series) })),
       ]),
     ),
+    coldList,
   };
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
 }
 
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
+  if (settings === undefined) {
+    print(USAGE);
+    return;
+  }
   const { pace } = settings;
   const cpu = cpus();
   print(`Node ${process.version}, ${cpu.length} x ${cpu[0]?.model.trim() ?? 'unknown CPU'}`);
@@ -193,18 +174,20 @@ async function main(): Promise<void> {
   const until = (enoughMs: number) => () => performance.now() - begin > enoughMs;
   const ofCalls = settings.scenarios.filter((scenario) => scenario.kind === 'calls');
   const ofSessions = settings.scenarios.filter((scenario) => scenario.kind === 'sessions');
+  const hasColdList = settings.scenarios.some((scenario) => scenario.kind === 'cold-list');
   const outcome = {
     calls: await measureAllCalls(ofCalls, subjects, scratch, {
-      ...pace,
-      isOver: until(pace.enoughCallsMs),
+      clock: { ...pace, isOver: until(pace.enoughCallsMs) },
+      group: settings.group,
     }),
     sessions: await measureAllSessions(ofSessions, subjects, scratch, {
       ...pace,
       isOver: until(pace.enoughMs),
     }),
+    coldList: hasColdList ? await measureCold(scratch) : undefined,
   };
   clearTimeout(limit);
-  if (settings.jsonFile !== undefined) writeJson(settings.jsonFile, outcome);
+  if (settings.jsonFile !== undefined) writeJson(settings.jsonFile, outcome, settings.group);
 }
 
 try {

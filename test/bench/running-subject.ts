@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import type { Target } from './load.ts';
+import type { Dialect, Target } from './load.ts';
 import {
   descendantsOf,
   identify,
@@ -21,6 +21,7 @@ const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 8_000;
 const SETTLE_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
+const PLAIN: Dialect = { era: 'legacy', tool: 'echo' };
 
 /** What a gateway holds when it rests. */
 export interface Memory {
@@ -60,7 +61,7 @@ export class RunningSubject {
     const port = await freePort();
     const heapFile = join(scratch, `heap-${port}`);
     const hook = pathToFileURL(join(import.meta.dirname, 'gc-on-signal.ts')).href;
-    const { args, path } = subject.launch(port, scratch);
+    const { args, path, dialect = PLAIN } = subject.launch(port, scratch);
     const preload = ['--expose-gc', '--import', `${hook}?${encodeURIComponent(heapFile)}`];
     // Its own process group: a Ctrl-C reaches the benchmark, which then ends the subject in order.
     const child = spawn(process.execPath, [...preload, ...args], {
@@ -68,7 +69,8 @@ export class RunningSubject {
       detached: true,
     });
     if (child.pid === undefined) throw new Error(`${subject.name} cannot be started`);
-    const started = new RunningSubject(subject, child, { port, path, pid: child.pid }, heapFile);
+    const target = { ...dialect, port, path, pid: child.pid };
+    const started = new RunningSubject(subject, child, target, heapFile);
     const listens = await waitUntil(START_TIMEOUT_MS, () =>
       child.exitCode === null ? canConnect(port) : true,
     );

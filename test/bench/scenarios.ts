@@ -1,11 +1,12 @@
 // What is measured: the loads and how long each goes on, in full and with --quick.
-import type { CallShape } from './mcp-client.ts';
+import { FLEET, fleetListBytes } from './fleet.ts';
+import { type CallShape, type ListShape, type Shape, SMALL } from './work.ts';
 
-/** Calls of one shape in a closed loop. */
+/** One kind of work in a closed loop. */
 export interface CallScenario {
   readonly kind: 'calls';
   readonly name: string;
-  readonly shape: CallShape;
+  readonly shape: Shape;
   readonly inFlight: number;
   /** Left out with --quick. */
   readonly fullOnly?: boolean;
@@ -21,9 +22,15 @@ export interface SessionScenario {
   readonly fullOnly?: boolean;
 }
 
-export type Scenario = CallScenario | SessionScenario;
+/** The first list of an endpoint whose servers are slow. */
+export interface ColdListScenario {
+  readonly kind: 'cold-list';
+  readonly name: string;
+  readonly fullOnly?: boolean;
+}
 
-const SMALL: CallShape = { payload: 'small', bytes: 0 };
+export type Scenario = CallScenario | SessionScenario | ColdListScenario;
+
 const JSON_100K: CallShape = { payload: 'json', bytes: 100_000 };
 const BASE64_1M: CallShape = { payload: 'base64', bytes: 1_000_000 };
 const BASE64_10M: CallShape = { payload: 'base64', bytes: 10_000_000 };
@@ -41,6 +48,16 @@ export const SCENARIOS: readonly Scenario[] = [
   { kind: 'sessions', name: 'sessions-1000', sessions: 1000, streams: false },
   { kind: 'sessions', name: 'streams-1000', sessions: 1000, streams: true, fullOnly: true },
 ];
+
+const WHOLE_LIST: ListShape = { payload: 'list', bytes: fleetListBytes(FLEET) };
+
+/** A list of many servers that has been read before; a call is the reading of all its pages. */
+export const LISTS = [
+  { kind: 'calls', name: 'list-2000', shape: WHOLE_LIST, inFlight: 1 },
+  { kind: 'calls', name: 'list-2000-16', shape: WHOLE_LIST, inFlight: 16, fullOnly: true },
+] as const satisfies readonly CallScenario[];
+
+export const COLD_LIST: ColdListScenario = { kind: 'cold-list', name: 'cold-list' };
 
 /** How long everything takes. */
 export interface Pace {

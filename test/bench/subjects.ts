@@ -1,14 +1,19 @@
 // The programs that are compared: how each is made ready and with which arguments it serves the echo
-// server. All run on the Node that runs the benchmark, with their own defaults.
+// server. All run on the Node that runs the benchmark, with their own defaults. Sluice's ways are in
+// sluice-subjects.ts.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Dialect } from './load.ts';
+import { type SluiceSubject, sluiceSubject } from './sluice-subjects.ts';
 
 /** Node's arguments for one start. */
 export interface Launch {
   readonly args: readonly string[];
   /** Of the Streamable HTTP endpoint. */
   readonly path: string;
+  /** Unless clients are legacy ones and call `echo`. */
+  readonly dialect?: Dialect;
 }
 
 /** One program of the comparison. */
@@ -28,7 +33,20 @@ export interface Subject {
 /** A subject, or why it cannot take part. */
 export type Prepared = Subject | { readonly name: string; readonly missing: string };
 
-export const SUBJECT_NAMES = ['bare-pipe', 'sluice', 'mcp-proxy', 'supergateway'] as const;
+export const SUBJECT_NAMES = [
+  'bare-pipe',
+  'constant',
+  'sluice',
+  'sluice-modern',
+  'sluice-to-legacy',
+  'sluice-to-modern',
+  'sluice-aggregate',
+  'sluice-aggregate-modern',
+  'sluice-fleet',
+  'sluice-fleet-modern',
+  'mcp-proxy',
+  'supergateway',
+] as const;
 export type SubjectName = (typeof SUBJECT_NAMES)[number];
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -42,12 +60,14 @@ export function prepare(name: SubjectName): Prepared {
   switch (name) {
     case 'bare-pipe':
       return BARE_PIPE;
-    case 'sluice':
-      return prepareSluice();
+    case 'constant':
+      return CONSTANT;
     case 'mcp-proxy':
       return installPeer(name) ?? mcpProxy();
     case 'supergateway':
       return installPeer(name) ?? supergateway();
+    default:
+      return prepareSluice(name);
   }
 }
 
@@ -61,39 +81,41 @@ const BARE_PIPE: Subject = {
   }),
 };
 
-function prepareSluice(): Prepared {
-  const missing = (why: string) => ({ name: 'sluice', missing: why });
-  if (!existsSync(join(ROOT, 'src', 'main.ts'))) return missing('src/main.ts does not exist');
-  try {
-    execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, encoding: 'utf8' });
-  } catch (error) {
-    return missing(`the build fails: ${firstLine(error)}`);
-  }
-  return {
-    name: 'sluice',
-    title: 'Sluice',
-    hasSessions: true,
-    launch: (port, scratch) => {
-      const config = join(scratch, `sluice-${port}.yaml`);
-      writeFileSync(config, sluiceConfig(port));
-      // As the image and the `sluice` command start it.
-      const args = ['--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
-      return { args: [...args, 'serve', '--config', config], path: '/mcp' };
-    },
-  };
+const CONSTANT: Subject = {
+  name: 'constant',
+  title: 'constant',
+  hasSessions: false,
+  launch: (port) => ({
+    args: [join(import.meta.dirname, 'constant.ts'), String(port)],
+    path: '/mcp',
+  }),
+};
+
+/** Why Sluice can't be built, once it is known: undefined while it was not tried. */
+let buildFailure: string | undefined;
+
+/**
+ * Builds `dist/` once.
+ * @returns why that fails, or an empty text
+ */
+export function buildSluice(): string {
+  buildFailure ??= tryBuild();
+  return buildFailure;
 }
 
-/** Nothing but what is needed: everything else has its default, as a user's file has. */
-function sluiceConfig(port: number): string {
-  return [
-    `listen: { port: ${port} }`,
-    'admin: { port: 0 }',
-    'servers:',
-    '  echo:',
-    `    command: ${JSON.stringify(process.execPath)}`,
-    `    args: [${JSON.stringify(ECHO_SERVER)}]`,
-    '',
-  ].join('\n');
+function tryBuild(): string {
+  if (!existsSync(join(ROOT, 'src', 'main.ts'))) return 'src/main.ts does not exist';
+  try {
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, encoding: 'utf8' });
+    return '';
+  } catch (error) {
+    return `the build fails: ${firstLine(error)}`;
+  }
+}
+
+function prepareSluice(name: SluiceSubject): Prepared {
+  const missing = buildSluice();
+  return missing === '' ? sluiceSubject(name) : { name, missing };
 }
 
 function peerManifest(name: keyof typeof PEERS): { version?: string } | undefined {

@@ -1,0 +1,116 @@
+// Sluice in the ways in which it is measured: which clients call which servers through which endpoint.
+// Nothing else is configured; everything has its default, as in a user's file.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FLEET, fleetServerName, fleetTools } from './fleet.ts';
+import type { Dialect } from './load.ts';
+import type { Launch, Subject } from './subjects.ts';
+
+/** One entry under `servers:`. */
+interface ServerEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** One way to measure Sluice. */
+interface Variant {
+  readonly title: string;
+  readonly dialect: Dialect;
+  /** @param scratch a folder for generated files */
+  servers(scratch: string): Record<string, ServerEntry>;
+  readonly endpoints?: object;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const ECHO_SERVER = join(import.meta.dirname, 'echo-server.ts');
+const FLEET_SERVER = join(import.meta.dirname, 'fleet-server.sh');
+const MERGED = 6;
+
+const LEGACY: Dialect = { era: 'legacy', tool: 'echo' };
+const MODERN: Dialect = { era: 'modern', tool: 'echo' };
+const MERGED_TOOL = 'echo3__echo';
+
+/** @param switches of the echo server */
+export function echoEntry(...switches: readonly string[]): ServerEntry {
+  return { command: process.execPath, args: [ECHO_SERVER, ...switches] };
+}
+
+const legacyServer = () => ({ echo: echoEntry() });
+const modernServer = () => ({ echo: echoEntry('--modern') });
+
+function merged(...switches: readonly string[]): Record<string, ServerEntry> {
+  const names = Array.from({ length: MERGED }, (_, n) => `echo${n + 1}`);
+  return Object.fromEntries(names.map((name) => [name, echoEntry(...switches)]));
+}
+
+function fleet(scratch: string): Record<string, ServerEntry> {
+  const folder = join(scratch, 'fleet');
+  mkdirSync(folder, { recursive: true });
+  const entries = Array.from({ length: FLEET.servers }, (_, server) => {
+    const file = join(folder, `${server}.json`);
+    writeFileSync(file, `${JSON.stringify({ tools: fleetTools(server, FLEET.toolsEach) })}\n`);
+    return [fleetServerName(server), { command: '/bin/sh', args: [FLEET_SERVER, file] }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A busy machine starts a hundred processes slowly. */
+const PATIENT = { '/': { listTimeout: '60s' } };
+
+const VARIANTS = {
+  sluice: { title: 'Sluice', dialect: LEGACY, servers: legacyServer },
+  'sluice-modern': { title: 'Sluice, modern', dialect: MODERN, servers: modernServer },
+  'sluice-to-legacy': { title: 'modern to legacy', dialect: MODERN, servers: legacyServer },
+  'sluice-to-modern': { title: 'legacy to modern', dialect: LEGACY, servers: modernServer },
+  'sluice-aggregate': {
+    title: `${MERGED} servers`,
+    dialect: { era: 'legacy', tool: MERGED_TOOL },
+    servers: () => merged(),
+  },
+  'sluice-aggregate-modern': {
+    title: `${MERGED} servers, modern`,
+    dialect: { era: 'modern', tool: MERGED_TOOL },
+    servers: () => merged('--modern'),
+  },
+  'sluice-fleet': {
+    title: `${FLEET.servers} servers`,
+    dialect: LEGACY,
+    servers: fleet,
+    endpoints: PATIENT,
+  },
+  'sluice-fleet-modern': {
+    title: `${FLEET.servers} servers, modern`,
+    dialect: MODERN,
+    servers: fleet,
+    endpoints: PATIENT,
+  },
+} as const satisfies Record<string, Variant>;
+
+export type SluiceSubject = keyof typeof VARIANTS;
+
+/** Sluice in one of its ways, from `dist/`. */
+export function sluiceSubject(name: SluiceSubject): Subject {
+  const variant: Variant = VARIANTS[name];
+  const { title, dialect, endpoints } = variant;
+  return {
+    name,
+    title,
+    hasSessions: dialect.era === 'legacy',
+    launch: (port, scratch) => ({
+      ...launchSluice(port, scratch, { servers: variant.servers(scratch), endpoints }),
+      dialect,
+    }),
+  };
+}
+
+/**
+ * How Sluice is started, as the image and the `sluice` command do it.
+ * @param config what its file holds besides the listeners
+ */
+export function launchSluice(port: number, scratch: string, config: object): Launch {
+  const file = join(scratch, `sluice-${port}.json`);
+  // A YAML file may as well be JSON.
+  writeFileSync(file, JSON.stringify({ listen: { port }, admin: { port: 0 }, ...config }));
+  const args = ['--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
+  return { args: [...args, 'serve', '--config', file], path: '/mcp' };
+}
