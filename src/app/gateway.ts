@@ -9,17 +9,20 @@ import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import { createModernState, type ModernState } from '../bridge/modern-gate.ts';
+import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
+import { Pins } from '../catalog/pins/pins.ts';
+import { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
 import type { Config } from '../config/config.ts';
-import { type ListenerContext, type ServedEndpoint, servedEndpoint } from '../listener/context.ts';
+import { type ListenerContext, servedEndpoint } from '../listener/context.ts';
 import { Heartbeat } from '../listener/heartbeat.ts';
 import { HttpServer } from '../listener/http-server.ts';
 import { PathTable } from '../listener/paths.ts';
 import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
-import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
 import { SessionStore } from '../session/session-store.ts';
+import { createEndpoints } from './endpoints.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
@@ -41,6 +44,7 @@ export class Gateway {
   readonly #heartbeat = new Heartbeat();
   readonly #modernRequests = new ModernRequests();
   readonly #modern: ModernState;
+  readonly #validators = new ArgumentValidators();
   readonly #http: HttpServer;
   readonly #admin: AdminServer;
   #isDraining = false;
@@ -75,7 +79,7 @@ export class Gateway {
         }),
     );
     this.#sessions = new SessionStore(config.sessions);
-    this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths());
+    this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths(parts.version));
     this.#admin = new AdminServer({
       options: config.admin,
       metrics: this.#metrics,
@@ -125,6 +129,7 @@ export class Gateway {
     this.#heartbeat.close();
     await this.#http.close();
     await backends;
+    await this.#validators.close();
     await this.#admin.close();
   }
 
@@ -142,19 +147,19 @@ export class Gateway {
     };
   }
 
-  /** Every server under a path of its own; the only one under the short paths too. */
-  #createPaths(): PathTable {
+  #createPaths(gatewayVersion: string): PathTable {
     const paths = new PathTable();
-    const served: ServedEndpoint[] = this.#backends.map((backend) =>
-      servedEndpoint(
-        new DirectEndpoint(`/servers/${backend.name}`, backend, this.#modern),
-        this.#metrics,
-      ),
-    );
-    for (const one of served) paths.add(one.endpoint.name, one);
-    const [only] = this.#backends;
-    if (only !== undefined && this.#backends.length === 1) {
-      paths.add('', servedEndpoint(new DirectEndpoint('/', only, this.#modern), this.#metrics));
+    const { file } = this.#config;
+    const pins = new Pins(file === undefined ? new Map() : readLockFile(lockFileOf(file)));
+    const parts = {
+      state: this.#modern,
+      validators: this.#validators,
+      pins,
+      logger: this.#logger,
+      gatewayVersion,
+    };
+    for (const { prefix, endpoint } of createEndpoints(this.#config, this.#backends, parts)) {
+      paths.add(prefix, servedEndpoint(endpoint, this.#metrics));
     }
     return paths;
   }

@@ -2,6 +2,8 @@
 import type { AdminOptions } from '../admin/options.ts';
 import type { ProcessOptions, ServerOptions } from '../backend/options.ts';
 import type { StateOptions } from '../bridge/options.ts';
+import type { Curation } from '../catalog/curation-options.ts';
+import type { EndpointOptions } from '../catalog/endpoint-options.ts';
 import type { ListenOptions, SessionOptions } from '../listener/options.ts';
 import type { LogOptions } from '../observe/options.ts';
 
@@ -17,6 +19,10 @@ export interface Config {
   readonly state: StateOptions;
   /** How long a stop waits for calls in flight, in milliseconds. */
   readonly drainMs: number;
+  /** What is shown of each server, by its name. */
+  readonly curations: ReadonlyMap<string, Curation>;
+  /** Besides the default ones, unless `/` is among them. */
+  readonly endpoints: readonly EndpointOptions[];
   /** In the order of the file. */
   readonly servers: readonly ServerOptions[];
 }

@@ -1,17 +1,18 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
-import {
-  remoteServer,
-  remoteServerSchema,
-  resolveServer,
-  type ServerOptions,
-  serverSchema,
-} from '../backend/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { Config } from './config.ts';
+import { readEndpoints } from './endpoints.ts';
 import { type NamedEntry, readHostServers } from './host-file.ts';
 import { type ConfigPath, describe, type Fault, faultsOf } from './issues.ts';
 import { SERVER_NAME, settingsSchema } from './schema.ts';
+import {
+  type ConfiguredServer,
+  farServer,
+  ownServer,
+  remoteServerSchema,
+  serverSchema,
+} from './server-entry.ts';
 
 /** What the raw values are resolved against. */
 export interface ResolveContext {
@@ -50,15 +51,19 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   if (!settings.success) {
     faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
   }
-  const servers = findEntries(document, faults, warnings, context).flatMap((found) =>
+  const entries = findEntries(document, faults, warnings, context).flatMap((found) =>
     readEntry(found, faults, context),
   );
+  const servers = entries.map(({ server }) => server);
+  const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, faults);
   if (settings.data === undefined || faults.length > 0) {
     return { config: undefined, faults, warnings };
   }
   const { listen, admin, log, sessions, processes, state, drain } = settings.data;
   const { file } = context;
-  const config = { file, listen, admin, log, sessions, processes, state, drainMs: drain, servers };
+  const curations = new Map(entries.map(({ server, curation }) => [server.name, curation]));
+  const parts = { listen, admin, log, sessions, processes, state, endpoints, servers, curations };
+  const config = { file, ...parts, drainMs: drain };
   warnings.push(...openHosts(config));
   return { config: deepFreeze(config), faults, warnings };
 }
@@ -112,7 +117,7 @@ function readEntry(
   { name, path, entry }: NamedEntry,
   faults: Fault[],
   context: ResolveContext,
-): ServerOptions[] {
+): ConfiguredServer[] {
   if (path[0] === 'servers' && !SERVER_NAME.test(name)) {
     const message =
       'is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -';
@@ -137,14 +142,14 @@ function readEntry(
     faults.push(...found.filter((fault) => 'command' in entry || fault.path.at(-1) !== 'command'));
     return [];
   }
-  return [resolveServer(name, parsed.data, context.folder)];
+  return [ownServer(name, parsed.data, context.folder)];
 }
 
 function readRemote(
   name: string,
   entry: Readonly<Record<string, unknown>>,
   to: { readonly path: ConfigPath; readonly faults: Fault[]; readonly context: ResolveContext },
-): ServerOptions[] {
+): ConfiguredServer[] {
   const { path, faults, context } = to;
   if ('command' in entry) {
     const message = 'stands beside command: must be one of the two';
@@ -152,7 +157,7 @@ function readRemote(
     return [];
   }
   const parsed = remoteServerSchema.safeParse(entry);
-  if (parsed.success) return [remoteServer(name, parsed.data)];
+  if (parsed.success) return [farServer(name, parsed.data)];
   faults.push(...faultsOf(parsed.error.issues, path, entry, context.isHidden));
   return [];
 }

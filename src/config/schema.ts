@@ -3,20 +3,16 @@
 // union would answer every fault with one "invalid input"); `documentSchema` is for editors.
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
-import { processesSchema, remoteServerSchema, serverSchema } from '../backend/options.ts';
-import { duration, isMap, list, section, text } from '../base/options.ts';
+import { processesSchema } from '../backend/options.ts';
+import { duration, isMap, section } from '../base/options.ts';
 import { stateSchema } from '../bridge/options.ts';
+import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { listenSchema, sessionsSchema } from '../listener/options.ts';
 import { logSchema } from '../observe/options.ts';
+import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 /** The grammar of server names. */
 export const SERVER_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
-
-const endpoint = section({
-  servers: list(text('a server name'), 'a list of server names').meta({
-    description: 'Names of the servers that the endpoint merges.',
-  }),
-});
 
 const settings = {
   listen: listenSchema.prefault({}).meta({ description: 'The public listener.' }),
@@ -35,13 +31,11 @@ const settings = {
     description: 'How long a stop waits for calls in flight.',
   }),
   endpoints: z
-    .record(z.string(), endpoint, { error: 'must be a map of paths' })
-    .refine((value) => Object.keys(value).length === 0, {
-      error: 'merged endpoints are not supported by this version yet: remove the key',
-    })
+    .record(z.string(), endpointSchema, { error: 'must be a map of paths' })
     .prefault({})
     .meta({
-      description: 'More endpoints, each a path that merges some servers. Not supported yet.',
+      description:
+        'More endpoints, each a path that merges some servers. `/` stands for the default paths, which merge all.',
     }),
   auth: z
     .literal('none', { error: 'must be none: authentication is not supported by this version yet' })

@@ -70,6 +70,8 @@ describe('a configuration', () => {
       processes: { max: 64, maxPerPrincipal: 8, maxStarting: 4 },
       state: { keys: [], ttlMs: 600_000 },
       drainMs: 25_000,
+      curations: new Map([['a', { pin: 'off', validateArguments: 'off' }]]),
+      endpoints: [],
       servers: [
         {
           name: 'a',
@@ -286,9 +288,29 @@ describe('a fault', () => {
       '1:17: servers.a.url: stands beside command',
     ],
     [
-      'endpoints',
-      `endpoints: { /team: { servers: [a] } }\n${SERVER}`,
-      '1:12: endpoints: merged endpoints are not supported by this version yet',
+      'an endpoint for a server that does not exist',
+      `endpoints: { /team: { servers: [b] } }\n${SERVER}`,
+      'endpoints."/team".servers.0: is no server: must be one of',
+    ],
+    [
+      'an endpoint without servers',
+      `endpoints: { /team: { servers: [] } }\n${SERVER}`,
+      'endpoints."/team".servers: is empty',
+    ],
+    [
+      'an endpoint where something else is',
+      `endpoints: { /servers/x: {} }\n${SERVER}`,
+      'endpoints."/servers/x": is served already',
+    ],
+    [
+      'an endpoint that is no path',
+      `endpoints: { team: {} }\n${SERVER}`,
+      'endpoints.team: must be a path such as /team',
+    ],
+    [
+      'a shape for a server that the endpoint does not show',
+      `endpoints: { /team: { shape: { b: {} } } }\n${SERVER}`,
+      'endpoints."/team".shape.b: is no server of this endpoint',
     ],
     [
       'authentication',
