@@ -25,17 +25,24 @@ export class ClientLinks {
   readonly links: readonly Link[];
   readonly #parts: AggregateParts;
   readonly #client: Downstream;
+  readonly #onUp: (index: number) => void;
   #failure: unknown;
 
-  constructor(client: Downstream, parts: AggregateParts) {
+  /** @param onUp told when a server can be used again; it is the n-th of the endpoint */
+  constructor(
+    client: Downstream,
+    parts: AggregateParts,
+    onUp: (index: number) => void = () => undefined,
+  ) {
     this.#client = client;
     this.#parts = parts;
+    this.#onUp = onUp;
     this.view = new View({
       members: parts.members,
       composer: parts.composer,
       limitMs: parts.limitMs,
       seat: (index) => this.links[index]?.seat,
-      completed: (kind) => this.#tellChanged(kind),
+      completed: (kind) => this.tellChanged(kind),
     });
     this.links = parts.members.map((_, index) => this.#link(index));
   }
@@ -82,6 +89,12 @@ export class ClientLinks {
     return this.links[this.#parts.members.findIndex((member) => member.key === key)]?.seat;
   }
 
+  /** Tells the client that a list is another one. */
+  tellChanged(kind: ListKind): void {
+    const method = `notifications/${kind}/list_changed`;
+    if (LIST_CHANGED.has(method)) this.#client.notify(callMessage(method), method);
+  }
+
   leave(): void {
     for (const seat of this.#seats) seat.leave();
   }
@@ -108,7 +121,7 @@ export class ClientLinks {
     );
     try {
       const seat = member?.backend.place(client);
-      if (seat !== undefined) seat.onUp = () => this.view.isUp(index);
+      if (seat !== undefined) seat.onUp = () => this.#isUp(index);
       return { client, seat };
     } catch (error) {
       this.#failure ??= error;
@@ -120,8 +133,8 @@ export class ClientLinks {
     }
   }
 
-  #tellChanged(kind: ListKind): void {
-    const method = `notifications/${kind}/list_changed`;
-    if (LIST_CHANGED.has(method)) this.#client.notify(callMessage(method), method);
+  #isUp(index: number): void {
+    this.view.isUp(index);
+    this.#onUp(index);
   }
 }

@@ -14,11 +14,14 @@ export class ListenSeat implements ListenPlace {
   readonly #parts: AggregateParts;
   /** By the name of their server. */
   readonly #watches = new Map<string, TaskWatch>();
+  readonly #left: () => void;
 
-  constructor(client: Downstream, links: ClientLinks, parts: AggregateParts) {
+  /** @param left told when the stream is no longer */
+  constructor(client: Downstream, links: ClientLinks, parts: AggregateParts, left: () => void) {
     this.#client = client;
     this.#links = links;
     this.#parts = parts;
+    this.#left = left;
   }
 
   get capabilities(): JsonObject {
@@ -55,6 +58,7 @@ export class ListenSeat implements ListenPlace {
 
   leave(): void {
     for (const watch of this.#watches.values()) watch.leave();
+    this.#left();
     this.#links.leave();
   }
 

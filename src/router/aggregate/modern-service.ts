@@ -12,7 +12,7 @@ import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isLegacyOnly, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
-import type { Seat } from '../../ports/seat.ts';
+import type { ListKind, Seat } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
@@ -30,12 +30,17 @@ export class ModernService {
   readonly #keys: readonly string[];
   /** What clients without instances of their own see: all of them the same. */
   readonly #common: View;
+  /** Clients with an open listen stream. */
+  readonly #listening = new Set<ClientLinks>();
 
   constructor(parts: AggregateParts) {
     this.#parts = parts;
     this.#head = new ModernHead(parts.gatewayVersion);
     this.#keys = parts.members.map(({ key }) => key);
-    this.#common = this.#viewWith((index) => this.#sharedSeat(index));
+    this.#common = this.#viewWith(
+      (index) => this.#sharedSeat(index),
+      (kind) => this.#tellChanged(kind),
+    );
   }
 
   /** Serves a request; it is settled in the end. */
@@ -141,10 +146,11 @@ export class ModernService {
     const listen = new ModernListen(exchange, () => this.#parts.state.listens.delete(listen));
     this.#parts.state.listens.add(listen);
     try {
-      await listen.start(
-        (client: Downstream) =>
-          new ListenSeat(client, new ClientLinks(client, this.#parts), this.#parts),
-      );
+      await listen.start((client: Downstream) => {
+        const links = new ClientLinks(client, this.#parts, (index) => this.#common.isUp(index));
+        this.#listening.add(links);
+        return new ListenSeat(client, links, this.#parts, () => this.#listening.delete(links));
+      });
     } catch (error) {
       listen.cancel();
       exchange.fail(asFailure(error));
@@ -164,7 +170,7 @@ export class ModernService {
     );
     const hasOwn = own.some((seat) => seat !== undefined);
     const seatAt = (index: number): Seat | undefined => own[index] ?? this.#sharedSeat(index);
-    const view = hasOwn ? this.#viewWith(seatAt) : this.#common;
+    const view = hasOwn ? this.#viewWith(seatAt, () => undefined) : this.#common;
     const seats = this.#parts.members.map((_, index) => seatAt(index));
     const done = (): void => {
       for (const seat of own) seat?.leave();
@@ -172,9 +178,14 @@ export class ModernService {
     use(view, done, seats);
   }
 
-  #viewWith(seat: (index: number) => Seat | undefined): View {
+  #viewWith(seat: (index: number) => Seat | undefined, completed: (kind: ListKind) => void): View {
     const { members, composer, limitMs } = this.#parts;
-    return new View({ members, composer, limitMs, seat, completed: () => undefined });
+    return new View({ members, composer, limitMs, seat, completed });
+  }
+
+  /** Requests stand alone: who listens is told what any of them was not given. */
+  #tellChanged(kind: ListKind): void {
+    for (const links of this.#listening) links.tellChanged(kind);
   }
 
   #sharedSeat(index: number): Seat | undefined {
