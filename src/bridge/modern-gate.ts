@@ -251,6 +251,18 @@ export class ModernGate {
       return;
     }
     const { tools } = this.#state.tasks;
+    if (tools.known(seat) !== undefined) {
+      this.#callTool(exchange, seat, identity);
+      return;
+    }
+    void tools.read(seat).then(() => {
+      if (exchange.isSettled) seat.leave();
+      else this.#callTool(exchange, seat, identity);
+    });
+  }
+
+  #callTool(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+    const { tools } = this.#state.tasks;
     this.#callWith(exchange, seat, identity, (call) => {
       if (!hasTasks(exchange.envelope.capabilities)) void driveIfRequired(call, seat, tools);
       else void this.#harvesting.start(call, seat, exchange.envelope.capabilities);
