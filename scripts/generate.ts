@@ -80,8 +80,11 @@ function configurationDocument(): string {
   const { properties = {} } = inputSchema();
   const { servers, mcpServers: _, ...settings } = properties;
   const [local, remote] = entryOf(servers).anyOf ?? [];
-  const scalars = Object.entries(settings).filter(([, schema]) => schema.properties === undefined);
-  const sections = Object.entries(settings).filter(([, schema]) => schema.properties !== undefined);
+  const entries = Object.entries(settings).map(
+    ([key, schema]) => [key, sectionOf(schema)] as const,
+  );
+  const scalars = entries.filter(([, schema]) => schema.properties === undefined);
+  const sections = entries.filter(([, schema]) => schema.properties !== undefined);
   const top: Schema = { properties: Object.fromEntries(scalars) };
   const parts = [
     INTRODUCTION,
@@ -101,6 +104,14 @@ function configurationDocument(): string {
   return parts.join('\n');
 }
 
+/** Of a key that is a word or a map, the map. */
+function sectionOf(schema: Schema): Schema {
+  const map = schema.anyOf?.find(({ properties }) => properties !== undefined);
+  return map === undefined
+    ? schema
+    : { ...map, ...(schema.description === undefined ? {} : { description: schema.description }) };
+}
+
 function describeSection(heading: string, path: string, schema: Schema): string[] {
   const entries = Object.entries(schema.properties ?? {});
   const rows = entries
@@ -118,7 +129,7 @@ function describeSection(heading: string, path: string, schema: Schema): string[
       describeSection(`\`${path}.${key}\``, `${path}.${key}`, value),
     ),
     ...lists.flatMap(([key, value]) =>
-      describeSection(`\`${path}.${key}[]\``, '', value.items ?? {}),
+      describeSection(`\`${path}.${key}[]\``, `${path}.${key}[]`, value.items ?? {}),
     ),
   ];
 }

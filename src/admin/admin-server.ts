@@ -1,9 +1,13 @@
 // The admin listener: metrics, liveness, readiness. Never on the public listener (design.md 3.2).
-import type { AddressInfo } from 'node:net';
+import { lstatSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { AdminOptions } from './options.ts';
+
+/** Taken off the mode of a socket: whoever is not its owner. */
+const OTHERS = 0o177;
 
 /** What the admin listener may look at. */
 export interface AdminContext {
@@ -40,11 +44,24 @@ export class AdminServer {
    * @returns the address
    */
   async listen(): Promise<string> {
-    const { host, port } = this.#context.options;
+    const { host, port, socket } = this.#context.options;
+    if (socket !== undefined) return await this.#listenOnSocket(socket);
     await this.#app.listen({ host, port });
     const address = this.#app.server.address() as AddressInfo;
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     return `http://${name}:${address.port}`;
+  }
+
+  // The directory of the socket says who may reach it; its own mode, where the system looks at that.
+  async #listenOnSocket(path: string): Promise<string> {
+    await removeDeadSocket(path);
+    const mask = process.umask(OTHERS);
+    try {
+      await this.#app.listen({ path });
+    } finally {
+      process.umask(mask);
+    }
+    return `unix:${path}`;
   }
 
   async close(): Promise<void> {
@@ -55,7 +72,8 @@ export class AdminServer {
   // from elsewhere names the host as it likes.
   #guardHost(): void {
     const { options } = this.#context;
-    if (options.allowRemote) return;
+    // No page in a browser reaches a socket.
+    if (options.allowRemote || options.socket !== undefined) return;
     const guard = new OriginGuard({
       host: options.host,
       allowedHosts: [],
@@ -67,4 +85,21 @@ export class AdminServer {
       if (refusal !== undefined) await reply.code(refusal.status).send(refusal);
     });
   }
+}
+
+/** A gateway that was killed leaves its socket behind; one that somebody answers on is not ours. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const isSocket = lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+  if (isSocket && !(await isAnswered(path))) rmSync(path, { force: true });
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once('error', () => resolve(false));
+  });
 }

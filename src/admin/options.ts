@@ -10,6 +10,8 @@ export interface AdminOptions {
   readonly port: number;
   /** Serve a host that is not loopback. */
   readonly allowRemote: boolean;
+  /** Absolute path of a socket to listen on instead of host and port. */
+  readonly socket: string | undefined;
 }
 
 const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
@@ -28,6 +30,13 @@ export const adminSchema = section({
     description:
       'Serve an address that is not loopback. Metrics name your servers and tools; make sure that only the monitoring reaches the port.',
   }),
+  socket: text('the path of a socket')
+    .refine((value) => value !== '', { error: 'must be the path of a socket' })
+    .optional()
+    .meta({
+      description:
+        'Path of a Unix socket to listen on instead of `host` and `port`; only its owner may connect.',
+    }),
 })
   .refine((value) => isSafeHost(value.host, value.allowRemote), {
     path: ['host'],
@@ -35,7 +44,7 @@ export const adminSchema = section({
     error:
       'is reachable from other machines: must be a loopback address such as 127.0.0.1, or set admin.allowRemote: true if only the monitoring reaches the port',
   })
-  .transform((value): AdminOptions => value);
+  .transform(({ socket, ...rest }): AdminOptions => ({ ...rest, socket }));
 
 // A host of a wrong type has its own issue already.
 function isSafeHost(value: unknown, isAllowed: unknown): boolean {

@@ -1,7 +1,6 @@
 // The composition root: builds every part bottom-up and hands each its ports. The only folder that
 // knows all the others.
 import { AdminServer } from '../admin/admin-server.ts';
-import { ANONYMOUS } from '../auth/anonymous.ts';
 import { ServerBackend } from '../backend/backend.ts';
 import { channelOpener } from '../backend/kinds.ts';
 import { logged } from '../backend/logged-channel.ts';
@@ -21,7 +20,8 @@ import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
-import { SessionStore } from '../session/session-store.ts';
+import type { SessionStore } from '../session/session-store.ts';
+import { type Access, createAccess } from './access.ts';
 import { createEndpoints } from './endpoints.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
@@ -41,7 +41,8 @@ export class Gateway {
   readonly #metrics: Metrics;
   readonly #backends: readonly ServerBackend[];
   readonly #sessions: SessionStore;
-  readonly #heartbeat = new Heartbeat();
+  readonly #access: Access;
+  readonly #heartbeat: Heartbeat;
   readonly #modernRequests = new ModernRequests();
   readonly #modern: ModernState;
   readonly #validators = new ArgumentValidators();
@@ -78,7 +79,9 @@ export class Gateway {
           gatewayVersion: parts.version,
         }),
     );
-    this.#sessions = new SessionStore(config.sessions);
+    this.#access = createAccess(config, parts.logger, this.#metrics);
+    this.#sessions = this.#access.sessions;
+    this.#heartbeat = new Heartbeat(this.#access.leases);
     this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths(parts.version));
     this.#admin = new AdminServer({
       options: config.admin,
@@ -131,18 +134,22 @@ export class Gateway {
     await backends;
     await this.#validators.close();
     await this.#admin.close();
+    await this.#access.audit?.close();
   }
 
   #listenerContext(messages: MessageLog | undefined): ListenerContext {
+    const { gate, leases, pressure } = this.#access;
     return {
       messages,
+      gate,
+      leases,
+      pressure,
       options: this.#config.listen,
       sessions: this.#sessions,
       modern: this.#modernRequests,
       heartbeat: this.#heartbeat,
       logger: this.#logger,
       metrics: this.#metrics,
-      authenticate: () => ANONYMOUS,
       isDraining: () => this.#isDraining,
     };
   }
@@ -159,7 +166,7 @@ export class Gateway {
       gatewayVersion,
     };
     for (const { prefix, endpoint } of createEndpoints(this.#config, this.#backends, parts)) {
-      paths.add(prefix, servedEndpoint(endpoint, this.#metrics));
+      paths.add(prefix, servedEndpoint(endpoint, this.#metrics, this.#access.watchers));
     }
     return paths;
   }

@@ -17,6 +17,15 @@ export interface GuardRefusal {
   readonly message: string;
 }
 
+/** Headers that must not come twice: whoever reads the other one would decide differently. */
+type Watched = 'host' | 'origin' | 'authorization';
+
+const TWICE: Readonly<Record<Watched, GuardRefusal>> = {
+  host: { status: 400, message: 'Two Host headers.' },
+  origin: { status: 403, message: 'Two Origin headers.' },
+  authorization: { status: 400, message: 'Two Authorization headers.' },
+};
+
 /** Decides by `Host` and `Origin`. */
 export class OriginGuard {
   readonly #hosts: ReadonlySet<string>;
@@ -36,29 +45,25 @@ export class OriginGuard {
   }
 
   /** Pages that the gateway's own address serves count as its own; called once the port is known. */
-  allowOwnPort(port: number): void {
-    for (const name of LOOPBACK_NAMES) this.#origins.add(`http://${name}:${port}`);
+  allowOwnPort(scheme: 'http' | 'https', port: number): void {
+    for (const name of LOOPBACK_NAMES) this.#origins.add(`${scheme}://${name}:${port}`);
   }
 
   /**
    * Checks one request.
    * @param rawHeaders names and values in turn, as the parser read them: duplicates show
+   * @param isPublic for what every page may read
    * @returns undefined when it may pass
    */
-  check(rawHeaders: readonly string[]): GuardRefusal | undefined {
-    let host: string | undefined;
-    let origin: string | undefined;
+  check(rawHeaders: readonly string[], isPublic = false): GuardRefusal | undefined {
+    const found: Partial<Record<Watched, string>> = {};
     for (let at = 0; at < rawHeaders.length; at += 2) {
-      const name = rawHeaders[at] as string;
-      if (name.length === 4 && name.toLowerCase() === 'host') {
-        if (host !== undefined) return { status: 400, message: 'Two Host headers.' };
-        host = rawHeaders[at + 1];
-      } else if (name.length === 6 && name.toLowerCase() === 'origin') {
-        if (origin !== undefined) return { status: 403, message: 'Two Origin headers.' };
-        origin = rawHeaders[at + 1];
-      }
+      const name = watchedName(rawHeaders[at] as string);
+      if (name === undefined) continue;
+      if (found[name] !== undefined) return TWICE[name];
+      found[name] = rawHeaders[at + 1] ?? '';
     }
-    return this.#judge(host, origin);
+    return this.#judge(found.host, isPublic ? undefined : found.origin);
   }
 
   #judge(host: string | undefined, origin: string | undefined): GuardRefusal | undefined {
@@ -86,4 +91,12 @@ export class OriginGuard {
 function hostAdvice(host: string): string {
   const shown = /^[\w.:[\]-]{1,100}$/.test(host) ? ` "${host}"` : '';
   return `Host${shown} is not served here; add it to listen.allowedHosts if it should be.`;
+}
+
+// Most headers are told apart by their length alone.
+function watchedName(name: string): Watched | undefined {
+  const { length } = name;
+  if (length !== 4 && length !== 6 && length !== 13) return undefined;
+  const lower = name.toLowerCase();
+  return lower === 'host' || lower === 'origin' || lower === 'authorization' ? lower : undefined;
 }

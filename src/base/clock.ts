@@ -58,6 +58,11 @@ export function wallClockMs(): number {
   return Date.now();
 }
 
+/** A time in milliseconds since 1970 as RFC 3339. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /**
  * Waits, unless told to stop.
  * @returns false when `signal` ended the wait

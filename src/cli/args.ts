@@ -1,6 +1,7 @@
 // The command line: words in, one invocation out. Decides nothing about files or servers.
 import { parseArgs } from 'node:util';
 import { COMMANDS, type CommandName } from './help.ts';
+import { type KeysInvocation, parseKeys } from './keys-args.ts';
 
 /** What the user asked for. */
 export type Invocation =
@@ -11,6 +12,7 @@ export type Invocation =
   | { readonly kind: 'check'; readonly config?: string }
   | RunInvocation
   | ConnectInvocation
+  | KeysInvocation
   | PinInvocation;
 
 /** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
@@ -118,6 +120,11 @@ function parseCommand(command: CommandName, words: readonly string[]): Invocatio
       return parseConnect(words);
     case 'pin':
       return parsePin(words);
+    case 'keys': {
+      const read = parseKeys(words);
+      if (read === 'help') return { kind: 'help', command };
+      return 'problem' in read ? { kind: 'usage-error', message: read.problem, command } : read;
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 // answers with the exit status; only main.ts ends the process.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
@@ -18,6 +18,7 @@ import {
 } from './args.ts';
 import { EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
+import type { KeysInvocation } from './keys-args.ts';
 
 /** What a command may touch of the world. */
 export interface Surroundings {
@@ -124,7 +125,20 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
       }
       return world.pin(loaded.config, invocation, packageVersion());
     }
+    case 'keys':
+      return keys(invocation, world);
   }
+}
+
+async function keys(invocation: KeysInvocation, world: Surroundings): Promise<number> {
+  const { config, file: given, ...rest } = invocation;
+  const file = given ?? loadFrom(config, world)?.config.auth?.keyFile;
+  if (file === undefined) {
+    world.err('sluice: there is no key file: name one with --file, or set auth.keys.file\n');
+    return EXIT.usage;
+  }
+  const { runKeys } = await import('../app/keys.ts');
+  return runKeys({ ...rest, file: resolve(world.cwd, file), out: world.out, err: world.err });
 }
 
 function check(file: string | undefined, world: Surroundings): number {

@@ -9,6 +9,8 @@ Usage:
   sluice connect URL [--header 'K: V']         be a stdio server over a remote endpoint
   sluice pin [options]                         accept the definitions of the servers' tools
 
+  sluice keys add|list|revoke                  API keys of clients
+
   sluice COMMAND --help                        more about a command
   sluice --version
 
@@ -81,7 +83,33 @@ not accepted, or when the tools of a server can't be listed.
   -h, --help            show this
 `;
 
-const TEXTS = { serve: SERVE, run: RUN, check: CHECK, connect: CONNECT, pin: PIN } as const;
+const KEYS = `Usage: sluice keys add --name NAME [options]
+       sluice keys list
+       sluice keys revoke ID
+
+API keys of clients (auth.keys.file of the configuration). The file keeps only their hashes: a new key
+is printed once, on stdout. A running gateway follows the file within a second.
+
+  -n, --name NAME       whose key it is, for lists and logs
+  -g, --group GROUP     a group that auth.allow may name; may be given several times
+  --scope SCOPE         a scope that auth.allow may name; may be given several times
+  --expires WHEN        90d, or a date such as 2027-01-31; default never
+  -f, --file FILE       the key file, instead of the one in the configuration
+  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
+  -h, --help            show this
+
+Example:
+  sluice keys add --file keys.json --name ci --group build --expires 90d
+`;
+
+const TEXTS = {
+  serve: SERVE,
+  run: RUN,
+  check: CHECK,
+  connect: CONNECT,
+  pin: PIN,
+  keys: KEYS,
+} as const;
 
 /** A command of the program. */
 export type CommandName = keyof typeof TEXTS;

@@ -1,6 +1,7 @@
 // The resolved configuration as YAML with human units, for `sluice check`. Loads back to the same
 // configuration, except for what is masked.
 import { stringify } from 'yaml';
+import type { AuthOptions } from '../auth/options.ts';
 import type { ServerOptions } from '../backend/options.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
@@ -19,8 +20,10 @@ const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|C
  * @returns YAML text that ends in a newline
  */
 export function checkReport(loaded: LoadedConfig): string {
-  const { listen, admin, log, sessions, processes, state, drainMs, servers } = loaded.config;
+  const { listen, admin, log, audit, processes, state, drainMs, servers } = loaded.config;
+  const { sessions, limits } = loaded.config;
   const { maxBodyBytes, publicUrl, ...listenRest } = listen;
+  const { idleMs, maxAgeMs, ...sessionRest } = sessions;
   const mask = maskOf(loaded.secrets);
   return stringify({
     listen: {
@@ -30,10 +33,17 @@ export function checkReport(loaded: LoadedConfig): string {
     },
     admin,
     log,
-    sessions: { idle: formatDuration(sessions.idleMs), max: sessions.max },
+    audit,
+    sessions: {
+      idle: formatDuration(idleMs),
+      maxAge: formatDuration(maxAgeMs),
+      ...sessionRest,
+    },
+    limits: { ...limits, bodyBytes: formatByteSize(limits.bodyBytes) },
     processes,
     state: { keys: state.keys.map(() => '***'), ttl: formatDuration(state.ttlMs) },
     drain: formatDuration(drainMs),
+    auth: describeAuth(loaded.config.auth, mask),
     servers: Object.fromEntries(servers.map((server) => [server.name, describe(server, mask)])),
   });
 }
@@ -62,6 +72,22 @@ function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
       queue: limits.queue,
       message: formatByteSize(limits.messageBytes),
     },
+  };
+}
+
+function describeAuth(auth: AuthOptions | undefined, mask: Mask): unknown {
+  if (auth === undefined) return 'none';
+  const { keyFile, issuers, ...rest } = auth;
+  return {
+    ...(keyFile === undefined ? {} : { keys: { file: mask(keyFile) } }),
+    issuers: issuers.map(({ maxLifetimeMs, clockSkewMs, ...issuer }) => ({
+      ...issuer,
+      issuer: mask(issuer.issuer),
+      jwksUrl: mask(issuer.jwksUrl),
+      maxLifetime: formatDuration(maxLifetimeMs),
+      clockSkew: formatDuration(clockSkewMs),
+    })),
+    ...rest,
   };
 }
 

@@ -1,8 +1,13 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
-import { isLoopbackHost } from '../base/loopback.ts';
+import { isAbsolute, resolve } from 'node:path';
+import type { AdminOptions } from '../admin/options.ts';
+import { type AuthOptions, authSchema } from '../auth/options.ts';
+import type { ListenOptions } from '../listener/options.ts';
+import type { AuditOptions } from '../observe/options.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
+import { riskyOptions, unsafeOptions } from './exposure.ts';
 import { type NamedEntry, readHostServers } from './host-file.ts';
 import { type ConfigPath, describe, type Fault, faultsOf } from './issues.ts';
 import { SERVER_NAME, settingsSchema } from './schema.ts';
@@ -51,21 +56,78 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   if (!settings.success) {
     faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
   }
+  const auth = readAuth(document['auth'], faults, context);
+  const listen = settings.data?.listen ?? document['listen'];
+  faults.push(...unsafeOptions(isRecord(listen) ? listen : {}, auth));
   const entries = findEntries(document, faults, warnings, context).flatMap((found) =>
     readEntry(found, faults, context),
   );
   const servers = entries.map(({ server }) => server);
   const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, faults);
-  if (settings.data === undefined || faults.length > 0) {
+  if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
     return { config: undefined, faults, warnings };
   }
-  const { listen, admin, log, sessions, processes, state, drain } = settings.data;
   const { file } = context;
-  const curations = new Map(entries.map(({ server, curation }) => [server.name, curation]));
-  const parts = { listen, admin, log, sessions, processes, state, endpoints, servers, curations };
-  const config = { file, ...parts, drainMs: drain };
-  warnings.push(...openHosts(config));
+  const { drain, auth: _, servers: __, mcpServers: ___, ...rest } = settings.data;
+  const config: Config = {
+    ...withAbsolutePaths({ ...rest, auth }, context.folder),
+    file,
+    drainMs: drain,
+    endpoints,
+    servers,
+    curations: new Map(entries.map(({ server, curation }) => [server.name, curation])),
+  };
+  warnings.push(...riskyOptions(config));
   return { config: deepFreeze(config), faults, warnings };
+}
+
+/** The two forms of `auth`: `none`, or a map. */
+function readAuth(
+  raw: unknown,
+  faults: Fault[],
+  context: ResolveContext,
+): AuthOptions | 'unclear' | undefined {
+  if (raw === undefined || raw === 'none') return undefined;
+  const path = ['auth'];
+  if (!isRecord(raw)) {
+    const message = `is ${describe(raw, context.isHidden(path))}, must be none or a map of options`;
+    faults.push({ path, at: 'value', message });
+    return 'unclear';
+  }
+  const parsed = authSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  faults.push(...faultsOf(parsed.error.issues, path, raw, context.isHidden));
+  return 'unclear';
+}
+
+interface WithPaths {
+  readonly listen: ListenOptions;
+  readonly admin: AdminOptions;
+  readonly audit: AuditOptions;
+  readonly auth: AuthOptions | undefined;
+}
+
+function withAbsolutePaths<T extends WithPaths>(options: T, folder: string): T {
+  const { listen, admin, audit, auth } = options;
+  const path = (given: string): string => (isAbsolute(given) ? given : resolve(folder, given));
+  const optional = (given: string | undefined): string | undefined =>
+    given === undefined ? undefined : path(given);
+  const { tls } = listen;
+  return {
+    ...options,
+    listen: {
+      ...listen,
+      tls: tls && {
+        ...tls,
+        cert: path(tls.cert),
+        key: path(tls.key),
+        clientCa: optional(tls.clientCa),
+      },
+    },
+    admin: { ...admin, socket: optional(admin.socket) },
+    audit: { to: audit.to === 'stdout' ? 'stdout' : optional(audit.to) },
+    auth: auth && { ...auth, keyFile: optional(auth.keyFile) },
+  };
 }
 
 // A host's file has keys of its own at the top; they are nobody's mistake.
@@ -160,20 +222,6 @@ function readRemote(
   if (parsed.success) return [farServer(name, parsed.data)];
   faults.push(...faultsOf(parsed.error.issues, path, entry, context.isHidden));
   return [];
-}
-
-function openHosts(config: Config): Fault[] {
-  const warnings: Fault[] = [];
-  if (config.listen.allowUnauthenticated && !isLoopbackHost(config.listen.host)) {
-    const message =
-      'is served to other machines without authentication, since listen.allowUnauthenticated is true';
-    warnings.push({ path: ['listen', 'host'], at: 'value', message });
-  }
-  if (config.admin.allowRemote && !isLoopbackHost(config.admin.host)) {
-    const message = 'is served to other machines, since admin.allowRemote is true';
-    warnings.push({ path: ['admin', 'host'], at: 'value', message });
-  }
-  return warnings;
 }
 
 function deepFreeze<T>(value: T): T {

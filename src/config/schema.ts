@@ -3,12 +3,14 @@
 // union would answer every fault with one "invalid input"); `documentSchema` is for editors.
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
+import { authSchema } from '../auth/options.ts';
 import { processesSchema } from '../backend/options.ts';
 import { duration, isMap, section } from '../base/options.ts';
 import { stateSchema } from '../bridge/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
-import { listenSchema, sessionsSchema } from '../listener/options.ts';
-import { logSchema } from '../observe/options.ts';
+import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
+import { auditSchema, logSchema } from '../observe/options.ts';
+
 import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 /** The grammar of server names. */
@@ -20,7 +22,9 @@ const settings = {
     description: 'The listener of /metrics, /healthz and /readyz.',
   }),
   log: logSchema.prefault({}).meta({ description: 'Logging.' }),
+  audit: auditSchema.prefault({}).meta({ description: 'The audit log.' }),
   sessions: sessionsSchema.prefault({}).meta({ description: 'Client sessions.' }),
+  limits: limitsSchema.prefault({}).meta({ description: 'How much clients may ask for.' }),
   processes: processesSchema.prefault({}).meta({
     description: 'Caps over the processes of all servers.',
   }),
@@ -37,15 +41,18 @@ const settings = {
       description:
         'More endpoints, each a path that merges some servers. `/` stands for the default paths, which merge all.',
     }),
-  auth: z
-    .literal('none', { error: 'must be none: authentication is not supported by this version yet' })
-    .prefault('none')
-    .meta({ description: 'Authentication. Only `none` is supported yet.' }),
+};
+
+const AUTH = {
+  description:
+    'Who may come in, and what for. `none`, the default, lets everybody on loopback use everything.',
 };
 
 /** Everything but the servers. */
 export const settingsSchema = section({
   ...settings,
+  // Which of its two forms it has is decided before it is read: config/resolve.ts.
+  auth: z.unknown().optional(),
   servers: z.unknown().optional(),
   mcpServers: z.unknown().optional(),
 }).refine((value) => !isSamePort(value.listen, value.admin), {
@@ -71,6 +78,10 @@ export const documentSchema = section({
     .optional()
     .meta({ description: 'The servers as desktop hosts write them, instead of `servers`.' }),
   ...settings,
+  auth: z
+    .union([z.literal('none'), authSchema])
+    .optional()
+    .meta(AUTH),
 });
 
 type Address = { readonly host: string; readonly port: number } | undefined;

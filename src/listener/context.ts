@@ -1,16 +1,17 @@
 // What every transport of the public listener is given.
-import type { IncomingMessage } from 'node:http';
 import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { MessageLog } from '../observe/message-log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { RequestMeter } from '../observe/request-meter.ts';
+import { RequestMeter, type RequestWatchers } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
-import type { Principal } from '../ports/principal.ts';
 import type { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
+import type { Gatekeeper } from './gatekeeper.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { Leases } from './leases.ts';
 import type { ListenOptions } from './options.ts';
+import type { Pressure } from './pressure.ts';
 
 /** Shared by all transports. */
 export interface ListenerContext {
@@ -23,8 +24,9 @@ export interface ListenerContext {
   readonly messages: MessageLog | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Who sends a request. */
-  authenticate(request: IncomingMessage): Principal;
+  readonly gate: Gatekeeper;
+  readonly leases: Leases;
+  readonly pressure: Pressure;
   readonly isDraining: () => boolean;
 }
 
@@ -34,10 +36,17 @@ export interface ServedEndpoint {
   readonly meter: RequestMeter;
 }
 
-/** Pairs an endpoint with its meter. */
-export function servedEndpoint(endpoint: Endpoint, metrics: Metrics): ServedEndpoint {
-  const meter = new RequestMeter(metrics, { endpoint: endpoint.name, server: endpoint.server });
-  return { endpoint, meter };
+/**
+ * Pairs an endpoint with its meter.
+ * @param watchers who else is told of its requests
+ */
+export function servedEndpoint(
+  endpoint: Endpoint,
+  metrics: Metrics,
+  watchers?: RequestWatchers,
+): ServedEndpoint {
+  const labels = { endpoint: endpoint.name, server: endpoint.server };
+  return { endpoint, meter: new RequestMeter(metrics, labels, watchers) };
 }
 
 /** Logs a client's message, where that is asked for. */

@@ -64,6 +64,11 @@ export const REFUSALS = {
     code: REFUSED,
     message: 'Unsupported Media Type: Content-Type must be application/json.',
   },
+  subprotocol: {
+    status: 400,
+    code: REFUSED,
+    message: 'Bad Request: offer the WebSocket subprotocol mcp, or none.',
+  },
   accept: {
     status: 406,
     code: REFUSED,
@@ -113,6 +118,53 @@ export const REFUSALS = {
     headers: { 'retry-after': '5' },
     data: { reason: 'overloaded', outcome: 'not_sent' },
   },
+  tooManyOwnSessions: {
+    status: 429,
+    code: INTERNAL_ERROR,
+    message: 'This client has too many sessions; end some of them.',
+    headers: { 'retry-after': '5' },
+    data: { reason: 'rate_limited', outcome: 'not_sent' },
+  },
+  tooManyStreams: {
+    status: 503,
+    code: INTERNAL_ERROR,
+    message: 'Too many streams are open; try again later.',
+    headers: { 'retry-after': '5' },
+    data: { reason: 'overloaded', outcome: 'not_sent' },
+  },
+  tooManyOwnStreams: {
+    status: 429,
+    code: INTERNAL_ERROR,
+    message: 'This client has too many streams open; close some of them.',
+    headers: { 'retry-after': '5' },
+    data: { reason: 'rate_limited', outcome: 'not_sent' },
+  },
+  tooManyRequests: {
+    status: 429,
+    code: INTERNAL_ERROR,
+    message: 'Too many requests; try again later.',
+    data: { reason: 'rate_limited', outcome: 'not_sent' },
+  },
+  shedding: {
+    status: 503,
+    code: INTERNAL_ERROR,
+    message: 'The gateway is short of memory; try again later.',
+    headers: { 'retry-after': '1' },
+    data: { reason: 'overloaded', outcome: 'not_sent' },
+  },
+  unauthorized: {
+    status: 401,
+    code: REFUSED,
+    message: 'Unauthorized: send a valid API key or access token in Authorization.',
+  },
+  authUnavailable: {
+    status: 503,
+    code: REFUSED,
+    message: 'The token can not be verified now; try again later.',
+    headers: { 'retry-after': '5' },
+  },
+  forbidden: { status: 403, code: REFUSED, message: 'Forbidden.' },
+  notFound: { status: 404, code: REFUSED, message: 'Not found.' },
   draining: {
     status: 503,
     code: INTERNAL_ERROR,
@@ -128,9 +180,22 @@ export const REFUSALS = {
  */
 export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer): void {
   if (response.headersSent || response.destroyed) return;
-  const { code, message, data } = refusal;
-  const error = data === undefined ? { code, message } : { code, message, data };
-  sendJson(response, refusal.status, errorMessage(id, error), refusal.headers);
+  sendJson(response, refusal.status, refusalBody(refusal, id), refusal.headers);
+}
+
+/** What is answered when there is no room for one more session. */
+export function sessionRefusal(lack: 'all' | 'own'): Refusal {
+  return lack === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
+}
+
+/** What is answered when there is no room for one more stream. */
+export function streamRefusal(lack: 'all' | 'own'): Refusal {
+  return lack === 'own' ? REFUSALS.tooManyOwnStreams : REFUSALS.tooManyStreams;
+}
+
+/** The JSON-RPC error of a refusal. */
+export function refusalBody({ code, message, data }: Refusal, id?: Buffer): Buffer {
+  return errorMessage(id, data === undefined ? { code, message } : { code, message, data });
 }
 
 /** Up to here head and body are cheaper to send as one string than as two buffers. */

@@ -1,6 +1,8 @@
 // The one timer of all open responses: turns answers that take long into streams, and keeps streams
 // alive. A timer for each request would cost more than the request.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Lease, Leases } from './leases.ts';
 import type { SseWriter } from './sse-writer.ts';
 
 const TICK_MS = 250;
@@ -16,21 +18,32 @@ export interface PendingResponse {
   beginStream(): void;
 }
 
+/** How long a stream may outlive what its client was let in with. */
+const SWEEP_MS = 1_000;
+
+interface OpenStream {
+  readonly transport: string;
+  readonly lease: Lease;
+}
+
 /** All responses that are waited for. */
 export class Heartbeat {
+  readonly #leases: Leases;
   readonly #pending = new Set<PendingResponse>();
-  readonly #writers = new Map<SseWriter, string>();
+  readonly #writers = new Map<SseWriter, OpenStream>();
   readonly #timer: Timer;
   #lastKeepAliveMs = monotonicMs();
+  #lastSweepMs = monotonicMs();
 
-  constructor() {
+  constructor(leases: Leases) {
+    this.#leases = leases;
     this.#timer = every(TICK_MS, () => this.#tick());
   }
 
   /** Open streams by transport. */
   counts(): Record<string, number> {
     const counts: Record<string, number> = { 'streamable-http': 0, sse: 0 };
-    for (const transport of this.#writers.values()) {
+    for (const { transport } of this.#writers.values()) {
       counts[transport] = (counts[transport] ?? 0) + 1;
     }
     return counts;
@@ -44,12 +57,16 @@ export class Heartbeat {
     this.#pending.delete(response);
   }
 
-  opened(writer: SseWriter, transport: string): void {
-    this.#writers.set(writer, transport);
+  opened(writer: SseWriter, transport: string, principal: Principal): void {
+    const lease: Lease = { principal, end: () => writer.end() };
+    this.#writers.set(writer, { transport, lease });
+    this.#leases.take(lease);
   }
 
   closed(writer: SseWriter): void {
+    const stream = this.#writers.get(writer);
     this.#writers.delete(writer);
+    if (stream !== undefined) this.#leases.release(stream.lease);
   }
 
   close(): void {
@@ -63,6 +80,10 @@ export class Heartbeat {
       if (nowMs - response.sinceMs < SLOW_MS) break;
       this.#pending.delete(response);
       response.beginStream();
+    }
+    if (nowMs - this.#lastSweepMs >= SWEEP_MS) {
+      this.#lastSweepMs = nowMs;
+      this.#leases.sweep();
     }
     if (nowMs - this.#lastKeepAliveMs < KEEP_ALIVE_MS) return;
     this.#lastKeepAliveMs = nowMs;

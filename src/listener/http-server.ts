@@ -1,28 +1,56 @@
 // The public listener: one fastify instance, its limits, and the checks that come before everything
-// else. Which route a request takes is decided by the path table alone.
+// else: Host, Origin, target and type, then the path, then who it is. Which route a request takes is
+// decided by the path table alone.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
-import { errorMessage } from '../jsonrpc/serialize.ts';
+import type { WatchedFiles } from '../base/watched-files.ts';
+import { errorMessage, jsonBytes } from '../jsonrpc/serialize.ts';
+import type { Principal } from '../ports/principal.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
+import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { SseStreams } from './http-sse/routes.ts';
+import type { TlsOptions } from './options.ts';
 import type { PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { isJsonBody } from './request-headers.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
+import { reloadTls, tlsOptions } from './tls-files.ts';
 import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_CONNECTIONS = 20_000;
+const TICKETS_WAIT_MS = 30_000;
 
 const NO_STORE = { 'cache-control': 'no-store' };
+/** What clients of authorization servers read first; the only thing that every page may read. */
+const METADATA = '/.well-known/';
+const READABLE = { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' };
+
+/** A request that was let in. */
+interface Admitted {
+  readonly route: Route;
+  readonly principal: Principal;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admitted: Admitted | null;
+  }
+}
 
 /** The listener that clients connect to. */
 export class HttpServer {
@@ -33,6 +61,7 @@ export class HttpServer {
   readonly #sse: SseStreams;
   readonly #plain: PlainPosts;
   readonly #webSockets: WebSockets;
+  #tlsFiles: WatchedFiles | undefined;
 
   constructor(context: ListenerContext, paths: PathTable) {
     this.#context = context;
@@ -55,12 +84,18 @@ export class HttpServer {
    * @throws when the address can't be had
    */
   async listen(): Promise<string> {
-    const { host, port } = this.#context.options;
+    const { host, port, tls } = this.#context.options;
+    this.#context.gate.open();
     await this.#app.listen({ host, port });
+    if (tls !== undefined) {
+      const server = this.#app.server as unknown as SecureServer;
+      this.#tlsFiles = reloadTls(tls, server, this.#context.logger);
+    }
     const address = this.#app.server.address() as AddressInfo;
-    this.#guard.allowOwnPort(address.port);
+    const scheme = tls === undefined ? 'http' : 'https';
+    this.#guard.allowOwnPort(scheme, address.port);
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-    return `http://${name}:${address.port}`;
+    return `${scheme}://${name}:${address.port}`;
   }
 
   /** Stops accepting connections; those that are open stay. */
@@ -71,6 +106,9 @@ export class HttpServer {
 
   /** Ends every connection. */
   async close(): Promise<void> {
+    this.#tlsFiles?.close();
+    this.#context.gate.close();
+    this.#context.pressure.close();
     this.#sse.close();
     this.#webSockets.close();
     this.#app.server.closeAllConnections();
@@ -79,7 +117,9 @@ export class HttpServer {
 
   #createApp(): FastifyInstance {
     const { options } = this.#context;
+    const secure = options.tls === undefined ? {} : { https: secureOptions(options.tls) };
     const app = fastify({
+      ...secure,
       bodyLimit: options.maxBodyBytes,
       requestTimeout: BODY_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -92,13 +132,14 @@ export class HttpServer {
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     );
-    app.addHook('onRequest', (request, reply, done) => {
-      if (this.#isAdmitted(request.raw, reply)) done();
-    });
+    app.decorateRequest('admitted', null);
+    app.addHook('onRequest', (request, reply, done) => this.#onRequest(request, reply, done));
     app.setErrorHandler((error: FastifyError, _request, reply) => this.#onError(error, reply));
     app.all('*', (request, reply) => {
       reply.hijack();
-      this.#serve(request.raw, reply.raw, request.body);
+      const { admitted, raw, body } = request;
+      if (admitted === null) refuse(reply.raw, REFUSALS.notFound);
+      else this.#serve(admitted, raw, reply.raw, body);
     });
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#onUpgrade(request, socket, head),
@@ -106,14 +147,42 @@ export class HttpServer {
     return app;
   }
 
-  /** Host, Origin and Content-Type, before a byte of the body is read. */
-  #isAdmitted(request: IncomingMessage, reply: FastifyReply): boolean {
+  /** Everything that is decided before a byte of the body is read. */
+  #onRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    const { raw } = request;
+    if (!this.#isHarmless(raw, reply)) return;
+    const route = this.#paths.find(raw.url ?? '/');
+    if (route === undefined || !this.#isServed(route)) {
+      this.#answerOther(raw, reply);
+      return;
+    }
+    if (!this.#context.pressure.hasRoom(raw, reply.raw)) {
+      this.#reject(reply, REFUSALS.shedding);
+      return;
+    }
+    const proceed = (admission: Admission): void => {
+      if ('refusal' in admission) {
+        this.#reject(reply, admission.refusal);
+        return;
+      }
+      request.admitted = { route, principal: admission.principal };
+      done();
+    };
+    const admission = this.#context.gate.admit(raw, route);
+    if (admission instanceof Promise) void admission.then(proceed);
+    else proceed(admission);
+  }
+
+  /** Host, Origin, target and Content-Type. */
+  #isHarmless(request: IncomingMessage, reply: FastifyReply): boolean {
     const { raw: response } = reply;
-    const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
+    const isPublic = request.url?.startsWith(METADATA) === true;
+    const refusal = this.#guard.check(request.rawHeaders, isPublic) ?? badTarget(request.url);
     if (refusal !== undefined) {
       this.#reject(reply, { ...refusal, code: -32000 });
       return false;
     }
+    if (isPublic) return true;
     const origin = headerOf(request, 'origin');
     if (origin !== undefined) allowOrigin(response, origin);
     if (request.method === 'OPTIONS') {
@@ -139,17 +208,17 @@ export class HttpServer {
     refuse(reply.raw, refusal);
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse, body: unknown): void {
-    const route = this.#paths.find(request.url ?? '/');
-    if (route === undefined) {
-      this.#notFound(response);
-      return;
-    }
-    const call: HttpCall = {
-      request,
-      response,
-      principal: this.#context.authenticate(request),
-    };
+  #isServed(route: Route): boolean {
+    return route.face !== 'tickets' || this.#context.gate.isOn;
+  }
+
+  #serve(
+    { route, principal }: Admitted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): void {
+    const call: HttpCall = { request, response, principal };
     if (request.method === 'POST') this.#servePost(route, call, body);
     else if (route.face === 'mcp') this.#serveMcp(route, call);
     else if (route.face === 'sse' && request.method === 'GET') {
@@ -158,6 +227,10 @@ export class HttpServer {
   }
 
   #servePost(route: Route, call: HttpCall, body: unknown): void {
+    if (route.face === 'tickets') {
+      this.#serveTicket(route, call);
+      return;
+    }
     const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
     noteMessage(this.#context, route.served, bytes);
     if (route.face === 'messages') this.#sse.post(route.served, call, bytes);
@@ -175,18 +248,51 @@ export class HttpServer {
     } else refuse(call.response, REFUSALS.method);
   }
 
-  #notFound(response: ServerResponse): void {
-    const message = `Not found. Clients connect to: ${this.#paths.mcpPaths.join(', ')}.`;
-    sendJson(response, 404, errorMessage(undefined, { code: -32000, message }), NO_STORE);
+  #serveTicket(route: Route, { response, principal }: HttpCall): void {
+    const ticket = this.#context.gate.issueTicket(principal, route);
+    if (ticket === undefined) refuse(response, tooManyRequests(TICKETS_WAIT_MS));
+    else sendJson(response, 200, jsonBytes(ticket), NO_STORE);
+  }
+
+  /** A path that is no endpoint's: a metadata document, or nothing. */
+  #answerOther(request: IncomingMessage, reply: FastifyReply): void {
+    const { gate } = this.#context;
+    const isRead = request.method === 'GET' || request.method === 'OPTIONS';
+    const document = isRead
+      ? gate.metadata(request.url ?? '/', (path) => this.#paths.find(path))
+      : undefined;
+    reply.hijack();
+    if (document !== undefined) sendJson(reply.raw, 200, jsonBytes(document), READABLE);
+    // What is there is not told to everybody where not everybody may come in.
+    else if (gate.isOn) refuse(reply.raw, REFUSALS.notFound);
+    else {
+      const message = `Not found. Clients connect to: ${this.#paths.mcpPaths.join(', ')}.`;
+      sendJson(reply.raw, 404, errorMessage(undefined, { code: -32000, message }), NO_STORE);
+    }
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy());
-    const refusal = this.#guard.check(request.rawHeaders);
+    const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
     const route = this.#paths.find(request.url ?? '/');
-    if (refusal !== undefined) refuseUpgrade(socket, refusal.status, 'Refused');
-    else if (route?.face !== 'ws') refuseUpgrade(socket, 404, 'Not Found');
-    else this.#webSockets.upgrade(route.served, request, socket, head);
+    if (refusal !== undefined) {
+      refuseUpgrade(socket, { ...refusal, code: -32000 });
+    } else if (route?.face !== 'ws') {
+      refuseUpgrade(socket, REFUSALS.notFound);
+    } else {
+      void this.#upgrade(route, request, socket, head);
+    }
+  }
+
+  async #upgrade(
+    route: Route,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
+    const admission = await this.#context.gate.admit(request, route);
+    if ('refusal' in admission) refuseUpgrade(socket, admission.refusal);
+    else this.#webSockets.upgrade(route.served, admission.principal, { request, socket, head });
   }
 
   #onError(error: FastifyError, reply: FastifyReply): void {
@@ -198,6 +304,11 @@ export class HttpServer {
       this.#reject(reply, { status: 500, code: -32603, message: 'Internal error.' });
     }
   }
+}
+
+/** What `node:https` is given instead of `http`. */
+function secureOptions(tls: TlsOptions): object {
+  return { ...tlsOptions(tls), headersTimeout: HEADERS_TIMEOUT_MS };
 }
 
 /** An absolute-form target names a host that was not checked (reliability.md A07). */

@@ -1,7 +1,28 @@
-// What a user may say about the public listener (design.md 3.2 `listen:`) and its sessions:
-// the types after load, and the schemas that make them from the file.
-import { isLoopbackHost } from '../base/loopback.ts';
-import { byteSize, duration, flag, integer, isMap, list, section, text } from '../base/options.ts';
+// What a user may say about the public listener (design.md 3.2 `listen:`), its sessions and limits:
+// the types after load, and the schemas that make them from the file. What is safe together is decided
+// in config/exposure.ts.
+import { isIP } from 'node:net';
+import type { z } from 'zod';
+import {
+  byteSize,
+  duration,
+  flag,
+  integer,
+  isMap,
+  list,
+  oneOf,
+  section,
+  text,
+} from '../base/options.ts';
+
+/** TLS of the public listener. Paths are absolute. */
+export interface TlsOptions {
+  readonly cert: string;
+  readonly key: string;
+  /** Who signs clients' certificates. */
+  readonly clientCa: string | undefined;
+  readonly clientCerts: 'none' | 'optional' | 'required';
+}
 
 /** The public listener. */
 export interface ListenOptions {
@@ -18,14 +39,39 @@ export interface ListenOptions {
   readonly maxBodyBytes: number;
   /** The address that clients use, when a proxy stands in front; its path is put before emitted paths. */
   readonly publicUrl: string | undefined;
+  readonly tls: TlsOptions | undefined;
+  /** A proxy in front has TLS, so that what arrives in clear text was not so on its way. */
+  readonly tlsTerminatedUpstream: boolean;
+  /** Addresses and ranges whose `X-Forwarded-*` are believed. */
+  readonly trustedProxies: readonly string[];
 }
 
 /** Client sessions. */
 export interface SessionOptions {
   /** A session with no request and no open stream for this long is ended. */
   readonly idleMs: number;
+  /** A session older than this is ended as soon as nobody reads and nothing is in flight. */
+  readonly maxAgeMs: number;
   /** Open sessions in all. */
   readonly max: number;
+  /** Open sessions of one principal, where there is authentication. */
+  readonly maxPerPrincipal: number;
+}
+
+/** How much clients may ask for. Those of a principal count only where there is authentication. */
+export interface LimitOptions {
+  /** Of one principal; 0 is no limit. */
+  readonly requestsPerSecond: number;
+  /** Of one address; 0 is no limit. */
+  readonly addressRequestsPerSecond: number;
+  /** Calls in flight of one principal. */
+  readonly callsPerPrincipal: number;
+  /** Event streams and WebSockets that one principal may have open. */
+  readonly streamsPerPrincipal: number;
+  /** Of one address. */
+  readonly failedLoginsPerMinute: number;
+  /** Bodies that may be on their way in at once, in bytes. */
+  readonly bodyBytes: number;
 }
 
 const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
@@ -43,10 +89,37 @@ const allowedHost = text('a host name').refine((value) => /^[^\s/@*]+$/.test(val
   error: ALLOWED_HOST,
 });
 
+const PROXY = 'must be an address or a range such as 10.0.0.0/8';
+const proxy = text('an address').refine(isAddressRange, { error: PROXY });
+
+const file = (): z.ZodString =>
+  text('the path of a file').refine((value) => value !== '', {
+    error: 'must be the path of a file',
+  });
+
+const tls = section({
+  cert: file().meta({ description: 'Certificate chain, PEM. Read again when it changes.' }),
+  key: file().meta({ description: 'Private key, PEM.' }),
+  clientCa: file().optional().meta({
+    description: 'Who signs the certificates of clients, PEM.',
+  }),
+  clientCerts: oneOf(['none', 'optional', 'required']).prefault('none').meta({
+    description:
+      'Whether clients have to show a certificate; `auth.certificates` says who they are.',
+  }),
+})
+  .refine((value) => value.clientCerts === 'none' || value.clientCa !== undefined, {
+    path: ['clientCa'],
+    when: isMap,
+    error: 'is missing: must be the file of who signs the certificates of clients (clientCerts)',
+  })
+  .transform(({ clientCa, ...rest }): TlsOptions => ({ ...rest, clientCa }));
+
 /** `listen:` */
 export const listenSchema = section({
   host: host.prefault('127.0.0.1').meta({
-    description: 'Address to listen on. Anything but loopback needs `allowUnauthenticated`.',
+    description:
+      'Address to listen on. Anything but loopback needs `auth` with TLS, or `allowUnauthenticated`.',
   }),
   port: integer(0, 65_535).prefault(8080).meta({
     description: 'TCP port; 0 lets the system choose.',
@@ -68,37 +141,79 @@ export const listenSchema = section({
     description:
       'The address that clients use when a proxy stands in front. Its path is put before the paths that the gateway announces.',
   }),
-})
-  .refine((value) => isSafeHost(value.host, value.allowUnauthenticated), {
-    path: ['host'],
-    when: isMap,
-    error:
-      'is reachable from other machines and no authentication is configured: must be a loopback address such as 127.0.0.1, or set listen.allowUnauthenticated: true if only trusted peers reach the port',
-  })
-  .transform(
-    ({ maxBody, publicUrl, ...rest }): ListenOptions => ({
-      ...rest,
-      maxBodyBytes: maxBody,
-      publicUrl,
-    }),
-  );
+  tls: tls.optional().meta({ description: 'TLS. Absent: clear text.' }),
+  tlsTerminatedUpstream: flag().prefault(false).meta({
+    description:
+      'A proxy in front has TLS: keys and tokens may arrive in clear text on an address that is not loopback.',
+  }),
+  trustedProxies: list(proxy, 'a list of addresses').prefault([]).meta({
+    description:
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` are believed: addresses or ranges such as `10.0.0.0/8`.',
+  }),
+}).transform(
+  ({ maxBody, publicUrl, tls: secured, ...rest }): ListenOptions => ({
+    ...rest,
+    maxBodyBytes: maxBody,
+    publicUrl,
+    tls: secured,
+  }),
+);
 
 /** `sessions:` */
 export const sessionsSchema = section({
   idle: duration(1000).prefault('30m').meta({
     description: 'A session with no request and no open stream for this long is ended.',
   }),
+  maxAge: duration(1000).prefault('24h').meta({
+    description:
+      'A session older than this is ended as soon as nobody reads and nothing is in flight.',
+  }),
   max: integer(1, 1_000_000).prefault(10_000).meta({ description: 'Open sessions in all.' }),
-}).transform(({ idle, max }): SessionOptions => ({ idleMs: idle, max }));
+  maxPerPrincipal: integer(1, 1_000_000).prefault(50).meta({
+    description:
+      'Open sessions of one principal. Without `auth` everybody is one, and it does not count.',
+  }),
+}).transform(
+  ({ idle, maxAge, ...rest }): SessionOptions => ({ ...rest, idleMs: idle, maxAgeMs: maxAge }),
+);
 
-// A host of a wrong type has its own issue already.
-function isSafeHost(value: unknown, isAllowed: unknown): boolean {
-  return typeof value !== 'string' || isAllowed === true || isLoopbackHost(value);
-}
+/** `limits:` */
+export const limitsSchema = section({
+  requestsPerSecond: integer(0, 1_000_000).prefault(0).meta({
+    description:
+      'Requests that one principal may send, twice as many in a burst; more get 429. 0 is no limit. Needs `auth`.',
+  }),
+  addressRequestsPerSecond: integer(0, 1_000_000).prefault(0).meta({
+    description: 'The same for one address, before anybody is authenticated.',
+  }),
+  callsPerPrincipal: integer(1, 1_000_000).prefault(256).meta({
+    description: 'Calls in flight of one principal. Needs `auth`.',
+  }),
+  streamsPerPrincipal: integer(1, 1_000_000).prefault(100).meta({
+    description: 'Event streams and WebSockets that one principal may have open. Needs `auth`.',
+  }),
+  failedLoginsPerMinute: integer(1, 1_000_000).prefault(30).meta({
+    description: 'Failed logins of one address; more get 429 until some time has passed.',
+  }),
+  bodyBytes: byteSize(1024 * 1024)
+    .prefault('256MiB')
+    .meta({
+      description: 'Request bodies that may be on their way in at once; more get 503.',
+    }),
+}).transform((value): LimitOptions => value);
 
 function isOrigin(value: string): boolean {
   const url = URL.parse(value);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === value;
+}
+
+function isAddressRange(value: string): boolean {
+  const [address = '', bits, ...more] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32))
+  );
 }
 
 function isPublicUrl(value: string): boolean {

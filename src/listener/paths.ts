@@ -2,12 +2,15 @@
 import type { ServedEndpoint } from './context.ts';
 
 /** What is served under a path. */
-export type Face = 'mcp' | 'sse' | 'messages' | 'ws';
+export type Face = 'mcp' | 'sse' | 'messages' | 'ws' | 'tickets';
 
 /** One path. */
 export interface Route {
   readonly face: Face;
+  readonly path: string;
   readonly served: ServedEndpoint;
+  /** Every path that clients of the endpoint connect to. */
+  readonly paths: readonly string[];
   /** For `sse`: the path of its POSTs. */
   readonly messagesPath: string;
 }
@@ -16,14 +19,14 @@ export interface Route {
 export class PathTable {
   readonly #routes = new Map<string, Route>();
 
-  /** Adds the four faces of an endpoint under `prefix`, which is empty or begins with a slash. */
+  /** Adds the faces of an endpoint under `prefix`, which is empty or begins with a slash. */
   add(prefix: string, served: ServedEndpoint): void {
     const messagesPath = `${prefix}/messages`;
-    const face = (name: Face): Route => ({ face: name, served, messagesPath });
-    this.#routes.set(`${prefix}/mcp`, face('mcp'));
-    this.#routes.set(`${prefix}/sse`, face('sse'));
-    this.#routes.set(messagesPath, face('messages'));
-    this.#routes.set(`${prefix}/ws`, face('ws'));
+    const paths = ['mcp', 'sse', 'ws'].map((face) => `${prefix}/${face}`);
+    for (const face of ['mcp', 'sse', 'messages', 'ws', 'tickets'] as const) {
+      const path = `${prefix}/${face}`;
+      this.#routes.set(path, { face, path, served, paths, messagesPath });
+    }
   }
 
   /** Where clients can connect, for the answer to a path that does not exist. */

@@ -9,13 +9,23 @@ import { wireErrorOf } from '../mcp/errors.ts';
 import type { Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../session/batch.ts';
 import { openSession } from '../session/handshake.ts';
-import type { Session } from '../session/session.ts';
+import { Session } from '../session/session.ts';
 import type { ListenerContext, ServedEndpoint } from './context.ts';
-import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from './error-response.ts';
+import {
+  faultError,
+  REFUSALS,
+  refuse,
+  sendEmpty,
+  sendJson,
+  sessionRefusal,
+} from './error-response.ts';
 import { jsonArray } from './streamable-http/response-sink.ts';
 import type { HttpCall } from './streamable-http/routes.ts';
 
 const RULES = { anyParams: true };
+
+/** A session, or where there is no room for one. */
+type Opening = Session | 'all' | 'own';
 
 /** A client that only POSTs reads nothing but answers. */
 const DEAF: Outlet = {
@@ -28,7 +38,7 @@ const DEAF: Outlet = {
 /** Sessions that stand for the clients of plain servers which only POST: one per endpoint and principal. */
 export class PlainPosts {
   readonly #context: ListenerContext;
-  readonly #sessions = new Map<string, Promise<Session | undefined>>();
+  readonly #sessions = new Map<string, Promise<Opening>>();
 
   constructor(context: ListenerContext) {
     this.#context = context;
@@ -44,8 +54,8 @@ export class PlainPosts {
     }
     try {
       const session = await this.#sessionFor(served, call);
-      if (session === undefined) refuse(response, REFUSALS.tooManySessions, frame.idBytes);
-      else this.#serve(session, response, frame);
+      if (session instanceof Session) this.#serve(session, response, frame);
+      else refuse(response, sessionRefusal(session), frame.idBytes);
     } catch (error) {
       const failure = error instanceof GatewayError ? error : internal(error);
       sendJson(response, 200, errorMessage(frame.idBytes, wireErrorOf(failure)));
@@ -84,11 +94,14 @@ export class PlainPosts {
     }
   }
 
-  async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Session | undefined> {
+  async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
     const key = `${served.endpoint.name} ${call.principal.key}`;
     const pending = this.#sessions.get(key);
     const known = await pending?.catch(() => undefined);
-    if (known !== undefined && !known.isClosed) return known;
+    if (known instanceof Session && !known.isClosed) {
+      known.continueAs(call.principal);
+      return known;
+    }
     // Of several that found it closed, or waited in vain, one opens the next.
     if (this.#sessions.get(key) !== pending) return await this.#sessionFor(served, call);
     const opening = this.#open(served, call);
@@ -96,7 +109,7 @@ export class PlainPosts {
     return await opening;
   }
 
-  async #open(served: ServedEndpoint, call: HttpCall): Promise<Session | undefined> {
+  async #open(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
     const opened = await openSession(
       { version: '', capabilities: {}, info: undefined },
       {
@@ -109,7 +122,7 @@ export class PlainPosts {
       },
       this.#context.sessions,
     );
-    return opened?.session;
+    return 'refusal' in opened ? opened.refusal : opened.session;
   }
 }
 

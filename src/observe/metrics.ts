@@ -79,6 +79,16 @@ export class Metrics {
     ['reason'],
   );
   readonly auth = this.#counter('sluice_auth_total', 'Authentication decisions.', ['outcome']);
+  readonly auditLost = this.#counter(
+    'sluice_audit_lost_total',
+    'Lines of the audit log that could not be written.',
+    ['reason'],
+  );
+  readonly insecure = this.#gauge(
+    'sluice_insecure_config',
+    '1 while other machines are served without authentication.',
+    [],
+  );
   readonly configReloads = this.#counter('sluice_config_reloads_total', 'Configuration reloads.', [
     'outcome',
   ]);

@@ -1,6 +1,6 @@
 // What a user may say about logging (design.md 3.2 `log:`): the types after load, and the schema
 // that makes them from the file.
-import { flag, oneOf, section } from '../base/options.ts';
+import { flag, oneOf, section, text } from '../base/options.ts';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
@@ -9,6 +9,12 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Log each message's envelope; bodies only at trace. */
   readonly messages: boolean;
+}
+
+/** The audit log. */
+export interface AuditOptions {
+  /** Absolute path of a file, or `stdout`; undefined: none is kept. */
+  readonly to: string | undefined;
 }
 
 /** `log:` */
@@ -20,3 +26,14 @@ export const logSchema = section({
     description: "Log each message's envelope. Bodies are logged only at level trace.",
   }),
 }).transform((value): LogOptions => value);
+
+/** `audit:` */
+export const auditSchema = section({
+  to: text('stdout or the path of a file')
+    .refine((value) => value !== '', { error: 'must be stdout or the path of a file' })
+    .optional()
+    .meta({
+      description:
+        '`stdout`, or the path of a file that lines are added to: who called what, when, and how it ended. Absent: nothing is written.',
+    }),
+}).transform(({ to }): AuditOptions => ({ to }));

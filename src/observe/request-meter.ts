@@ -1,24 +1,70 @@
-// Counts the requests of one endpoint. Bound label sets are kept, since making one costs more than
-// using it.
+// Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
+// sets are kept, since making one costs more than using it.
 import { methodLabel } from '../mcp/methods.ts';
+import type { AuditedCall, AuditLog } from './audit.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
+import type { PrincipalLoads } from './principal-loads.ts';
 
 interface MethodMeter {
   readonly outcomes: Record<RequestOutcome, { inc(): void }>;
   readonly duration: { observe(seconds: number): void };
 }
 
+/** Who else is told of requests. */
+export interface RequestWatchers {
+  readonly audit: AuditLog | undefined;
+  /** Where each principal counts; undefined while all clients are one. */
+  readonly loads: PrincipalLoads | undefined;
+}
+
+const NOBODY: RequestWatchers = { audit: undefined, loads: undefined };
+
 /** What is measured of every request. */
 export class RequestMeter {
+  readonly #watchers: RequestWatchers;
   readonly #metrics: Metrics;
   readonly #endpoint: string;
   readonly #server: string;
   readonly #methods = new Map<string, MethodMeter>();
 
-  constructor(metrics: Metrics, labels: { endpoint: string; server: string }) {
+  constructor(
+    metrics: Metrics,
+    labels: { endpoint: string; server: string },
+    watchers: RequestWatchers = NOBODY,
+  ) {
+    this.#watchers = watchers;
     this.#metrics = metrics;
     this.#endpoint = labels.endpoint;
     this.#server = labels.server;
+  }
+
+  /** Whether `audited` is to be told of calls that end. */
+  get isAudited(): boolean {
+    return this.#watchers.audit !== undefined;
+  }
+
+  /** Writes a call into the audit log. */
+  audited(call: Omit<AuditedCall, 'endpoint' | 'server'>): void {
+    this.#watchers.audit?.call({ ...call, endpoint: this.#endpoint, server: this.#server });
+  }
+
+  /** A request of a principal begins; `ended` follows. */
+  begun(principalKey: string): void {
+    this.#watchers.loads?.begin(principalKey);
+  }
+
+  ended(principalKey: string): void {
+    this.#watchers.loads?.end(principalKey);
+  }
+
+  /** Whether a principal has as many requests in flight as it may have. */
+  isFull(principalKey: string): boolean {
+    return this.#watchers.loads?.isFull(principalKey) ?? false;
+  }
+
+  /** Whether a principal has more requests in flight than it may have, those just begun included. */
+  isOver(principalKey: string): boolean {
+    return this.#watchers.loads?.isOver(principalKey) ?? false;
   }
 
   /** A request ended. */

@@ -24,6 +24,8 @@ export interface Endpoint {
   readonly name: string;
   /** The server behind it; a metric label. */
   readonly server: string;
+  /** All servers behind it, where there are several: whom a principal has to be allowed one of. */
+  readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
   /**
    * Links a new session to the servers of the endpoint.

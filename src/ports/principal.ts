@@ -1,4 +1,45 @@
+// Who a client is, and what it may see and use. Made by auth/, asked by everybody else.
+
+/** How a client said who it is. */
+export type PrincipalKind = 'anonymous' | 'key' | 'token' | 'certificate';
+
 /** Who a client is. Two clients are the same person exactly when their keys are equal. */
 export interface Principal {
+  /** Made of kind, issuer, subject and client, so that a missing part never makes two people one. */
   readonly key: string;
+  /** The rest is absent only for clients that nobody had to authenticate. */
+  readonly kind?: PrincipalKind;
+  /** For the audit log: the name or id of an API key, a token's subject, a certificate's name. */
+  readonly name?: string;
+  /** The id of the API key. */
+  readonly keyId?: string;
+  readonly groups?: ReadonlySet<string>;
+  readonly scopes?: ReadonlySet<string>;
+  /** Verified claims of a token; nothing that a client could have written itself. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** When the proof runs out, in milliseconds since 1970. */
+  readonly expiresAtMs?: number;
+}
+
+/** What the rules of `auth.allow` tell apart behind one server. */
+export type AccessKind = 'tool' | 'prompt' | 'resource';
+
+/** One thing behind a server, under the name that the server itself has for it. */
+export interface AccessItem {
+  readonly server: string;
+  readonly kind: AccessKind;
+  /** Name of the tool or prompt, URI of the resource. */
+  readonly name: string;
+}
+
+/** What a principal may see and use. Listing and calling ask the same question. */
+export interface AccessPolicy {
+  /** Whether denied things look as if they did not exist; otherwise their use is refused openly. */
+  readonly hidesDenied: boolean;
+  /** Whether a principal may use anything at all of a server. */
+  opens(principal: Principal, server: string): boolean;
+  /** Whether a principal may see and use one thing. */
+  allows(principal: Principal, item: AccessItem): boolean;
+  /** Scopes with which a principal would be allowed; empty when more scopes would not help. */
+  missingScopes(principal: Principal, item: AccessItem): readonly string[];
 }

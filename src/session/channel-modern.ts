@@ -33,10 +33,17 @@ export class ChannelModern implements ExchangeOwner {
   readonly #parts: ChannelModernParts;
   readonly #sink: AnswerSink;
   readonly #open = new Map<string, ModernRequest>();
+  #principal: Principal;
 
   constructor(parts: ChannelModernParts, sink: AnswerSink) {
     this.#parts = parts;
+    this.#principal = parts.principal;
     this.#sink = sink;
+  }
+
+  /** Notes that the same principal came with other proof. */
+  continueAs(principal: Principal): void {
+    if (principal.key === this.#principal.key) this.#principal = principal;
   }
 
   /** Serves a request. */
@@ -52,8 +59,11 @@ export class ChannelModern implements ExchangeOwner {
       this.#sink.end(errorMessage(id, error));
     } else if (this.#parts.isDraining() || this.#open.size >= MAX_IN_FLIGHT) {
       this.#sink.end(errorMessage(id, wireErrorOf(noRoom(this.#parts.isDraining()))));
+    } else if (this.#parts.meter.isFull(this.#principal.key)) {
+      this.#sink.end(errorMessage(id, wireErrorOf(tooMany())));
     } else {
-      const { endpoint, principal, meter, all } = this.#parts;
+      const { endpoint, meter, all } = this.#parts;
+      const principal = this.#principal;
       const { envelope } = checked;
       const request = new ModernRequest(frame, {
         envelope,
@@ -96,4 +106,9 @@ function noRoom(isDraining: boolean): GatewayError {
   return isDraining
     ? new GatewayError('draining', 'The gateway is stopping.', { outcome: 'not_sent' })
     : new GatewayError('overloaded', 'Too many requests are in flight.', { outcome: 'not_sent' });
+}
+
+function tooMany(): GatewayError {
+  const message = 'This client has too many requests in flight; wait for answers.';
+  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

@@ -5,7 +5,7 @@ import { monotonicMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { errorCodeOf } from '../jsonrpc/parse.ts';
+import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -16,6 +16,7 @@ import type { RequestOutcome } from '../observe/metrics.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 
 /** Told when an exchange is over. */
@@ -36,6 +37,8 @@ export class ClientExchange implements Exchange {
   readonly #owner: ExchangeOwner;
   readonly #meter: RequestMeter;
   readonly #startedMs = monotonicMs();
+  /** Who asked; a session may be continued with other proof of the same identity meanwhile. */
+  readonly #principal: Principal;
   #isSettled = false;
 
   constructor(
@@ -52,6 +55,8 @@ export class ClientExchange implements Exchange {
     this.#owner = parts.owner;
     this.#sink = parts.sink;
     this.#meter = parts.meter;
+    this.#principal = parts.client.principal;
+    this.#meter.begun(this.#principal.key);
   }
 
   get isSettled(): boolean {
@@ -64,7 +69,7 @@ export class ClientExchange implements Exchange {
 
   respond(given: Frame): void {
     const isResult = given.resultStart >= 0;
-    if (!this.#settle(isResult ? 'ok' : 'error')) return;
+    if (!this.#settle(isResult ? 'ok' : 'error', given.bytes.length)) return;
     const answer = isResult ? this.#readable(given) : given;
     const { bytes, idStart, idEnd } = answer;
     if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
@@ -76,7 +81,7 @@ export class ClientExchange implements Exchange {
   }
 
   answer(result: Buffer): void {
-    if (!this.#settle('ok')) return;
+    if (!this.#settle('ok', result.length)) return;
     const { version } = this.client;
     const readable =
       this.frame.method === TOOLS_CALL
@@ -114,11 +119,27 @@ export class ClientExchange implements Exchange {
     return text === bytes ? answer : scan(text);
   }
 
-  #settle(outcome: RequestOutcome): boolean {
+  #settle(outcome: RequestOutcome, responseBytes = 0): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
     this.#owner.settled(this);
-    this.#meter.record(this.frame.method, outcome, (monotonicMs() - this.#startedMs) / 1_000);
+    const durationMs = monotonicMs() - this.#startedMs;
+    this.#meter.ended(this.#principal.key);
+    this.#meter.record(this.frame.method, outcome, durationMs / 1_000);
+    if (this.#meter.isAudited) this.#audit(outcome, durationMs, responseBytes);
     return true;
+  }
+
+  #audit(outcome: RequestOutcome, durationMs: number, responseBytes: number): void {
+    const { bytes, method, nameStart, nameEnd, uriStart, uriEnd } = this.frame;
+    this.#meter.audited({
+      principal: this.#principal,
+      method,
+      target: parseString(bytes, nameStart, nameEnd) ?? parseString(bytes, uriStart, uriEnd),
+      outcome,
+      durationMs,
+      requestBytes: bytes.length,
+      responseBytes,
+    });
   }
 }

@@ -22,11 +22,10 @@ export interface SessionOrigin {
   readonly hasStreamPerRequest: boolean;
 }
 
-/** A session, and what `initialize` is answered with. */
-export interface Opened {
-  readonly session: Session;
-  readonly result: Buffer;
-}
+/** A session, and what `initialize` is answered with; or where there is no room for one. */
+export type Opened =
+  | { readonly session: Session; readonly result: Buffer }
+  | { readonly refusal: 'all' | 'own' };
 
 /** What a client says of itself in `initialize`. */
 export function profileOf(initialize: Frame): ClientProfile {
@@ -39,16 +38,17 @@ export function profileOf(initialize: Frame): ClientProfile {
 }
 
 /**
- * Opens a session.
- * @returns undefined when there are too many sessions
+ * Opens a session, unless there are too many.
  * @throws GatewayError when the server can't be had; no session exists then
  */
 export async function openSession(
   profile: ClientProfile,
   origin: SessionOrigin,
   store: SessionStore,
-): Promise<Opened | undefined> {
-  if (!store.reserve()) return undefined;
+): Promise<Opened> {
+  const { principal } = origin;
+  const refusal = store.reserve(principal);
+  if (refusal !== undefined) return { refusal };
   try {
     const { endpoint, ...rest } = origin;
     const session = new Session({
@@ -64,6 +64,6 @@ export async function openSession(
     const result = { ...attachment.welcome.result, protocolVersion: session.version };
     return { session, result: jsonBytes(result) };
   } finally {
-    store.release();
+    store.release(principal);
   }
 }

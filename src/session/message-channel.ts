@@ -39,6 +39,7 @@ export interface MessageChannelParts {
   readonly isDraining: () => boolean;
 }
 
+const NO_ROOM = { refusal: 'all' } as const;
 const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
 /** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
@@ -109,6 +110,12 @@ export class MessageChannel implements Outlet, AnswerSink {
   fallSilent(): void {
     this.#isSilent = true;
     this.#session?.fallSilent();
+  }
+
+  /** Notes that the same principal came with other proof. */
+  continueAs(principal: Principal): void {
+    this.#session?.continueAs(principal);
+    this.#modern.continueAs(principal);
   }
 
   /** Opens the session of a server that has no handshake. */
@@ -197,7 +204,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     const id = initialize?.idBytes;
     try {
       const opened = this.#parts.isDraining()
-        ? undefined
+        ? NO_ROOM
         : await openSession(
             profile,
             {
@@ -210,7 +217,7 @@ export class MessageChannel implements Outlet, AnswerSink {
             },
             sessions,
           );
-      if (opened === undefined) throw noRoom();
+      if ('refusal' in opened) throw noRoom(opened.refusal);
       if (this.#isClosed) {
         sessions.end(opened.session);
         return;
@@ -244,7 +251,11 @@ function faultOf(frame: Frame): WireError {
   return { code: INVALID_REQUEST, message: `Invalid request: ${frame.fault ?? 'shape'}` };
 }
 
-function noRoom(): GatewayError {
+function noRoom(lack: 'all' | 'own'): GatewayError {
+  if (lack === 'own') {
+    const message = 'This client has too many sessions; end some of them.';
+    return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
+  }
   return new GatewayError('overloaded', 'Too many sessions, or the gateway is stopping.', {
     outcome: 'not_sent',
   });

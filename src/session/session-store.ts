@@ -1,5 +1,6 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
-// endpoint and the principal that it was made for (reliability.md B06, B10).
+// endpoint and the principal that it was made for (reliability.md B06, B10). Bounded in all, for each
+// principal, and in age.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -12,15 +13,35 @@ export function newSessionId(): string {
   return randomBytes(ID_BYTES).toString('base64url');
 }
 
+export interface SessionLimits {
+  /** After this without a request or a reader a session ends. */
+  readonly idleMs: number;
+  /** After this it ends as soon as nobody reads and nothing is in flight. */
+  readonly maxAgeMs?: number;
+  readonly max: number;
+  /** Of one principal; absent while all clients are one. */
+  readonly maxPerPrincipal?: number | undefined;
+}
+
+/** Told of sessions. */
+export interface SessionEvents {
+  opened(session: Session): void;
+  ended(session: Session): void;
+}
+
 /** Sessions that are open. */
 export class SessionStore {
-  readonly #options: { readonly idleMs: number; readonly max: number };
+  readonly #options: SessionLimits;
+  readonly #events: SessionEvents | undefined;
+  /** Open and reserved ones. */
+  readonly #perPrincipal = new Map<string, number>();
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: Timer;
   #reserved = 0;
 
-  constructor(options: { readonly idleMs: number; readonly max: number }) {
+  constructor(options: SessionLimits, events?: SessionEvents) {
     this.#options = options;
+    this.#events = events;
     this.#sweeper = every(Math.min(Math.max(options.idleMs / 4, 50), 30_000), () => this.#sweep());
   }
 
@@ -46,33 +67,51 @@ export class SessionStore {
 
   /**
    * Takes a place for a session that is being opened.
-   * @returns false when there are too many; otherwise call `release` when it is open or not
+   * @returns where there are too many; otherwise call `release` when it is open or not
    */
-  reserve(): boolean {
-    if (this.#sessions.size + this.#reserved >= this.#options.max) return false;
+  reserve({ key }: Principal): 'all' | 'own' | undefined {
+    const { max, maxPerPrincipal } = this.#options;
+    const own = this.#perPrincipal.get(key) ?? 0;
+    if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';
+    if (this.#sessions.size + this.#reserved >= max) return 'all';
     this.#reserved++;
-    return true;
+    this.#perPrincipal.set(key, own + 1);
+    return undefined;
   }
 
-  release(): void {
+  release({ key }: Principal): void {
     this.#reserved--;
+    this.#count(key, -1);
   }
 
   add(session: Session): void {
     this.#sessions.set(session.id, session);
+    this.#count(session.principal.key, 1);
+    this.#events?.opened(session);
   }
 
   /** The session with this id, if it belongs to this endpoint and principal. */
   find(id: string, endpoint: string, principal: Principal): Session | undefined {
     const session = this.#sessions.get(id);
     if (session?.endpoint !== endpoint || session.principal.key !== principal.key) return undefined;
+    session.continueAs(principal);
     return session;
   }
 
   /** Ends a session. */
   end(session: Session): void {
-    this.#sessions.delete(session.id);
+    if (this.#sessions.delete(session.id)) {
+      this.#count(session.principal.key, -1);
+      this.#events?.ended(session);
+    }
     session.close();
+  }
+
+  /** Ends the sessions of principals that are not let in any more. */
+  endOf(isGone: (principal: Principal) => boolean): void {
+    for (const session of [...this.#sessions.values()]) {
+      if (isGone(session.principal)) this.end(session);
+    }
   }
 
   all(): IterableIterator<Session> {
@@ -85,10 +124,18 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
+  #count(key: string, change: number): void {
+    const count = (this.#perPrincipal.get(key) ?? 0) + change;
+    if (count === 0) this.#perPrincipal.delete(key);
+    else this.#perPrincipal.set(key, count);
+  }
+
   #sweep(): void {
-    const sinceMs = monotonicMs() - this.#options.idleMs;
+    const nowMs = monotonicMs();
+    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY } = this.#options;
     for (const session of [...this.#sessions.values()]) {
-      if (session.isIdleSince(sinceMs)) this.end(session);
+      const isOld = session.openedMs < nowMs - maxAgeMs && session.isIdleSince(nowMs);
+      if (isOld || session.isIdleSince(nowMs - idleMs)) this.end(session);
       else session.outlet.tidy();
     }
   }

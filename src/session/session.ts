@@ -56,11 +56,12 @@ export class Session implements Downstream, ExchangeOwner {
   readonly id: string;
   readonly transport: string;
   readonly endpoint: string;
-  readonly principal: Principal;
+  readonly openedMs = monotonicMs();
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
   readonly outlet: Outlet;
+  #principal: Principal;
   readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
@@ -75,7 +76,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.id = parts.id;
     this.transport = parts.transport;
     this.endpoint = parts.endpoint;
-    this.principal = parts.principal;
+    this.#principal = parts.principal;
     this.version = parts.profile.version;
     this.capabilities = parts.profile.capabilities;
     this.info = parts.profile.info;
@@ -91,6 +92,15 @@ export class Session implements Downstream, ExchangeOwner {
 
   get isListening(): boolean {
     return this.outlet.isOpen;
+  }
+
+  get principal(): Principal {
+    return this.#principal;
+  }
+
+  /** Notes that the same principal came with other proof: what its newest token allows is what counts. */
+  continueAs(principal: Principal): void {
+    if (principal.key === this.#principal.key) this.#principal = principal;
   }
 
   /** Links the session to what is behind its endpoint. Once, before the first request. */
@@ -132,6 +142,8 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
     } else if (this.#exchanges.size > MAX_IN_FLIGHT) {
       exchange.fail(tooManyInFlight());
+    } else if (this.#meter.isOver(this.#principal.key)) {
+      exchange.fail(tooManyOfPrincipal());
     } else this.#attachment?.dispatch(exchange);
   }
 
@@ -254,4 +266,9 @@ function tooManyInFlight(): GatewayError {
     `This session has ${MAX_IN_FLIGHT} requests in flight already; wait for answers.`,
     { outcome: 'not_sent' },
   );
+}
+
+function tooManyOfPrincipal(): GatewayError {
+  const message = 'This client has too many requests in flight; wait for answers.';
+  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

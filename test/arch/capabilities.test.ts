@@ -10,17 +10,22 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:buffer': /^jsonrpc\/scan/,
   // Servers, and the process that checks arguments.
   'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
-  // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas.
+  // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
+  // keys, tickets and hashes of proofs.
   'node:crypto':
-    /^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|pins\/|validation\/)/,
-  'node:fs': /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file/,
+    /^auth\/|^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|listing|server-lists|pins\/|validation\/)/,
+  'node:fs':
+    /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
   'node:http': /^listener\//,
+  'node:https': /^listener\//,
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
   'node:path': /^config\/|^cli\/|^backend\/stdio\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
-  'node:util': /^cli\/args/,
+  'node:tls': /^listener\//,
+  'node:util': /^cli\/(args|keys-args)/,
+  'node:v8': /^listener\/pressure/,
   'node:worker_threads': /^catalog\/validation\//,
   // In the validation process only.
   ajv: /^catalog\/validation\/compile-schema/,
@@ -28,14 +33,16 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'ajv/dist/2020.js': /^catalog\/validation\/compile-schema/,
   'ajv-formats': /^catalog\/validation\/compile-schema/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
+  // Types only, but in tokens, which loads it when there are issuers.
+  jose: /^auth\/(tokens|issuer-keys)/,
   minisearch: /^catalog\/search\//,
-  pino: /^observe\/logger/,
+  pino: /^observe\/logger|^observe\/audit/,
   'prom-client': /^observe\/metrics/,
-  undici: /^backend\/streamable-http\/http-endpoint/,
+  undici: /^backend\/streamable-http\/http-endpoint|^auth\/issuer-keys/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.
-  zod: /[/-]options\.ts$|^config\/(schema|issues)/,
+  zod: /[/-]options\.ts$|^config\/(schema|issues|endpoints)/,
 };
 
 /** What a home does, and where. */

@@ -6,7 +6,7 @@ import { endpointEvent, messageEvent } from '../../jsonrpc/sse-framing.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { faultError, REFUSALS, refuse, sendEmpty } from '../error-response.ts';
+import { faultError, REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { type HttpCall, headerOf } from '../streamable-http/routes.ts';
@@ -41,9 +41,10 @@ export class SseStreams {
       refuse(call.response, REFUSALS.acceptStream);
       return;
     }
-    const { heartbeat, metrics, sessions, modern, isDraining, options } = this.#context;
-    if (isDraining() || this.#streams.size >= MAX_STREAMS) {
-      refuse(call.response, isDraining() ? REFUSALS.draining : REFUSALS.tooManySessions);
+    const { heartbeat, metrics, sessions, modern, isDraining, leases } = this.#context;
+    const lack = this.#streams.size >= MAX_STREAMS ? 'all' : leases.refusal(call.principal);
+    if (isDraining() || lack !== undefined) {
+      refuse(call.response, lack === undefined ? REFUSALS.draining : streamRefusal(lack));
       return;
     }
     const id = randomBytes(32).toString('base64url');
@@ -73,8 +74,8 @@ export class SseStreams {
       isDraining,
     });
     this.#streams.set(id, { channel, principal: call.principal, endpoint: served.endpoint.name });
-    heartbeat.opened(writer, TRANSPORT);
-    writer.write(endpointEvent(`${pathPrefix(options.publicUrl)}${messagesPath}?sessionId=${id}`));
+    heartbeat.opened(writer, TRANSPORT, call.principal);
+    writer.write(endpointEvent(`${this.#prefixFor(call)}${messagesPath}?sessionId=${id}`));
   }
 
   /** POST: one message of a client. */
@@ -97,7 +98,13 @@ export class SseStreams {
       return;
     }
     sendEmpty(call.response, 202);
+    stream.channel.continueAs(call.principal);
     stream.channel.receive(body);
+  }
+
+  #prefixFor(call: HttpCall): string {
+    const { gate, options } = this.#context;
+    return gate.proxies.prefixOf(call.request) ?? pathPrefix(options.publicUrl);
   }
 
   /** Ends all streams. */

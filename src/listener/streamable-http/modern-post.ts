@@ -47,6 +47,7 @@ function start(
   if ('error' in checked) return; // checked before
   const { envelope } = checked;
   const sink = new ModernSink(call.response, {
+    principal: call.principal,
     heartbeat: context.heartbeat,
     gone: () => exchange.cancel(undefined),
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
 import { sendJson } from '../error-response.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
@@ -15,6 +16,7 @@ const HEADER_MISMATCH = -32020;
 const TRANSPORT = 'streamable-http';
 
 export interface ModernSinkContext {
+  readonly principal: Principal;
   readonly heartbeat: Heartbeat;
   /** The client closed the stream before the answer: it does not want it any more. */
   gone(): void;
@@ -70,7 +72,7 @@ export class ModernSink implements AnswerSink, PendingResponse {
       {},
       { closed: (closed) => heartbeat.closed(closed), slow: () => this.#context.slow() },
     );
-    heartbeat.opened(this.#writer, TRANSPORT);
+    heartbeat.opened(this.#writer, TRANSPORT, this.#context.principal);
     this.#writer.write(comment('ok'));
   }
 

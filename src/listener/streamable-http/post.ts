@@ -13,7 +13,14 @@ import { openSession, profileOf } from '../../session/handshake.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { faultError, REFUSALS, refuse, sendEmpty, sendJson } from '../error-response.ts';
+import {
+  faultError,
+  REFUSALS,
+  refuse,
+  sendEmpty,
+  sendJson,
+  sessionRefusal,
+} from '../error-response.ts';
 import { type Accepted, acceptedBy } from '../request-headers.ts';
 import { serveModern } from './modern-post.ts';
 import { ResponseSink } from './response-sink.ts';
@@ -123,9 +130,10 @@ async function serveInitialize(
       },
       context.sessions,
     );
-    if (opened === undefined) refuse(response, REFUSALS.tooManySessions, id);
-    else
+    if ('refusal' in opened) refuse(response, sessionRefusal(opened.refusal), id);
+    else {
       answerInitialize(context, call, opened.session, resultMessage(id ?? NULL_ID, opened.result));
+    }
   } catch (error) {
     failInitialize(context, response, error, id);
   }
@@ -177,6 +185,7 @@ function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall
 
 function sinkFor(context: ListenerContext, call: PostCall, found: OpenSession): ResponseSink {
   return new ResponseSink(call.response, {
+    principal: call.principal,
     sessionId: found.session.id,
     streams: found.streams,
     accepted: call.accepted,

@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { onOneLine } from '../../jsonrpc/splice.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
 import type { EventStream } from '../../session/event-stream.ts';
 import type { SessionStreams } from '../../session/session-streams.ts';
@@ -13,6 +14,7 @@ import { SseWriter } from '../sse-writer.ts';
 import { cutIfUnread } from '../unread.ts';
 
 export interface ResponseContext {
+  readonly principal: Principal;
   readonly sessionId: string;
   readonly streams: SessionStreams;
   readonly accepted: Accepted;
@@ -113,7 +115,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
         slow: () => this.#context.slow(),
       },
     );
-    heartbeat.opened(writer, 'streamable-http');
+    heartbeat.opened(writer, 'streamable-http', this.#context.principal);
     this.#stream = streams.openForCall(writer);
   }
 

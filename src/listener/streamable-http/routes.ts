@@ -5,7 +5,7 @@ import type { Principal } from '../../ports/principal.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { REFUSALS, refuse, sendEmpty } from '../error-response.ts';
+import { REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 
@@ -71,7 +71,12 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
   const found = findSession(context, served, call);
   if (found === undefined) return;
   const { session, streams } = found;
-  const { heartbeat, metrics } = context;
+  const { heartbeat, metrics, leases } = context;
+  const lack = leases.refusal(call.principal);
+  if (lack !== undefined) {
+    refuse(call.response, streamRefusal(lack));
+    return;
+  }
   session.touch();
   const writer = new SseWriter(
     call.response,
@@ -85,7 +90,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
       slow: () => metrics.slowConsumers.inc({ transport: 'streamable-http' }),
     },
   );
-  heartbeat.opened(writer, 'streamable-http');
+  heartbeat.opened(writer, 'streamable-http', call.principal);
   const lastEventId = headerOf(call.request, 'last-event-id');
   if (lastEventId === undefined) streams.openGeneral(writer);
   else streams.resume(lastEventId, writer);

@@ -11,6 +11,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const UNSUPPORTED_DATA = 1003;
 const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
+const POLICY_VIOLATION = 1008;
 
 /** An open socket as a transport of messages. */
 export class WebSocketConnection implements ChannelTransport {
@@ -58,9 +59,18 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   end(): void {
+    this.#close(GOING_AWAY);
+  }
+
+  /** Ends it because its client would not be let in any more. */
+  endUnauthorized(): void {
+    this.#close(POLICY_VIOLATION);
+  }
+
+  #close(code: number): void {
     this.#ping.cancel();
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.close(GOING_AWAY);
+    this.#socket.close(code);
     // A peer that does not answer the close must not hold the socket.
     const timer = after(CLOSE_LIMIT_MS, () => this.#socket.terminate());
     this.#socket.once('close', () => timer.cancel());

@@ -1,14 +1,28 @@
 // The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
 // (protocol.md 2.6).
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { GatewayError } from '../../base/errors.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { errorMessage } from '../../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../../mcp/errors.ts';
+import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
+import { REFUSALS, type Refusal, refusalBody, streamRefusal } from '../error-response.ts';
 import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
+
+/** What comes with an upgrade. */
+export interface UpgradeCall {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What the client sent behind its request. */
+  readonly head: Buffer;
+}
 
 /** The WebSockets of the public listener. */
 export class WebSockets {
@@ -31,17 +45,21 @@ export class WebSockets {
     return this.#connections.size;
   }
 
-  /** Takes over a request whose Host, Origin and path are right. */
-  upgrade(served: ServedEndpoint, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  /** Takes over a request that was let in. */
+  upgrade(served: ServedEndpoint, principal: Principal, call: UpgradeCall): void {
+    const { request, socket, head } = call;
+    const lack = this.#context.leases.refusal(principal);
     const offered = request.headers['sec-websocket-protocol'];
     const protocols = offered?.split(',').map((name) => name.trim()) ?? [];
     if (protocols.length > 0 && !protocols.includes(SUBPROTOCOL)) {
-      refuseUpgrade(socket, 400, 'Bad Request');
+      refuseUpgrade(socket, REFUSALS.subprotocol);
     } else if (this.#context.isDraining()) {
-      refuseUpgrade(socket, 503, 'Service Unavailable');
+      refuseUpgrade(socket, REFUSALS.draining);
+    } else if (lack !== undefined) {
+      refuseUpgrade(socket, streamRefusal(lack));
     } else {
       this.#server.handleUpgrade(request, socket, head, (opened) =>
-        this.#open(served, request, opened),
+        this.#open(served, principal, opened),
       );
     }
   }
@@ -52,37 +70,74 @@ export class WebSockets {
     this.#server.close();
   }
 
-  #open(served: ServedEndpoint, request: IncomingMessage, socket: WebSocket): void {
-    const { sessions, modern, isDraining, metrics } = this.#context;
+  /** Who may come in is asked again for each message. */
+  #receive(
+    bytes: Buffer,
+    principal: Principal,
+    connection: WebSocketConnection,
+    channel: MessageChannel,
+  ): void {
+    const { gate } = this.#context;
+    if (!gate.holds(principal)) {
+      connection.endUnauthorized();
+    } else if (gate.takeMessage(principal) === 0) {
+      channel.receive(bytes);
+    } else {
+      const { kind, idBytes } = scan(bytes, { anyParams: true });
+      if (kind === 'request') channel.send(errorMessage(idBytes, wireErrorOf(tooFast())));
+    }
+  }
+
+  #open(served: ServedEndpoint, principal: Principal, socket: WebSocket): void {
+    const { sessions, modern, isDraining, metrics, leases } = this.#context;
     const connection = new WebSocketConnection(socket, () =>
       metrics.slowConsumers.inc({ transport: TRANSPORT }),
     );
+    const lease = { principal, end: () => connection.endUnauthorized() };
     const channel = new MessageChannel({
       transportName: TRANSPORT,
       transport: connection,
       endpoint: served.endpoint,
-      principal: this.#context.authenticate(request),
+      principal,
       meter: served.meter,
       sessions,
       modern,
       isDraining,
     });
     this.#connections.add(connection);
+    leases.take(lease);
     connection.serve(
       {
         receive: (bytes) => {
           noteMessage(this.#context, served, bytes);
-          channel.receive(bytes);
+          this.#receive(bytes, principal, connection, channel);
         },
         close: () => channel.close(),
       },
-      () => this.#connections.delete(connection),
+      () => {
+        this.#connections.delete(connection);
+        leases.release(lease);
+      },
     );
     if (served.endpoint.protocol === 'jsonrpc') void channel.openPlain();
   }
 }
 
 /** Answers an upgrade request with an error. */
-export function refuseUpgrade(socket: Duplex, status: number, reason: string): void {
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
+  const body = refusalBody(refusal);
+  const headers = {
+    ...refusal.headers,
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': body.length,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `${refusal.status} ${STATUS_CODES[refusal.status] ?? 'Refused'}`;
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body.toString('utf8')}`);
+}
+
+function tooFast(): GatewayError {
+  const message = 'Too many requests; try again later.';
+  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

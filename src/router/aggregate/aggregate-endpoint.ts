@@ -39,6 +39,7 @@ export class AggregateEndpoint implements Endpoint {
   readonly name: string;
   /** No single one: a metric label. */
   readonly server = '*';
+  readonly servers: readonly string[];
   readonly protocol = 'mcp';
   readonly #parts: AggregateParts;
   readonly #modern: ModernService;
@@ -49,6 +50,7 @@ export class AggregateEndpoint implements Endpoint {
     surroundings: AggregateSurroundings,
   ) {
     this.name = options.name;
+    this.servers = servers.map(({ backend }) => backend.name);
     const members = servers.map((server) => new Member(options.name, server, surroundings.state));
     this.#parts = {
       members,

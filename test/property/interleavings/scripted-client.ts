@@ -286,7 +286,7 @@ export class HttpClient extends ScriptedClient {
       { ...origin, hasStreamPerRequest: true },
       sessions,
     ).catch(() => undefined);
-    if (opened === undefined) return;
+    if (opened === undefined || 'refusal' in opened) return;
     if (this.isGone) {
       sessions.end(opened.session);
       return;

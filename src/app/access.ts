@@ -1,0 +1,84 @@
+// Everything about who may come in and how much they may ask for, built from the configuration.
+import type { Config } from '../config/config.ts';
+import { isUnauthenticated } from '../config/exposure.ts';
+import { Gatekeeper } from '../listener/gatekeeper.ts';
+import { Leases } from '../listener/leases.ts';
+import { Pressure } from '../listener/pressure.ts';
+import { type AuditLog, createAuditLog } from '../observe/audit.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { PrincipalLoads } from '../observe/principal-loads.ts';
+import type { RequestWatchers } from '../observe/request-meter.ts';
+import type { Session } from '../session/session.ts';
+import { type SessionEvents, SessionStore } from '../session/session-store.ts';
+
+/** The parts that decide about clients. */
+export interface Access {
+  readonly gate: Gatekeeper;
+  readonly leases: Leases;
+  readonly pressure: Pressure;
+  readonly sessions: SessionStore;
+  readonly audit: AuditLog | undefined;
+  /** Who is told of each request. */
+  readonly watchers: RequestWatchers;
+}
+
+/**
+ * Builds them.
+ * @throws when the audit log can't be opened
+ */
+export function createAccess(config: Config, logger: Logger, metrics: Metrics): Access {
+  const { auth, listen, limits } = config;
+  const isOn = auth !== undefined;
+  const audit = createAuditLog(config.audit, metrics);
+  const { maxPerPrincipal, ...sessionLimits } = config.sessions;
+  const sessions = new SessionStore(
+    { ...sessionLimits, maxPerPrincipal: isOn ? maxPerPrincipal : undefined },
+    audit && sessionEvents(audit),
+  );
+  const loads = new PrincipalLoads(limits.callsPerPrincipal);
+  const changed = (): void => {
+    leases.sweep();
+    sessions.endOf((principal) => gate.isRevoked(principal));
+  };
+  const gate: Gatekeeper = new Gatekeeper({
+    listen,
+    limits,
+    auth,
+    loads,
+    audit,
+    logger,
+    metrics,
+    changed,
+  });
+  const leases: Leases = new Leases({
+    holds: (principal) => gate.holds(principal),
+    maxPerPrincipal: isOn ? limits.streamsPerPrincipal : undefined,
+  });
+  metrics.insecure.set(isUnauthenticated(config) ? 1 : 0);
+  return {
+    gate,
+    leases,
+    pressure: new Pressure(listen.maxBodyBytes, limits.bodyBytes),
+    sessions,
+    audit,
+    // Without authentication all clients are one principal, so a cap of it would be one of all.
+    watchers: { audit, loads: isOn ? loads : undefined },
+  };
+}
+
+function sessionEvents(audit: AuditLog): SessionEvents {
+  const line = ({
+    principal,
+    endpoint,
+    transport,
+  }: Session): Parameters<AuditLog['session']>[1] => ({
+    principal,
+    endpoint,
+    transport,
+  });
+  return {
+    opened: (session) => audit.session('session_opened', line(session)),
+    ended: (session) => audit.session('session_ended', line(session)),
+  };
+}

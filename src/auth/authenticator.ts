@@ -1,0 +1,140 @@
+// From what a request presents to who sends it. Every way out that is not a principal is a refusal;
+// nothing here has a default identity.
+import { wallClockMs } from '../base/clock.ts';
+import { matchesGlob } from '../base/glob.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Principal } from '../ports/principal.ts';
+import { KeysUnavailable } from './issuer-keys.ts';
+import { KeyRing } from './key-ring.ts';
+import type { AuthOptions, CertificateOptions } from './options.ts';
+import { principalKey } from './principal-key.ts';
+import { TokenVerifier, type VerifiedToken } from './tokens.ts';
+
+/** What a request presents. */
+export interface Credentials {
+  /** `Authorization` as it came. */
+  readonly authorization: string | undefined;
+  /** `X-API-Key` as it came. */
+  readonly apiKey: string | undefined;
+  /** Subject alternative names of a client certificate that the listener verified. */
+  readonly certificateNames: readonly string[];
+}
+
+/** Why a request has no principal. */
+export type Denial =
+  /** Nothing was presented. */
+  | 'missing'
+  /** What was presented is not good. */
+  | 'invalid'
+  /** Nothing can be said about it now. */
+  | 'unavailable';
+
+export type Identity = Principal | Denial;
+
+/** Says who sends a request. */
+export class Authenticator {
+  readonly #keys: KeyRing | undefined;
+  readonly #tokens: TokenVerifier;
+  readonly #certificates: readonly CertificateOptions[];
+  readonly #byCertificate = new Map<string, Principal>();
+
+  /**
+   * @param changed told when principals may have lost what they had
+   */
+  constructor(options: AuthOptions, logger: Logger, changed: () => void) {
+    const { keyFile } = options;
+    this.#keys = keyFile === undefined ? undefined : new KeyRing(keyFile, logger, changed);
+    this.#tokens = new TokenVerifier(options.issuers, logger);
+    this.#certificates = options.certificates;
+  }
+
+  /**
+   * Reads what has to be read.
+   * @throws KeyFileError
+   */
+  open(): void {
+    this.#keys?.open();
+  }
+
+  close(): void {
+    this.#keys?.close();
+  }
+
+  /**
+   * Decides from what is known without waiting.
+   *
+   * @param audiences of the endpoint: addresses that a token may be meant for
+   * @returns undefined when a token has to be verified first
+   */
+  identify(credentials: Credentials, audiences: ReadonlySet<string>): Identity | undefined {
+    const secret = secretOf(credentials);
+    if (secret === undefined) return this.#certified(credentials.certificateNames);
+    if (secret === '') return 'invalid';
+    const known = this.#keys?.find(secret);
+    if (known !== undefined) return known;
+    const token = this.#tokens.known(secret);
+    return token === undefined ? undefined : this.#judge(token, audiences);
+  }
+
+  /** Decides about a token that `identify` does not know. */
+  async verify(credentials: Credentials, audiences: ReadonlySet<string>): Promise<Identity> {
+    try {
+      const token = await this.#tokens.verify(secretOf(credentials) ?? '');
+      return token === undefined ? 'invalid' : this.#judge(token, audiences);
+    } catch (error) {
+      return error instanceof KeysUnavailable ? 'unavailable' : 'invalid';
+    }
+  }
+
+  /** Whether a principal that came in once would still come in. */
+  holds(principal: Principal): boolean {
+    if (principal.kind === 'key') return this.#keys?.holds(principal) ?? false;
+    return principal.expiresAtMs === undefined || principal.expiresAtMs > wallClockMs();
+  }
+
+  #judge(token: VerifiedToken, audiences: ReadonlySet<string>): Identity {
+    const accepted = this.#tokens.audiencesOf(token);
+    const isMeantForUs = token.audiences.some(
+      (one) => audiences.has(one) || accepted.includes(one),
+    );
+    return isMeantForUs ? token.principal : 'invalid';
+  }
+
+  #certified(names: readonly string[]): Identity {
+    for (const name of names) {
+      const found = this.#certificates.filter(({ san }) => matchesGlob(san, name));
+      if (found.length > 0) return this.#certificatePrincipal(name, found);
+    }
+    return 'missing';
+  }
+
+  // One object for each name, since policies remember what they decided about one.
+  #certificatePrincipal(name: string, found: readonly CertificateOptions[]): Principal {
+    const known = this.#byCertificate.get(name);
+    if (known !== undefined) return known;
+    const principal: Principal = Object.freeze({
+      key: principalKey('certificate', [name]),
+      kind: 'certificate',
+      name,
+      groups: new Set(found.flatMap(({ groups }) => groups)),
+      scopes: new Set<string>(),
+    });
+    if (this.#byCertificate.size >= MAX_CERTIFICATES) this.#byCertificate.clear();
+    this.#byCertificate.set(name, principal);
+    return principal;
+  }
+}
+
+const MAX_CERTIFICATES = 10_000;
+const BEARER = /^bearer +([^\s,]+) *$/i;
+
+/** @returns undefined when there is none, empty when what is there can't be one */
+function secretOf({ authorization, apiKey }: Credentials): string | undefined {
+  if (authorization === undefined) return apiKey;
+  // Two secrets could be two people.
+  if (apiKey !== undefined) return '';
+  if (authorization.startsWith('Bearer ') && !authorization.includes(' ', 7)) {
+    return authorization.slice(7);
+  }
+  return BEARER.exec(authorization)?.[1] ?? '';
+}

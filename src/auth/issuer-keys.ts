@@ -1,0 +1,117 @@
+// The public keys of one authorization server: fetched with bounds from the one address that is
+// configured, kept, and fetched again when they are old or a token names a key that is not among them.
+import type { createLocalJWKSet, JSONWebKeySet } from 'jose';
+import { request } from 'undici';
+import { monotonicMs } from '../base/clock.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import type { Logger } from '../observe/logger.ts';
+
+const FETCH_MS = 5_000;
+const MAX_BYTES = 256 * 1024;
+const MAX_KEYS = 100;
+const FRESH_MS = 600_000;
+/** How long old keys do when no new ones can be had. */
+const STALE_MS = 24 * 3_600_000;
+/** Tokens with made-up key names must not make the gateway ask all the time. */
+const COOLDOWN_MS = 30_000;
+const RETRY_MS = 5_000;
+
+export type KeySet = ReturnType<typeof createLocalJWKSet>;
+/** Makes a key set from a document. */
+export type KeySetMaker = typeof createLocalJWKSet;
+
+/** No keys can be had now, so nothing can be said about a token. */
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
+
+/** The keys of one issuer. */
+export class IssuerKeys {
+  readonly #url: string;
+  readonly #make: KeySetMaker;
+  readonly #logger: Logger;
+  #keys: KeySet | undefined;
+  #fetchedMs = Number.NEGATIVE_INFINITY;
+  #triedMs = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<void> | undefined;
+
+  constructor(url: string, make: KeySetMaker, logger: Logger) {
+    this.#url = url;
+    this.#make = make;
+    this.#logger = logger;
+  }
+
+  /**
+   * The keys.
+   * @throws KeysUnavailable when there are none, or only ones that are too old
+   */
+  async current(): Promise<KeySet> {
+    const age = monotonicMs() - this.#fetchedMs;
+    if (age > FRESH_MS && this.#mayTry(RETRY_MS)) await this.#refresh();
+    else if (this.#keys === undefined) await this.#fetching;
+    if (this.#keys === undefined || monotonicMs() - this.#fetchedMs > STALE_MS) {
+      throw new KeysUnavailable('the keys of the issuer can not be had');
+    }
+    return this.#keys;
+  }
+
+  /**
+   * Newer keys, for a token whose key is not among the current ones.
+   * @returns undefined when it is too early to ask again
+   */
+  async newer(): Promise<KeySet | undefined> {
+    if (this.#fetching === undefined && !this.#mayTry(COOLDOWN_MS)) return undefined;
+    const before = this.#keys;
+    await this.#refresh();
+    return this.#keys === before ? undefined : this.#keys;
+  }
+
+  #mayTry(cooldownMs: number): boolean {
+    return this.#fetching !== undefined || monotonicMs() - this.#triedMs >= cooldownMs;
+  }
+
+  #refresh(): Promise<void> {
+    this.#fetching ??= this.#download().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #download(): Promise<void> {
+    this.#triedMs = monotonicMs();
+    try {
+      const document = await downloadKeys(this.#url);
+      this.#keys = this.#make(document);
+      this.#fetchedMs = monotonicMs();
+    } catch (error) {
+      this.#logger.warn({ err: error, url: this.#url }, 'keys of an issuer could not be fetched');
+    }
+  }
+}
+
+async function downloadKeys(url: string): Promise<JSONWebKeySet> {
+  const { statusCode, body } = await request(url, {
+    headers: {
+      accept: 'application/jwk-set+json, application/json',
+      'accept-encoding': 'identity',
+    },
+    headersTimeout: FETCH_MS,
+    bodyTimeout: FETCH_MS,
+    reset: true,
+    signal: AbortSignal.timeout(FETCH_MS),
+  });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    // Leaving the loop destroys the body, and the connection with it.
+    if (length > MAX_BYTES) throw new Error('the document of keys is too large');
+    chunks.push(chunk);
+  }
+  // A redirect is an answer like any other that is not 200: it could lead anywhere.
+  if (statusCode !== 200) throw new Error(`the issuer answered ${statusCode}`);
+  const document = parseSpan(Buffer.concat(chunks), 0, length);
+  const keys = isObject(document) ? document['keys'] : undefined;
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a document of keys');
+  return document as JSONWebKeySet;
+}

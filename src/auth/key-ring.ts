@@ -1,0 +1,119 @@
+// The API keys that are accepted now: the file's, read again when it changes. A file that can't be
+// used any more changes nothing, so that a half-written one locks nobody out and lets nobody in.
+import { wallClockMs } from '../base/clock.ts';
+import { WatchedFiles } from '../base/watched-files.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Principal } from '../ports/principal.ts';
+import { type ApiKeyRecord, hashApiKey, looksLikeApiKey } from './api-keys.ts';
+import { KeyFileError, readKeyFile } from './key-file.ts';
+import { principalKey } from './principal-key.ts';
+
+/** All keys of one file. */
+export class KeyRing {
+  readonly #path: string;
+  readonly #logger: Logger;
+  readonly #changed: () => void;
+  #watch: WatchedFiles | undefined;
+  #byHash: ReadonlyMap<string, Principal> = new Map();
+  #byId: ReadonlyMap<string, Principal> = new Map();
+
+  /**
+   * @param path absolute
+   * @param changed told after keys were added or revoked
+   */
+  constructor(path: string, logger: Logger, changed: () => void) {
+    this.#path = path;
+    this.#logger = logger;
+    this.#changed = changed;
+  }
+
+  /**
+   * Reads the file and begins to watch it.
+   * @throws KeyFileError when there is no usable file with at least one key
+   */
+  open(): void {
+    const keys = readKeyFile(this.#path);
+    if (keys === undefined || keys.length === 0) {
+      const advice = `make one with: sluice keys add --file ${this.#path} --name NAME`;
+      throw new KeyFileError(`the key file ${this.#path} has no key yet: ${advice}`);
+    }
+    this.#take(keys);
+    this.#watch = new WatchedFiles([this.#path], () => this.#reload());
+  }
+
+  close(): void {
+    this.#watch?.close();
+  }
+
+  /** Whose key this is; undefined when it is nobody's, or has expired. */
+  find(key: string): Principal | undefined {
+    if (!looksLikeApiKey(key)) return undefined;
+    const principal = this.#byHash.get(hashApiKey(key));
+    return principal !== undefined && isFresh(principal) ? principal : undefined;
+  }
+
+  /** Whether a principal that was found once would be found in the same way now. */
+  holds(principal: Principal): boolean {
+    return this.#byId.get(principal.keyId ?? '') === principal && isFresh(principal);
+  }
+
+  #reload(): void {
+    try {
+      const keys = readKeyFile(this.#path);
+      if (keys === undefined) throw new KeyFileError(`the key file ${this.#path} is gone`);
+      this.#take(keys);
+      this.#logger.info({ keys: keys.length }, 'API keys reloaded');
+    } catch (error) {
+      this.#logger.error({ err: error }, 'API keys not reloaded, the old ones stay');
+      return;
+    }
+    this.#changed();
+  }
+
+  // A key that did not change keeps its object, by which open streams know that they may stay.
+  #take(keys: readonly ApiKeyRecord[]): void {
+    const byHash = new Map<string, Principal>();
+    const byId = new Map<string, Principal>();
+    for (const record of keys) {
+      const made = principalOf(record);
+      const known = this.#byId.get(record.id);
+      const principal =
+        known !== undefined && isSame(known, made) && this.#byHash.get(record.sha256) === known
+          ? known
+          : made;
+      byHash.set(record.sha256, principal);
+      byId.set(record.id, principal);
+    }
+    this.#byHash = byHash;
+    this.#byId = byId;
+  }
+}
+
+function principalOf(record: ApiKeyRecord): Principal {
+  return {
+    key: principalKey('key', [record.id]),
+    kind: 'key',
+    name: record.name === '' ? record.id : record.name,
+    keyId: record.id,
+    groups: new Set(record.groups),
+    scopes: new Set(record.scopes),
+    ...(record.expires === undefined ? {} : { expiresAtMs: Date.parse(record.expires) }),
+  };
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return (
+    one.name === other.name &&
+    one.expiresAtMs === other.expiresAtMs &&
+    isSameSet(one.groups, other.groups) &&
+    isSameSet(one.scopes, other.scopes)
+  );
+}
+
+function isSameSet(one?: ReadonlySet<string>, other?: ReadonlySet<string>): boolean {
+  return one !== undefined && other?.size === one.size && [...one].every((item) => other.has(item));
+}
+
+function isFresh(principal: Principal): boolean {
+  return principal.expiresAtMs === undefined || principal.expiresAtMs > wallClockMs();
+}

@@ -1,0 +1,55 @@
+// Tickets for browsers, whose WebSocket and EventSource can't send headers: got with credentials, good
+// once, for half a minute, at one endpoint. They may stand in an address, where credentials may not.
+import { randomBytes } from 'node:crypto';
+import { monotonicMs } from '../base/clock.ts';
+import type { Principal } from '../ports/principal.ts';
+
+const LIFE_MS = 30_000;
+const MAX_TICKETS = 10_000;
+const MAX_PER_PRINCIPAL = 100;
+
+interface Ticket {
+  readonly principal: Principal;
+  readonly endpoint: string;
+  readonly endMs: number;
+}
+
+/** A ticket as its holder gets it. */
+export interface IssuedTicket {
+  readonly ticket: string;
+  /** In seconds. */
+  readonly expiresIn: number;
+}
+
+/** The tickets that were not used yet. */
+export class Tickets {
+  /** In the order they were made, so the first ones end first. */
+  readonly #open = new Map<string, Ticket>();
+
+  /** @returns undefined when there are too many */
+  issue(principal: Principal, endpoint: string): IssuedTicket | undefined {
+    this.#forgetOld();
+    let own = 0;
+    for (const ticket of this.#open.values()) if (ticket.principal.key === principal.key) own++;
+    if (own >= MAX_PER_PRINCIPAL || this.#open.size >= MAX_TICKETS) return undefined;
+    const ticket = randomBytes(32).toString('base64url');
+    this.#open.set(ticket, { principal, endpoint, endMs: monotonicMs() + LIFE_MS });
+    return { ticket, expiresIn: LIFE_MS / 1_000 };
+  }
+
+  /** Uses a ticket up. @returns undefined when it is not good here */
+  redeem(ticket: string, endpoint: string): Principal | undefined {
+    const found = this.#open.get(ticket);
+    this.#open.delete(ticket);
+    const isGood = found?.endpoint === endpoint && found.endMs > monotonicMs();
+    return isGood ? found.principal : undefined;
+  }
+
+  #forgetOld(): void {
+    const nowMs = monotonicMs();
+    for (const [id, { endMs }] of this.#open) {
+      if (endMs > nowMs) break;
+      this.#open.delete(id);
+    }
+  }
+}

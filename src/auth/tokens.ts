@@ -1,0 +1,214 @@
+// Access tokens of authorization servers (JWT): signature, issuer, time and form are verified once and
+// remembered until the token expires; whether it is meant for an endpoint is asked each time
+// (2026-07-28 basic/authorization; RFC 9068, RFC 8725).
+import { hash } from 'node:crypto';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import { wallClockMs } from '../base/clock.ts';
+import { membersOf } from '../jsonrpc/members.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Principal } from '../ports/principal.ts';
+import { IssuerKeys, KeysUnavailable } from './issuer-keys.ts';
+import type { IssuerOptions } from './options.ts';
+import { principalKey } from './principal-key.ts';
+
+const MAX_TOKEN_LENGTH = 16 * 1024;
+const MAX_NAME_LENGTH = 1024;
+const MAX_CACHED = 10_000;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** `typ` of tokens that are not known to be something else than access tokens. */
+const TYPES: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
+const NO_MATCHING_KEY = 'ERR_JWKS_NO_MATCHING_KEY';
+const SEVERAL_KEYS = 'ERR_JWKS_MULTIPLE_MATCHING_KEYS';
+
+type Jose = typeof import('jose');
+
+/** A token that its issuer vouches for. */
+export interface VerifiedToken {
+  readonly principal: Principal;
+  readonly audiences: readonly string[];
+  readonly expiresAtMs: number;
+}
+
+interface TrustedIssuer {
+  readonly options: IssuerOptions;
+  readonly keys: IssuerKeys;
+}
+
+/** Verifies tokens of the configured issuers. */
+export class TokenVerifier {
+  readonly #options: readonly IssuerOptions[];
+  readonly #logger: Logger;
+  /** By hash, so that a dump of memory has fewer tokens in it. */
+  readonly #verified = new Map<string, VerifiedToken>();
+  readonly #pending = new Map<string, Promise<VerifiedToken | undefined>>();
+  #tools: Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> | undefined;
+
+  constructor(options: readonly IssuerOptions[], logger: Logger) {
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  /** Audiences that all tokens of an issuer may have, by the principal that its token made. */
+  audiencesOf(token: VerifiedToken): readonly string[] {
+    const issuer = token.principal.claims?.['iss'];
+    return this.#options.find((one) => one.issuer === issuer)?.audiences ?? [];
+  }
+
+  /** A token that was verified before; undefined says nothing about it. */
+  known(token: string): VerifiedToken | undefined {
+    const key = hash('sha256', token, 'base64url');
+    const found = this.#verified.get(key);
+    if (found === undefined || found.expiresAtMs > wallClockMs()) return found;
+    this.#verified.delete(key);
+    return undefined;
+  }
+
+  /**
+   * Verifies a token.
+   * @returns undefined when it is not good
+   * @throws KeysUnavailable when its issuer's keys can't be had
+   */
+  async verify(token: string): Promise<VerifiedToken | undefined> {
+    if (token.length > MAX_TOKEN_LENGTH || !TOKEN.test(token)) return undefined;
+    const key = hash('sha256', token, 'base64url');
+    let pending = this.#pending.get(key);
+    if (pending === undefined) {
+      pending = this.#verifyOnce(token, key).finally(() => this.#pending.delete(key));
+      this.#pending.set(key, pending);
+    }
+    return await pending;
+  }
+
+  async #verifyOnce(token: string, key: string): Promise<VerifiedToken | undefined> {
+    try {
+      const verified = await this.#check(token);
+      if (verified !== undefined) this.#remember(key, verified);
+      return verified;
+    } catch (error) {
+      if (error instanceof KeysUnavailable) throw error;
+      // Why a token is bad is for the operator; its sender learns only that it is.
+      this.#logger.debug({ reason: codeOf(error) }, 'token refused');
+      return undefined;
+    }
+  }
+
+  async #check(token: string): Promise<VerifiedToken | undefined> {
+    this.#tools ??= this.#load();
+    const { jose, issuers } = await this.#tools;
+    const issuer = issuers.get(String(jose.decodeJwt(token).iss));
+    if (issuer === undefined) return undefined;
+    const { options } = issuer;
+    const type = jose.decodeProtectedHeader(token).typ?.toLowerCase();
+    if (!TYPES.has(type) || hasTwins(token)) return undefined;
+    const verify = async (key: JWTVerifyGetKey): Promise<JWTPayload> => {
+      const { payload } = await jose.jwtVerify(token, key, {
+        issuer: options.issuer,
+        algorithms: [...options.algorithms],
+        requiredClaims: ['sub', 'exp', 'aud'],
+        clockTolerance: options.clockSkewMs / 1_000,
+        ...(options.tokenType === 'at+jwt' ? { typ: 'at+jwt' } : {}),
+      });
+      return payload;
+    };
+    return verifiedToken(await withRightKey(verify, issuer.keys), options);
+  }
+
+  async #load(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {
+    // Only a gateway that has issuers pays for it.
+    const jose = await import('jose');
+    const issuers = new Map(
+      this.#options.map((options) => {
+        const keys = new IssuerKeys(options.jwksUrl, jose.createLocalJWKSet, this.#logger);
+        return [options.issuer, { options, keys }];
+      }),
+    );
+    return { jose, issuers };
+  }
+
+  #remember(key: string, token: VerifiedToken): void {
+    for (const oldest of this.#verified.keys()) {
+      if (this.#verified.size < MAX_CACHED) break;
+      this.#verified.delete(oldest);
+    }
+    this.#verified.set(key, token);
+  }
+}
+
+/** A token may name a key that its issuer made a moment ago, or none at all. */
+async function withRightKey(
+  verify: (key: JWTVerifyGetKey) => Promise<JWTPayload>,
+  keys: IssuerKeys,
+): Promise<JWTPayload> {
+  const current = await keys.current();
+  try {
+    return await verify(current);
+  } catch (error) {
+    if (codeOf(error) === SEVERAL_KEYS) return await withAnyOf(error, verify);
+    const newer = codeOf(error) === NO_MATCHING_KEY ? await keys.newer() : undefined;
+    if (newer === undefined) throw error;
+    return await verify(newer);
+  }
+}
+
+async function withAnyOf(
+  several: unknown,
+  verify: (key: JWTVerifyGetKey) => Promise<JWTPayload>,
+): Promise<JWTPayload> {
+  for await (const key of several as AsyncIterable<Awaited<ReturnType<JWTVerifyGetKey>>>) {
+    try {
+      return await verify(() => Promise.resolve(key));
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') throw error;
+    }
+  }
+  throw several;
+}
+
+function verifiedToken(payload: JWTPayload, options: IssuerOptions): VerifiedToken | undefined {
+  const { iss, sub, exp, aud } = payload;
+  if (iss === undefined || typeof sub !== 'string' || sub === '' || exp === undefined) {
+    return undefined;
+  }
+  const latestMs = wallClockMs() + options.maxLifetimeMs + options.clockSkewMs;
+  if (sub.length > MAX_NAME_LENGTH || !(exp * 1_000 <= latestMs)) return undefined;
+  const clientId = textOf(payload['client_id']) ?? textOf(payload['azp']) ?? '';
+  const expiresAtMs = exp * 1_000 + options.clockSkewMs;
+  const principal: Principal = Object.freeze({
+    key: principalKey('token', [iss, sub, clientId]),
+    kind: 'token',
+    name: sub,
+    groups: new Set(textsOf(payload[options.groupsClaim])),
+    scopes: new Set([...wordsOf(payload['scope']), ...wordsOf(payload['scp'])]),
+    claims: Object.freeze({ ...payload }),
+    expiresAtMs,
+  });
+  const audiences = (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === 'string');
+  return { principal, audiences, expiresAtMs };
+}
+
+/** Readers of JSON differ in which of two equal members counts: such claims count for nothing. */
+function hasTwins(token: string): boolean {
+  return token.split('.', 2).some((part) => {
+    const bytes = Buffer.from(part, 'base64url');
+    const keys = membersOf(bytes, bytes.indexOf('{'), bytes.length).map(({ key }) => key);
+    return new Set(keys).size < keys.length;
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function textsOf(value: unknown): string[] {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter((one) => typeof one === 'string');
+}
+
+function wordsOf(value: unknown): string[] {
+  return textsOf(value).flatMap((text) => text.split(' ').filter((word) => word !== ''));
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code);
+  return error instanceof Error ? error.name : 'unknown';
+}

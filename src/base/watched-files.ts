@@ -1,0 +1,45 @@
+// Files that are read again when they change: keys, certificates. Looked at every second instead of
+// watched, since mounted secrets are swapped by symbolic links that watchers miss.
+import { statSync } from 'node:fs';
+import { every, type Timer } from './clock.ts';
+
+const PERIOD_MS = 1_000;
+
+/** Some files that belong together. */
+export class WatchedFiles {
+  readonly #paths: readonly string[];
+  readonly #changed: () => void;
+  readonly #timer: Timer;
+  #seen: string;
+
+  /**
+   * @param paths absolute
+   * @param changed told when one of them is another file, or has another time or size
+   */
+  constructor(paths: readonly string[], changed: () => void) {
+    this.#paths = paths;
+    this.#changed = changed;
+    this.#seen = this.#look();
+    this.#timer = every(PERIOD_MS, () => this.#check());
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  #check(): void {
+    const now = this.#look();
+    if (now === this.#seen) return;
+    this.#seen = now;
+    this.#changed();
+  }
+
+  #look(): string {
+    return this.#paths
+      .map((path) => {
+        const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+        return found === undefined ? 'none' : `${found.ino}.${found.mtimeNs}.${found.size}`;
+      })
+      .join(' ');
+  }
+}

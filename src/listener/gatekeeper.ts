@@ -1,0 +1,275 @@
+// Whether a request may come in: who sends it, whether that principal may open the endpoint, and whether
+// it sends too much. Asked for every request of every transport, before a byte of a body is read.
+import type { IncomingMessage } from 'node:http';
+import { ANONYMOUS, OPEN_POLICY } from '../auth/anonymous.ts';
+import {
+  Authenticator,
+  type Credentials,
+  type Denial,
+  type Identity,
+} from '../auth/authenticator.ts';
+import type { AuthOptions } from '../auth/options.ts';
+import { RulePolicy } from '../auth/policy.ts';
+import { ProtectedResource } from '../auth/protected-resource.ts';
+import { Tickets } from '../auth/tickets.ts';
+import { TokenBuckets } from '../auth/token-buckets.ts';
+import { monotonicMs } from '../base/clock.ts';
+import type { AuditLog } from '../observe/audit.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { PrincipalLoads } from '../observe/principal-loads.ts';
+import type { AccessPolicy, Principal } from '../ports/principal.ts';
+import { certificateNames } from './certificate-names.ts';
+import { TrustedProxies } from './client-address.ts';
+import { REFUSALS, type Refusal } from './error-response.ts';
+import type { LimitOptions, ListenOptions } from './options.ts';
+import type { Route } from './paths.ts';
+
+/** Somebody who may come in, or what is answered instead. */
+export type Admission = { readonly principal: Principal } | { readonly refusal: Refusal };
+
+export interface GatekeeperParts {
+  readonly listen: ListenOptions;
+  readonly limits: LimitOptions;
+  /** undefined: nobody has to authenticate. */
+  readonly auth: AuthOptions | undefined;
+  readonly loads: PrincipalLoads;
+  readonly audit: AuditLog | undefined;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Told when principals may have lost what they had. */
+  changed(): void;
+}
+
+/** What there is only with authentication. */
+interface Guards {
+  readonly authenticator: Authenticator;
+  readonly policy: RulePolicy;
+  readonly resource: ProtectedResource;
+  readonly tickets: Tickets;
+}
+
+const ADMIT_ANYBODY: Admission = { principal: ANONYMOUS };
+const TICKET = /[?&]ticket=([\w-]{43})(?:&|$)/;
+
+/** Decides about requests. */
+export class Gatekeeper {
+  readonly proxies: TrustedProxies;
+  readonly #parts: GatekeeperParts;
+  readonly #guards: Guards | undefined;
+  readonly #audiences = new WeakMap<object, ReadonlySet<string>>();
+  readonly #perAddress: TokenBuckets | undefined;
+  readonly #perPrincipal: TokenBuckets | undefined;
+  readonly #failures: TokenBuckets;
+  readonly #admitted: { inc(): void };
+
+  constructor(parts: GatekeeperParts) {
+    const { auth, listen, limits, logger } = parts;
+    this.#parts = parts;
+    this.proxies = new TrustedProxies(listen.trustedProxies);
+    this.#guards = auth && {
+      authenticator: new Authenticator(auth, logger, () => parts.changed()),
+      policy: new RulePolicy(auth.allow, auth.onDenied),
+      resource: new ProtectedResource(auth, listen.publicUrl),
+      tickets: new Tickets(),
+    };
+    this.#perAddress = bucketsOf(limits.addressRequestsPerSecond);
+    this.#perPrincipal = auth && bucketsOf(limits.requestsPerSecond);
+    const { failedLoginsPerMinute } = limits;
+    this.#failures = new TokenBuckets(failedLoginsPerMinute / 60, failedLoginsPerMinute);
+    this.#admitted = parts.metrics.auth.labels('ok');
+  }
+
+  /** What principals may see and use. */
+  get policy(): AccessPolicy {
+    return this.#guards?.policy ?? OPEN_POLICY;
+  }
+
+  /** Whether anybody has to authenticate. */
+  get isOn(): boolean {
+    return this.#guards !== undefined;
+  }
+
+  /**
+   * Reads what has to be read.
+   * @throws KeyFileError
+   */
+  open(): void {
+    this.#guards?.authenticator.open();
+  }
+
+  close(): void {
+    this.#guards?.authenticator.close();
+  }
+
+  /** Whether a principal would still come in. */
+  holds(principal: Principal): boolean {
+    return this.#guards?.authenticator.holds(principal) ?? true;
+  }
+
+  /** Whether an API key was taken back. */
+  isRevoked(principal: Principal): boolean {
+    return principal.kind === 'key' && !this.holds(principal);
+  }
+
+  /** Decides about a request; at once, unless a token has to be verified. */
+  admit(request: IncomingMessage, route: Route): Admission | Promise<Admission> {
+    const waitMs = this.#perAddress?.take(this.proxies.addressOf(request), monotonicMs()) ?? 0;
+    if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
+    const guards = this.#guards;
+    if (guards === undefined) return ADMIT_ANYBODY;
+    const ticket = ticketOf(request, route);
+    if (ticket !== undefined) {
+      const holder = guards.tickets.redeem(ticket, route.served.endpoint.name);
+      const isGood = holder !== undefined && guards.authenticator.holds(holder);
+      return this.#conclude(guards, request, route, isGood ? holder : 'invalid');
+    }
+    const credentials = credentialsOf(request);
+    const audiences = this.#audiencesOf(guards, route);
+    const identity = guards.authenticator.identify(credentials, audiences);
+    if (identity !== undefined) return this.#conclude(guards, request, route, identity);
+    // Only what costs something to look at is refused for what came from the address before: nobody is
+    // locked out by neighbours while the credentials are known.
+    const failedMs = this.#failures.waitMs(this.proxies.addressOf(request), monotonicMs());
+    if (failedMs > 0) return { refusal: this.#tooMany(failedMs) };
+    return guards.authenticator
+      .verify(credentials, audiences)
+      .then((verified) => this.#conclude(guards, request, route, verified));
+  }
+
+  /**
+   * Counts a message of a principal that is let in already, on a channel that stays open.
+   * @returns 0, or how many milliseconds it is too early
+   */
+  takeMessage(principal: Principal): number {
+    return this.#perPrincipal?.take(principal.key, monotonicMs()) ?? 0;
+  }
+
+  /** A ticket for a principal that was let in. */
+  issueTicket(principal: Principal, route: Route): ReturnType<Tickets['issue']> {
+    return this.#guards?.tickets.issue(principal, route.served.endpoint.name);
+  }
+
+  /** The metadata document that a target asks for (RFC 9728); undefined when it asks for none. */
+  metadata(target: string, find: (path: string) => Route | undefined): object | undefined {
+    const guards = this.#guards;
+    const path = guards?.resource.resourcePath(target.split('?', 1)[0] ?? '');
+    if (guards === undefined || path === undefined) return undefined;
+    if (path === '') return guards.resource.document('', guards.policy.scopesFor(['*']));
+    const route = find(path);
+    if (route === undefined || route.face === 'messages' || route.face === 'tickets') {
+      return undefined;
+    }
+    return guards.resource.document(route.path, guards.policy.scopesFor(serversOf(route)));
+  }
+
+  #conclude(guards: Guards, request: IncomingMessage, route: Route, identity: Identity): Admission {
+    if (typeof identity === 'string') {
+      return { refusal: this.#denied(guards, request, route, identity) };
+    }
+    const servers = serversOf(route);
+    // All of them, since an endpoint shows every client the same.
+    if (!servers.every((server) => guards.policy.opens(identity, server))) {
+      this.#note('denied', request, route, identity);
+      return { refusal: this.#forbidden(guards, route, identity) };
+    }
+    if (request.method === 'POST') {
+      const waitMs = this.takeMessage(identity);
+      if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
+      if (this.#parts.loads.isFull(identity.key)) return { refusal: this.#tooMany(1_000) };
+    }
+    this.#admitted.inc();
+    return { principal: identity };
+  }
+
+  #denied(guards: Guards, request: IncomingMessage, route: Route, denial: Denial): Refusal {
+    this.#note(denial, request, route, undefined);
+    if (denial === 'unavailable') return REFUSALS.authUnavailable;
+    const isWrong = denial === 'invalid';
+    const waitMs = isWrong
+      ? this.#failures.take(this.proxies.addressOf(request), monotonicMs())
+      : 0;
+    if (waitMs > 0) return this.#tooMany(waitMs);
+    const challenge = guards.resource.challenge(challengedPath(route), {
+      ...(isWrong ? { error: 'invalid_token' } : {}),
+      scopes: guards.policy.scopesFor(serversOf(route)),
+    });
+    return { ...REFUSALS.unauthorized, headers: { 'www-authenticate': challenge } };
+  }
+
+  // What more scopes would open is told, since clients can get them; anything else is hidden.
+  #forbidden(guards: Guards, route: Route, principal: Principal): Refusal {
+    const { policy, resource } = guards;
+    const scopes = policy.missingScopesFor(principal, serversOf(route));
+    if (scopes.length > 0) {
+      const error = 'insufficient_scope';
+      const challenge = resource.challenge(challengedPath(route), { error, scopes });
+      return { ...REFUSALS.forbidden, headers: { 'www-authenticate': challenge } };
+    }
+    return policy.hidesDenied ? REFUSALS.notFound : REFUSALS.forbidden;
+  }
+
+  #audiencesOf(guards: Guards, route: Route): ReadonlySet<string> {
+    const { served } = route;
+    let audiences = this.#audiences.get(served);
+    if (audiences === undefined) {
+      audiences = guards.resource.audiences(route.paths);
+      this.#audiences.set(served, audiences);
+    }
+    return audiences;
+  }
+
+  #tooMany(waitMs: number): Refusal {
+    this.#parts.metrics.auth.inc({ outcome: 'throttled' });
+    return tooManyRequests(waitMs);
+  }
+
+  #note(outcome: Denial | 'denied', request: IncomingMessage, route: Route, who?: Principal): void {
+    this.#parts.metrics.auth.inc({ outcome });
+    // Every login of OAuth begins with a request without a token.
+    if (outcome === 'missing') return;
+    this.#parts.audit?.refused({
+      outcome,
+      principal: who,
+      address: this.proxies.addressOf(request),
+      endpoint: route.served.endpoint.name,
+    });
+  }
+}
+
+/** The refusal of somebody who sends too much. */
+export function tooManyRequests(waitMs: number): Refusal {
+  const seconds = String(Math.max(1, Math.ceil(waitMs / 1_000)));
+  return { ...REFUSALS.tooManyRequests, headers: { 'retry-after': seconds } };
+}
+
+function serversOf({ served }: Route): readonly string[] {
+  return served.endpoint.servers ?? [served.endpoint.server];
+}
+
+/** Whoever POSTs to the messages of an event stream is a client of that stream's address. */
+function challengedPath(route: Route): string {
+  if (route.face === 'messages') return route.path.replace(/\/messages$/, '/sse');
+  return route.face === 'tickets' ? route.path.replace(/\/tickets$/, '/ws') : route.path;
+}
+
+/** Only where a browser can't send headers. */
+function ticketOf(request: IncomingMessage, route: Route): string | undefined {
+  const isForBrowsers = route.face === 'ws' || route.face === 'sse';
+  if (!isForBrowsers || request.method !== 'GET') return undefined;
+  return TICKET.exec(request.url ?? '')?.[1];
+}
+
+function credentialsOf(request: IncomingMessage): Credentials {
+  const { authorization, 'x-api-key': apiKey } = request.headers;
+  return {
+    authorization,
+    // Several in one: nobody's key.
+    apiKey: Array.isArray(apiKey) ? apiKey.join(',') : apiKey,
+    certificateNames: certificateNames(request),
+  };
+}
+
+function bucketsOf(perSecond: number): TokenBuckets | undefined {
+  return perSecond === 0 ? undefined : new TokenBuckets(perSecond, perSecond * 2);
+}

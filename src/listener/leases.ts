@@ -1,0 +1,57 @@
+// What clients hold open: event streams and WebSockets. Counted for each principal, and ended when the
+// principal would not be let in any more: a revoked key, an expired token (reliability.md G08).
+import type { Principal } from '../ports/principal.ts';
+
+const MAX_OPEN = 20_000;
+
+/** Something that is open for a client. */
+export interface Lease {
+  readonly principal: Principal;
+  /** Ends what is open; `release` follows. */
+  end(): void;
+}
+
+export interface LeaseRules {
+  /** Whether a principal would still be let in. */
+  holds(principal: Principal): boolean;
+  /** What one principal may hold open; undefined is no limit of its own. */
+  readonly maxPerPrincipal: number | undefined;
+}
+
+/** Everything that is open. */
+export class Leases {
+  readonly #rules: LeaseRules;
+  readonly #open = new Set<Lease>();
+  readonly #perPrincipal = new Map<string, number>();
+
+  constructor(rules: LeaseRules) {
+    this.#rules = rules;
+  }
+
+  /** Why there is no room for one more of this principal, if there is none. */
+  refusal(principal: Principal): 'all' | 'own' | undefined {
+    const { maxPerPrincipal } = this.#rules;
+    const own = this.#perPrincipal.get(principal.key) ?? 0;
+    if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';
+    return this.#open.size >= MAX_OPEN ? 'all' : undefined;
+  }
+
+  take(lease: Lease): void {
+    this.#open.add(lease);
+    const { key } = lease.principal;
+    this.#perPrincipal.set(key, (this.#perPrincipal.get(key) ?? 0) + 1);
+  }
+
+  release(lease: Lease): void {
+    if (!this.#open.delete(lease)) return;
+    const { key } = lease.principal;
+    const own = (this.#perPrincipal.get(key) ?? 1) - 1;
+    if (own === 0) this.#perPrincipal.delete(key);
+    else this.#perPrincipal.set(key, own);
+  }
+
+  /** Ends what is held by principals that would not be let in any more. */
+  sweep(): void {
+    for (const lease of [...this.#open]) if (!this.#rules.holds(lease.principal)) lease.end();
+  }
+}

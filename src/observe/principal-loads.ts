@@ -1,0 +1,32 @@
+// How many calls of each principal are in flight. Only those that have some take a place.
+
+/** Calls in flight by principal. */
+export class PrincipalLoads {
+  readonly #max: number;
+  readonly #calls = new Map<string, number>();
+
+  /** @param max calls that one principal may have in flight */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Whether a principal has as many calls in flight as it may have. */
+  isFull(key: string): boolean {
+    return (this.#calls.get(key) ?? 0) >= this.#max;
+  }
+
+  /** Whether a principal has more than it may have. */
+  isOver(key: string): boolean {
+    return (this.#calls.get(key) ?? 0) > this.#max;
+  }
+
+  begin(key: string): void {
+    this.#calls.set(key, (this.#calls.get(key) ?? 0) + 1);
+  }
+
+  end(key: string): void {
+    const left = (this.#calls.get(key) ?? 1) - 1;
+    if (left === 0) this.#calls.delete(key);
+    else this.#calls.set(key, left);
+  }
+}
