@@ -33,6 +33,9 @@ export const endpointSchema = section({
   }),
 });
 
+/** What it makes. */
+export type EndpointEntry = z.output<typeof endpointSchema>;
+
 /** An endpoint with several servers. */
 export interface EndpointOptions {
   /** Where it is: `/team`, or `/` for the default paths. */
@@ -50,10 +53,7 @@ export interface EndpointOptions {
 }
 
 /** Options that were read, with the path that they are for. */
-export function resolveEndpoint(
-  path: string,
-  options: z.output<typeof endpointSchema>,
-): EndpointOptions {
+export function resolveEndpoint(path: string, options: EndpointEntry): EndpointOptions {
   const { servers, prefix, separator, listTimeout, shape = {}, ...modes } = options;
   return { path, servers, ...modes, shape, naming: { prefix, separator }, limitMs: listTimeout };
 }

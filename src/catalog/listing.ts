@@ -1,7 +1,7 @@
 // What the servers of one endpoint list together, under the names that clients see: a value made of
 // the servers' lists. Finds whose an entry is, and gives the list in pages.
-import { createHash } from 'node:crypto';
 import { jsonText } from '../jsonrpc/serialize.ts';
+import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import type { ToolTerms } from './member-catalog.ts';
 
@@ -37,6 +37,7 @@ export class Listing {
   readonly entries: readonly OfferedEntry[];
   readonly #byName = new Map<string, OfferedEntry>();
   readonly #pages = new Map<string, Buffer>();
+  #starts: ReadonlySet<number> | undefined;
   #digest: string | undefined;
 
   constructor(method: ListMethod, entries: readonly OfferedEntry[]) {
@@ -53,15 +54,14 @@ export class Listing {
   /** Stands for the content; part of cursors. */
   get digest(): string {
     if (this.#digest === undefined) {
-      const hash = createHash('sha256').update(this.method);
-      for (const { name, modernText } of this.entries) hash.update(name).update(modernText);
-      this.#digest = hash.digest('base64url').slice(0, DIGEST_CHARS);
+      const parts = this.entries.flatMap(({ name, modernText }) => [name, modernText]);
+      this.#digest = contentDigest([this.method, ...parts]).slice(0, DIGEST_CHARS);
     }
     return this.#digest;
   }
 
   /**
-   * A page: `"tools":[...]`, and `nextCursor` where there is more.
+   * A page: `{"tools":[...]}`, and `nextCursor` where there is more. The same buffer each time.
    * @param start index of its first entry, from a cursor
    */
   page(start: number, era: Era): Buffer {
@@ -76,9 +76,16 @@ export class Listing {
 
   /** Whether a page begins there. */
   isPageStart(start: number): boolean {
-    let at = 0;
-    while (at < start && at < this.entries.length) at = this.#endOfPage(at);
-    return at === start && (start === 0 || start < this.entries.length);
+    this.#starts ??= this.#pageStarts();
+    return this.#starts.has(start);
+  }
+
+  #pageStarts(): ReadonlySet<number> {
+    const starts = new Set([0]);
+    for (let at = this.#endOfPage(0); at < this.entries.length; at = this.#endOfPage(at)) {
+      starts.add(at);
+    }
+    return starts;
   }
 
   #endOfPage(start: number): number {
@@ -94,13 +101,14 @@ export class Listing {
 
   #render(start: number, era: Era): Buffer {
     const end = this.#endOfPage(start);
-    const parts: Buffer[] = [Buffer.from(`"${LISTS[this.method].member}":[`)];
+    const parts: Buffer[] = [Buffer.from(`{"${LISTS[this.method].member}":[`)];
     for (const entry of this.entries.slice(start, end)) {
       if (parts.length > 1) parts.push(COMMA);
       parts.push(era === 'modern' ? entry.modernText : entry.legacyText);
     }
-    const next = `],"nextCursor":${jsonText(cursorOf(this.digest, end))}`;
-    parts.push(Buffer.from(end < this.entries.length ? next : ']'));
+    const isLast = end >= this.entries.length;
+    const next = isLast ? '' : `,"nextCursor":${jsonText(cursorOf(this.digest, end))}`;
+    parts.push(Buffer.from(`]${next}}`));
     return Buffer.concat(parts);
   }
 }

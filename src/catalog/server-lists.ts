@@ -1,11 +1,11 @@
 // The lists of one server: read once for each state that they are in, whoever asks, and kept by the
 // key that says so. The only cache of lists; the way it is filled is the server's own paging.
-import { createHash } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
 import { RecentMap } from '../base/recent-map.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Seat } from '../ports/seat.ts';
+import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import { EMPTY_LIST, type ListedEntry, readPage, type ServerList } from './server-list.ts';
 
@@ -122,8 +122,8 @@ export class ServerLists {
 
   /** The list of the same content that is known already. */
   #same(method: ListMethod, list: ServerList): ServerList {
-    const hash = createHash('sha256').update(`${method} ${list.ttlMs} ${list.isPublic}`);
-    for (const { text } of list.entries) hash.update(text).update('\n');
-    return this.#distinct.getOrMake(hash.digest('base64'), () => list);
+    const texts = list.entries.map(({ text }) => text);
+    const digest = contentDigest([method, `${list.ttlMs} ${list.isPublic}`, ...texts]);
+    return this.#distinct.getOrMake(digest, () => list);
   }
 }

@@ -1,10 +1,9 @@
 // The `endpoints` of the configuration: which servers each merges, and where it is.
 
-import type { z } from 'zod';
 import type { ServerOptions } from '../backend/options.ts';
 import {
+  type EndpointEntry,
   type EndpointOptions,
-  type endpointSchema,
   resolveEndpoint,
 } from '../catalog/endpoint-options.ts';
 import type { Fault } from './issues.ts';
@@ -20,7 +19,7 @@ const TAKEN = /^\/(servers|mcp|sse|messages|ws)(\/|$)/;
  * @param faults where what is wrong is added
  */
 export function readEndpoints(
-  endpoints: Readonly<Record<string, z.output<typeof endpointSchema>>>,
+  endpoints: Readonly<Record<string, EndpointEntry>>,
   servers: readonly ServerOptions[],
   faults: Fault[],
 ): EndpointOptions[] {
@@ -60,7 +59,7 @@ function checkServers(
 /** What is said about a server that the endpoint does not show was meant for another one. */
 function checkShape(
   path: string,
-  { shape = {}, servers }: z.output<typeof endpointSchema>,
+  { shape = {}, servers }: EndpointEntry,
   all: readonly ServerOptions[],
   faults: Fault[],
 ): void {
