@@ -116,8 +116,10 @@ export class ClientLinks {
 
   #link(index: number): Link {
     const member = this.#parts.members[index];
-    const client = new MemberClient(this.#client, (uri) =>
-      this.view.knownResources().table.exposed(member?.key ?? '', uri),
+    const client = new MemberClient(
+      this.#client,
+      (uri) => this.view.knownResources().table.exposed(member?.key ?? '', uri),
+      (uri) => member?.catalog.showsResource(uri) === true,
     );
     try {
       const seat = member?.backend.place(client);

@@ -6,6 +6,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { ClientLinks } from './client-links.ts';
+import { shownOwners } from './routes.ts';
 
 /** Places at all servers, as one. */
 export class ListenSeat implements ListenPlace {
@@ -34,15 +35,13 @@ export class ListenSeat implements ListenPlace {
 
   async subscribe(uri: string): Promise<WireError | undefined> {
     const { table } = await this.#links.view.resourcesToSearch();
-    const target = table.resolve(uri);
-    const owners = target.kind === 'one' ? [target] : target.candidates;
     let first: WireError | undefined;
-    for (const owner of owners) {
+    for (const owner of shownOwners(this.#parts, table, uri)) {
       const error = await this.#subscribeAt(owner.key, owner.uri);
       if (error === undefined) return undefined;
       first ??= error;
     }
-    return first ?? { code: INVALID_PARAMS, message: 'No server has resources.' };
+    return first ?? { code: INVALID_PARAMS, message: 'No server has this resource.' };
   }
 
   /** A task's id says which server runs it. */

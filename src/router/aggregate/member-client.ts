@@ -22,15 +22,18 @@ export class MemberClient implements Downstream {
   readonly logThreshold?: number;
   readonly #client: Downstream;
   readonly #expose: ExposeUri;
+  readonly #shows: (uri: string) => boolean;
   /** Questions that the client sees in other words. */
   readonly #reworded = new WeakMap<Question, Question>();
 
   /**
    * @param expose what a URI of the server is to the client
+   * @param shows whether the client may use such a URI
    */
-  constructor(client: Downstream, expose: ExposeUri) {
+  constructor(client: Downstream, expose: ExposeUri, shows: (uri: string) => boolean) {
     this.#client = client;
     this.#expose = expose;
+    this.#shows = shows;
     this.principal = client.principal;
     this.version = client.version;
     this.capabilities = client.capabilities;
@@ -45,7 +48,8 @@ export class MemberClient implements Downstream {
     }
     const { uriStart, uriEnd } = scan(message);
     const uri = parseString(message, uriStart, uriEnd);
-    if (uri === undefined) return;
+    // A private server may tell of resources that nobody subscribed to.
+    if (uri === undefined || !this.#shows(uri)) return;
     const exposed = this.#expose(uri);
     const text = replaceSpan(message, uriStart, uriEnd, jsonBytes(exposed));
     this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);

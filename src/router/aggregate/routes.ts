@@ -3,7 +3,7 @@
 
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
-import type { ResourceTable } from '../../catalog/resource-uris.ts';
+import type { ResourceTable, UriOwner } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
@@ -119,7 +119,7 @@ function byUri(frame: Frame, { view, parts }: RouteContext): Route | Promise<Rou
   const to = (table: ResourceTable): Route => {
     const owners = ownersOf(table, uri);
     if (owners.length === 0) return notOffered('resources');
-    const open = owners.filter(({ key, uri: own }) => isShown(parts, key, own));
+    const open = owners.filter((owner) => isShown(parts, owner));
     if (open.length === 0) return notFound(uri);
     const candidates = open.map(({ key, uri: own }) => ({
       key,
@@ -138,11 +138,15 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
   if (typeof value !== 'string') return refused('ref must name a prompt or a resource.');
   if (member === 'uri') {
     const to = (table: ResourceTable): Route => {
-      const candidates = ownersOf(table, value).map(({ key, uri }) => ({
+      const owners = ownersOf(table, value);
+      if (owners.length === 0) return notOffered('resources');
+      const open = owners.filter((owner) => isShown(context.parts, owner));
+      if (open.length === 0) return refused(`unknown resource ${shown(value)}.`);
+      const candidates = open.map(({ key, uri }) => ({
         key,
         frame: withReference(frame, member, uri),
       }));
-      return candidates.length === 0 ? notOffered('resources') : { kind: 'to', candidates };
+      return { kind: 'to', candidates };
     };
     const listings = context.view.resourcesToSearch();
     return listings instanceof Promise
@@ -179,13 +183,25 @@ function byMethod(frame: Frame, { parts: { members } }: RouteContext): Route {
   return notOffered(frame.method.slice(0, 100));
 }
 
-function ownersOf(table: ResourceTable, uri: string): readonly { key: string; uri: string }[] {
+function ownersOf(table: ResourceTable, uri: string): readonly UriOwner[] {
   const target = table.resolve(uri);
   return target.kind === 'one' ? [target] : target.candidates;
 }
 
-function isShown({ members }: AggregateParts, key: string, uri: string): boolean {
+function isShown({ members }: AggregateParts, { key, uri }: UriOwner): boolean {
   return members.find((member) => member.key === key)?.catalog.showsResource(uri) ?? false;
+}
+
+/**
+ * The servers that may have a resource which the endpoint shows, the likeliest first.
+ * @param uri as the client calls it
+ */
+export function shownOwners(
+  parts: AggregateParts,
+  table: ResourceTable,
+  uri: string,
+): readonly UriOwner[] {
+  return ownersOf(table, uri).filter((owner) => isShown(parts, owner));
 }
 
 /**

@@ -1,0 +1,303 @@
+// What the configuration shows of a server, on its own paths and on endpoints that merge several: what
+// is hidden is not listed and can not be used, what is renamed is used under the new name only.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CatalogServer, tools } from '../support/catalog-server.ts';
+import {
+  clientAt,
+  ERAS,
+  type EraClient,
+  modernAt,
+  pagesOf,
+  sessionAt,
+} from '../support/era-client.ts';
+import { ROOT } from '../support/gateway.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { useGateway } from '../support/use-gateway.ts';
+import { hasMethod, type Json, textOf } from '../support/wire-message.ts';
+
+const CASES = ERAS.flatMap((server) => ERAS.map((client) => [client, server] as const));
+
+async function entries(client: EraClient, method: string, member: string): Promise<Json[]> {
+  return (await pagesOf(client, method, member)).flat();
+}
+
+async function namesOf(client: EraClient, method: string, member: string, key = 'name') {
+  return (await entries(client, method, member)).map((entry) => entry[key]);
+}
+
+async function reached(client: EraClient, name: string): Promise<unknown> {
+  return (JSON.parse(textOf(await client.call(name))) as Json)['tool'];
+}
+
+describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
+  const shaped = new CatalogServer(
+    {
+      name: 'shaped',
+      tools: [
+        ...tools('read_file', 'read_dir', 'write_file', 'read_secret'),
+        {
+          name: 'old',
+          title: 'Old',
+          description: 'Old text',
+          'x-custom': 1,
+          inputSchema: { type: 'object' },
+        },
+      ],
+      prompts: [{ name: 'open' }, { name: 'closed' }],
+      resources: [
+        { uri: 'file:///pub/a', name: 'a' },
+        { uri: 'file:///priv/b', name: 'b' },
+      ],
+      resourceTemplates: [
+        { uriTemplate: 'file:///pub/{x}', name: 'p' },
+        { uriTemplate: 'file:///priv/{x}', name: 'q' },
+      ],
+      readable: ['file:///'],
+    },
+    { era: serverEra },
+  );
+  const other = new CatalogServer(
+    { name: 'other', tools: tools('echo', 'drop') },
+    { era: serverEra },
+  );
+  const rig = useGateway(() => ({
+    servers: {
+      shaped: {
+        ...shaped.config,
+        tools: {
+          allow: ['read_*', 'old'],
+          deny: ['*secret*'],
+          rename: { old: 'fresh' },
+          overrides: {
+            old: { title: 'New', description: 'New text', annotations: { readOnlyHint: true } },
+          },
+        },
+        prompts: { deny: ['closed'] },
+        resources: { allow: ['file:///pub/*'] },
+      },
+      other: other.config,
+    },
+    config: {
+      endpoints: {
+        '/team': {
+          shape: {
+            shaped: { tools: { deny: ['read_dir'], rename: { fresh: 'fresher' } } },
+            other: { tools: { allow: ['echo'] } },
+          },
+        },
+      },
+    },
+  }));
+
+  it('shows the same on its own path and on endpoints, each with its own names', async () => {
+    const seen = async (path: string) =>
+      await namesOf(await clientAt(rig, path, era), 'tools/list', 'tools');
+    expect(await seen('/servers/shaped/mcp')).toEqual(['read_file', 'read_dir', 'fresh']);
+    expect(await seen('/mcp')).toEqual([
+      'shaped__read_file',
+      'shaped__read_dir',
+      'shaped__fresh',
+      'other__echo',
+      'other__drop',
+    ]);
+    expect(await seen('/team/mcp')).toEqual([
+      'shaped__read_file',
+      'shaped__fresher',
+      'other__echo',
+    ]);
+    expect(await seen('/servers/other/mcp')).toEqual(['echo', 'drop']);
+  });
+
+  it('says what it is told to, and keeps the rest of an entry', async () => {
+    const client = await clientAt(rig, '/servers/shaped/mcp', era);
+    const tool = (await entries(client, 'tools/list', 'tools')).find(
+      ({ name }) => name === 'fresh',
+    );
+    expect(tool).toMatchObject({
+      title: 'New',
+      description: 'New text',
+      annotations: { readOnlyHint: true },
+      'x-custom': 1,
+    });
+  });
+
+  it.each([
+    ['/servers/shaped/mcp', '', ['write_file', 'read_secret', 'old']],
+    ['/mcp', 'shaped__', ['write_file', 'read_secret', 'old']],
+    ['/team/mcp', 'shaped__', ['write_file', 'read_secret', 'old', 'fresh', 'read_dir']],
+  ])('calls at %s only what is shown', async (path, prefix, hidden) => {
+    const client = await clientAt(rig, path, era);
+    const before = shaped.journal.messages('tools/call').length;
+    for (const name of hidden) {
+      const { error } = await client.call(prefix + name);
+      expect(error, name).toMatchObject({ code: -32_602 });
+    }
+    expect(shaped.journal.messages('tools/call')).toHaveLength(before);
+    expect(await reached(client, `${prefix}read_file`)).toBe('read_file');
+    const fresh = path === '/team/mcp' ? 'fresher' : 'fresh';
+    expect(await reached(client, prefix + fresh)).toBe('old');
+  });
+
+  it.each([
+    ['/servers/shaped/mcp', ''],
+    ['/mcp', 'shaped__'],
+  ])('gives prompts and resources at %s only as far as they are shown', async (path, prefix) => {
+    const client = await clientAt(rig, path, era);
+    expect(await namesOf(client, 'prompts/list', 'prompts')).toEqual([`${prefix}open`]);
+    const { error } = await client.request('prompts/get', { name: `${prefix}closed` });
+    expect(error).toMatchObject({ code: -32_602 });
+    expect(await namesOf(client, 'resources/list', 'resources', 'uri')).toEqual(['file:///pub/a']);
+    const templates = await namesOf(
+      client,
+      'resources/templates/list',
+      'resourceTemplates',
+      'name',
+    );
+    expect(templates).toEqual(['p']);
+    const read = async (uri: string) => await client.request('resources/read', { uri });
+    expect((await read('file:///pub/a')).error).toBe(undefined);
+    expect((await read('file:///pub/new')).error).toBe(undefined);
+    const before = shaped.journal.messages().length;
+    const hidden = [
+      'file:///priv/b',
+      'file:///pub/../priv/b',
+      'file:///pub/%2e%2e/priv/b',
+      'FILE:///priv/b',
+      'file:///pub/..%2fpriv/b',
+      'shaped+file:///priv/b',
+    ];
+    for (const uri of hidden) {
+      const code = era === 'legacy' ? -32_002 : -32_602;
+      expect((await read(uri)).error?.code, uri).toBe(code);
+    }
+    expect(shaped.journal.messages()).toHaveLength(before);
+  });
+
+  it('completes nothing of what is hidden', async () => {
+    const client = await clientAt(rig, '/mcp', era);
+    const complete = async (ref: Json) =>
+      await client.request('completion/complete', { ref, argument: { name: 'x', value: '' } });
+    expect((await complete({ type: 'ref/resource', uri: 'file:///pub/{x}' })).error).toBe(
+      undefined,
+    );
+    const before = shaped.journal.messages('completion/complete').length;
+    const hidden = [
+      { type: 'ref/resource', uri: 'file:///priv/{x}' },
+      { type: 'ref/resource', uri: 'shaped+file:///priv/{x}' },
+      { type: 'ref/prompt', name: 'shaped__closed' },
+    ];
+    for (const ref of hidden)
+      expect((await complete(ref)).error, JSON.stringify(ref)).toBeDefined();
+    expect(shaped.journal.messages('completion/complete')).toHaveLength(before);
+  });
+
+  it.each(['/servers/shaped/mcp', '/mcp'])(
+    'lets nobody watch at %s what is hidden',
+    async (path) => {
+      const hidden = 'file:///priv/b';
+      const watchedUris = (): string =>
+        JSON.stringify(
+          shaped.journal.messages().filter(({ method }) => /subscribe|listen/.test(method ?? '')),
+        );
+      if (era === 'legacy') {
+        const session = await sessionAt(rig, path);
+        const subscribe = async (uri: string) =>
+          await session.request('resources/subscribe', { uri });
+        expect((await subscribe('file:///pub/a')).result).toEqual({});
+        expect((await subscribe(hidden)).error).toMatchObject({ code: -32_002 });
+      } else {
+        const client = modernAt(rig, path);
+        const uris = ['file:///pub/a', hidden];
+        const stream = await client.listen({ resourceSubscriptions: uris });
+        expect(
+          stream.messages.all.find(hasMethod('notifications/subscriptions/acknowledged')),
+        ).toMatchObject({
+          params: { notifications: { resourceSubscriptions: ['file:///pub/a'] } },
+        });
+      }
+      expect(watchedUris()).toContain('file:///pub/a');
+      expect(watchedUris()).not.toContain('priv');
+    },
+  );
+});
+
+describe('one default path', () => {
+  const only = new CatalogServer({ name: 'only', tools: tools('a', 'b') });
+  const rig = useGateway(() => ({ servers: { only: { ...only.config, tools: { deny: ['b'] } } } }));
+
+  it.each(ERAS)('shows a server alone as it is shaped (%s)', async (era) => {
+    const client = await clientAt(rig, '/mcp', era);
+    expect(await namesOf(client, 'tools/list', 'tools')).toEqual(['a']);
+    expect((await client.call('b')).error).toMatchObject({ code: -32_602 });
+  });
+});
+
+describe('what can not be meant', () => {
+  const server = { command: 'true' };
+  const check = (document: Json): string => {
+    const file = join(tempDir(), 'sluice.yaml');
+    writeFileSync(file, JSON.stringify(document));
+    const args = [join(ROOT, 'src/main.ts'), 'check', '--config', file];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(status).toBe(1);
+    return stdout + stderr;
+  };
+  const endpoint = (path: string, options: Json): Json => ({
+    servers: { files: server, words: server },
+    endpoints: { [path]: options },
+  });
+
+  it.each([
+    ['another server', endpoint('/t', { servers: ['file'] }), /did you mean files\?/],
+    ['a server twice', endpoint('/t', { servers: ['files', 'files'] }), /stands twice/],
+    ['no server', endpoint('/t', { servers: [] }), /at least one server/],
+    ['a path that is taken', endpoint('/mcp', {}), /served already/],
+    ['a path below one that is taken', endpoint('/servers/files', {}), /served already/],
+    ['no path', endpoint('team', {}), /must be a path such as \/team/],
+    ['another prefix', endpoint('/t', { prefix: 'sometimes' }), /always/],
+    ['a foreign separator', endpoint('/t', { separator: '.' }), /1 to 8 of/],
+    [
+      'a shape of nobody',
+      endpoint('/t', { servers: ['files'], shape: { words: {} } }),
+      /no server of this endpoint/,
+    ],
+    ['an unknown key', endpoint('/t', { prefx: 'never' }), /prefix/],
+    [
+      'two tools with one name',
+      { servers: { files: { ...server, tools: { rename: { a: 'c', b: 'c' } } } } },
+      /new name of a too/,
+    ],
+    [
+      'a new name that is none',
+      { servers: { files: { ...server, tools: { rename: { a: 'c d' } } } } },
+      /must be a name/,
+    ],
+    [
+      'an argument that is both',
+      {
+        servers: {
+          files: {
+            ...server,
+            tools: { overrides: { a: { arguments: { x: { value: 1, default: 2 } } } } },
+          },
+        },
+      },
+      /both value and default/,
+    ],
+    [
+      'plain JSON-RPC merged',
+      {
+        servers: { a: { ...server, protocol: 'jsonrpc' } },
+        endpoints: { '/t': { servers: ['a'] } },
+      },
+      /plain JSON-RPC/,
+    ],
+  ])('is refused before the start: %s', (_what, document, why) => {
+    const said = check(document as Json);
+    expect(said).toMatch(why);
+    expect(said).toMatch(/sluice\.yaml:\d+:\d+: /);
+  });
+});
