@@ -14,8 +14,11 @@ export class ListKeys {
   readonly #keys = new Map<ListKind, object>();
 
   of(kind: ListKind): object {
-    const key = this.#keys.get(kind) ?? {};
-    this.#keys.set(kind, key);
+    let key = this.#keys.get(kind);
+    if (key === undefined) {
+      key = {};
+      this.#keys.set(kind, key);
+    }
     return key;
   }
 

@@ -30,7 +30,9 @@ export class RecentMap<K, V> {
 
   /** The value that is there, or a new one. */
   getOrMake(key: K, make: () => V): V {
-    const value = this.get(key) ?? make();
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    const value = make();
     this.set(key, value);
     return value;
   }

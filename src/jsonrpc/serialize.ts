@@ -12,6 +12,11 @@ export function resultMessage(id: Uint8Array, result: Uint8Array): Buffer {
   return Buffer.concat([RESULT_HEAD, id, RESULT_MIDDLE, result, CLOSE]);
 }
 
+/** The same in pieces, so that a large result need not be copied. */
+export function resultParts(id: Uint8Array, result: Buffer): readonly Buffer[] {
+  return [Buffer.concat([RESULT_HEAD, id, RESULT_MIDDLE]), result, CLOSE];
+}
+
 /** A response with an error; `id` is JSON text, undefined when it could not be read. */
 export function errorMessage(id: Uint8Array | undefined, error: WireError): Buffer {
   const tail = Buffer.from(`,"error":${JSON.stringify(error)}}`);

@@ -7,7 +7,7 @@ import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
+import { errorMessage, resultMessage, resultParts } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
@@ -87,6 +87,10 @@ export class ClientExchange implements Exchange {
       this.frame.method === TOOLS_CALL
         ? readableContent(result, 0, result.length, version)
         : result;
+    if (readable.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
+      this.#sink.endInParts(resultParts(this.#id, readable));
+      return;
+    }
     this.#sink.end(resultMessage(this.#id, readable));
   }
 

@@ -6,7 +6,7 @@ import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
-import { sendJson } from '../error-response.ts';
+import { sendJson, sendJsonParts } from '../error-response.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { cutIfUnread } from '../unread.ts';
@@ -55,6 +55,18 @@ export class ModernSink implements AnswerSink, PendingResponse {
       sendJson(this.#response, statusOf(code), message);
       cutIfUnread(this.#response, this.#context.slow);
     }
+  }
+
+  endInParts(parts: readonly Buffer[]): void {
+    if (this.#writer !== undefined) {
+      this.end(Buffer.concat(parts));
+      return;
+    }
+    if (this.#isDone) return;
+    this.#finish();
+    if (this.#response.destroyed) return;
+    sendJsonParts(this.#response, parts);
+    cutIfUnread(this.#response, this.#context.slow);
   }
 
   abandon(): void {

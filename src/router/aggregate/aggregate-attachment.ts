@@ -15,7 +15,7 @@ import type { Attachment, Welcome } from '../../ports/dispatcher.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import { DirectAttachment } from '../direct-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
-import { legacyPage, listingOf, mergedHello, pageOf } from './answers.ts';
+import { listingOf, mergedHello, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import type { Member } from './member.ts';
@@ -80,7 +80,7 @@ export class AggregateAttachment implements Attachment {
     const answer = (listing: Listing): void => {
       const found = pageOf(exchange.frame, listing, this.#parts.composer, 'legacy');
       if ('error' in found) exchange.refuse(found.error);
-      else exchange.answer(legacyPage(found.page));
+      else exchange.answer(found.page);
     };
     const listing = listingOf(this.#links.view, method, this.#parts);
     if (listing instanceof Promise) void listing.then(answer);

@@ -15,14 +15,12 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import { SEARCH_LISTING } from './search-service.ts';
 import type { View } from './view.ts';
 
-const OPEN = Buffer.from('{');
-const CLOSE = Buffer.from('}');
 const BAD_CURSOR: WireError = {
   code: INVALID_PARAMS,
   message: 'Invalid params: cursor is not one of this list, or the list is another one now.',
 };
 
-/** A page of a list, or why there is none. */
+/** A page of a list as a result of the session era, or why there is none. */
 export type PageOrError = { readonly page: Buffer } | { readonly error: WireError };
 
 /**
@@ -53,16 +51,13 @@ export function listingOf(
   return listings instanceof Promise ? listings.then((both) => both[member]) : listings[member];
 }
 
-/** A page as a result of the session era. */
-export function legacyPage(page: Buffer): Buffer {
-  return Buffer.concat([OPEN, page, CLOSE]);
-}
-
 /** What a modern result of the gateway's own begins with. */
 export class ModernHead {
   readonly #meta: string;
   readonly #complete: Buffer;
   readonly #list: Buffer;
+  /** By the page: long lists are joined once, not for each client. */
+  readonly #pages = new WeakMap<Buffer, Buffer>();
 
   constructor(gatewayVersion: string) {
     this.#meta = `"_meta":${jsonText({ [META.serverInfo]: gatewayInfo(gatewayVersion) })}`;
@@ -79,7 +74,12 @@ export class ModernHead {
 
   /** A page as a modern result. */
   page(page: Buffer): Buffer {
-    return Buffer.concat([this.#list, page, CLOSE]);
+    let result = this.#pages.get(page);
+    if (result === undefined) {
+      result = Buffer.concat([this.#list, page.subarray(1)]);
+      this.#pages.set(page, result);
+    }
+    return result;
   }
 }
 

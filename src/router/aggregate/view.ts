@@ -3,7 +3,7 @@
 import { within } from '../../base/clock.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
-import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
+import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
 import type { ListKind, Seat } from '../../ports/seat.ts';
@@ -27,11 +27,20 @@ export interface ViewParts {
   completed(kind: ListKind): void;
 }
 
+interface Composed {
+  readonly of: readonly MemberList[];
+  readonly listing: Listing;
+}
+
 /** The lists of an endpoint for one client. */
 export class View {
   readonly #parts: ViewParts;
   /** Kinds of lists that were given without the entries of a server. */
   readonly #lacking = new Map<number, Set<ListKind>>();
+  /** Reads that took too long already, by server and method: nobody waits for them once more. */
+  readonly #overdue = new Set<string>();
+  /** What was composed last, which it mostly still is. */
+  readonly #composed = new Map<NamedMethod, Composed>();
 
   constructor(parts: ViewParts) {
     this.#parts = parts;
@@ -107,8 +116,16 @@ export class View {
     const member = members[index];
     const at = seat(index);
     if (member === undefined || at === undefined) return member?.lists.last(method);
+    const id = `${index} ${method}`;
+    if (this.#overdue.has(id)) return member.lists.last(method);
     const reading = member.lists.read(at, method);
-    const list = (await within(limitMs, reading)) ?? member.lists.last(method);
+    let isRead = false;
+    const ended = reading.finally(() => {
+      isRead = true;
+      this.#overdue.delete(id);
+    });
+    const list = (await within(limitMs, ended)) ?? member.lists.last(method);
+    if (!isRead) this.#overdue.add(id);
     if (list === undefined) this.#lacks(index, LISTS[method].kind, reading);
     return list;
   }
@@ -140,7 +157,17 @@ export class View {
   }
 
   #composeNamed(method: NamedMethod, lists: Lists): Listing {
-    return this.#parts.composer.named(method, this.#withEras(lists));
+    const known = this.#composed.get(method);
+    if (known !== undefined && this.#isOf(known, lists)) return known.listing;
+    const of = this.#withEras(lists);
+    const listing = this.#parts.composer.named(method, of);
+    this.#composed.set(method, { of, listing });
+    return listing;
+  }
+
+  /** Whether it was made of these lists. Asked for each call, so that it makes nothing. */
+  #isOf({ of }: Composed, lists: Lists): boolean {
+    return of.every(({ list, era }, index) => list === lists[index] && era === this.#era(index));
   }
 
   #composeResources(uris: Lists, templates: Lists): ResourceListings {
@@ -148,10 +175,11 @@ export class View {
   }
 
   #withEras(lists: Lists): MemberList[] {
-    return lists.map((list, index) => ({
-      list,
-      era: this.#parts.seat(index)?.identity?.era ?? 'legacy',
-    }));
+    return lists.map((list, index) => ({ list, era: this.#era(index) }));
+  }
+
+  #era(index: number): Era {
+    return this.#parts.seat(index)?.identity?.era ?? 'legacy';
   }
 }
 
