@@ -41,6 +41,8 @@ export interface ToolResult {
   readonly text: string;
   readonly isError: boolean;
   readonly structured: unknown;
+  /** Of the resources that it links to or embeds. */
+  readonly uris: readonly string[];
 }
 
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error';
@@ -235,12 +237,20 @@ export abstract class SdkClient {
       text: items.map(textOf).join('\n'),
       isError: result['isError'] === true,
       structured: result['structuredContent'],
+      uris: items.flatMap(uriOf),
     };
   }
 }
 
 /** Connects a client of one SDK to the server at `base`. */
 export type Connect = (base: string, kind: TransportKind, user: User) => Promise<SdkClient>;
+
+/** The URI of a content block that is a link or an embedded resource. */
+function uriOf(content: unknown): string[] {
+  const block = content as { readonly uri?: unknown; readonly resource?: unknown };
+  if (typeof block.uri === 'string') return [block.uri];
+  return block.resource === undefined ? [] : uriOf(block.resource);
+}
 
 /** The text of a content block, or of the first of several; empty when it has none. */
 function textOf(content: unknown): string {
