@@ -11,6 +11,7 @@ import type { ArgumentValidators } from '../catalog/validation/argument-validato
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
+import type { AccessPolicy } from '../ports/principal.ts';
 import { AggregateEndpoint } from '../router/aggregate/aggregate-endpoint.ts';
 import type { AggregatedServer } from '../router/aggregate/member.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
@@ -25,6 +26,8 @@ export interface PlacedEndpoint {
 /** What endpoints need of the gateway. */
 export interface EndpointParts {
   readonly state: ModernState;
+  /** Undefined: everybody may use everything. */
+  readonly policy: AccessPolicy | undefined;
   readonly pins: Pins;
   readonly validators: ArgumentValidators;
   readonly logger: Logger;
@@ -69,7 +72,8 @@ export function createEndpoints(
 /** One server under its own names. */
 function curated(name: string, server: Shown, parts: EndpointParts): Endpoint {
   const { backend, curation } = server;
-  if (isAsItIs(curation)) return new DirectEndpoint(name, backend, parts.state);
+  const isOpen = parts.policy === undefined || backend.protocol === 'jsonrpc';
+  if (isAsItIs(curation) && isOpen) return new DirectEndpoint(name, backend, parts.state);
   const options: EndpointOptions = {
     ...DEFAULT_ENDPOINT,
     naming: { ...DEFAULT_ENDPOINT.naming, prefix: 'never' },

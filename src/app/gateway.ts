@@ -159,6 +159,7 @@ export class Gateway {
     const { file } = this.#config;
     const pins = new Pins(file === undefined ? new Map() : readLockFile(lockFileOf(file)));
     const parts = {
+      policy: this.#access.gate.isOn ? this.#access.gate.policy : undefined,
       state: this.#modern,
       validators: this.#validators,
       pins,

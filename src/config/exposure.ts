@@ -46,7 +46,7 @@ export function unsafeOptions(
       'needs certificates of clients: set listen.tls.clientCerts and listen.tls.clientCa',
     );
   }
-  return [...faults, ...unsupportedRules(auth)];
+  return faults;
 }
 
 const UNAUTHENTICATED =
@@ -57,19 +57,6 @@ const CLEAR_TEXT =
 function asksForCertificates(tls: unknown): boolean {
   if (typeof tls !== 'object' || tls === null || !('clientCerts' in tls)) return false;
   return tls.clientCerts === 'optional' || tls.clientCerts === 'required';
-}
-
-// Not enforced yet: a rule that looks narrower than it is must not start.
-function unsupportedRules(auth: AuthOptions): Fault[] {
-  const keys = ['tools', 'prompts', 'resources'] as const;
-  return auth.allow.flatMap((rule, at) =>
-    keys
-      .filter((key) => rule[key] !== undefined)
-      .map((key): Fault => {
-        const message = 'is not supported by this version yet: remove the key';
-        return { path: ['auth', 'allow', at, key], at: 'value', message };
-      }),
-  );
 }
 
 /** The options that may be risky together. */

@@ -168,8 +168,8 @@ export class Gatekeeper {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
     const servers = serversOf(route);
-    // All of them, since an endpoint shows every client the same.
-    if (!servers.every((server) => guards.policy.opens(identity, server))) {
+    // One that merges servers shows of each what its rules allow.
+    if (!servers.some((server) => guards.policy.opens(identity, server))) {
       this.#note('denied', request, route, identity);
       return { refusal: this.#forbidden(guards, route, identity) };
     }

@@ -78,7 +78,9 @@ export class AggregateAttachment implements Attachment {
 
   #list(exchange: Exchange, method: ListMethod): void {
     const answer = (listing: Listing): void => {
-      const found = pageOf(exchange.frame, listing, this.#parts.composer, 'legacy');
+      const { composer, visibility } = this.#parts;
+      const seen = visibility.of(exchange.client.principal, listing);
+      const found = pageOf(exchange.frame, seen, composer, 'legacy');
       if ('error' in found) exchange.refuse(found.error);
       else exchange.answer(found.page);
     };
@@ -116,6 +118,7 @@ export class AggregateAttachment implements Attachment {
         view: this.#links.view,
         parts: this.#parts,
         era: 'legacy',
+        principal: exchange.client.principal,
       });
     if (route instanceof Promise) void route.then((found) => this.#follow(exchange, found));
     else this.#follow(exchange, route);

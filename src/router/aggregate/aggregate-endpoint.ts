@@ -9,6 +9,7 @@ import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
+import type { AccessPolicy } from '../../ports/principal.ts';
 import { AggregateAttachment } from './aggregate-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { ClientLinks } from './client-links.ts';
@@ -16,6 +17,7 @@ import { type AggregatedServer, Member } from './member.ts';
 import { ModernService } from './modern-service.ts';
 import { SearchService } from './search-service.ts';
 import { ToolCalls } from './tool-calls.ts';
+import { Visibility } from './visibility.ts';
 
 /** Which servers an endpoint shows, and how. */
 export interface AggregateOptions {
@@ -28,6 +30,8 @@ export interface AggregateOptions {
 
 /** What an endpoint needs of the gateway. */
 export interface AggregateSurroundings {
+  /** Undefined: everybody may use everything. */
+  readonly policy: AccessPolicy | undefined;
   readonly state: ModernState;
   readonly validators: ArgumentValidators;
   readonly logger: Logger;
@@ -52,6 +56,7 @@ export class AggregateEndpoint implements Endpoint {
     this.name = options.name;
     this.servers = servers.map(({ backend }) => backend.name);
     const members = servers.map((server) => new Member(options.name, server, surroundings.state));
+
     this.#parts = {
       members,
       composer: new Composer(
@@ -59,14 +64,12 @@ export class AggregateEndpoint implements Endpoint {
         options.naming,
         surroundings.logger,
       ),
+      visibility: new Visibility(surroundings.policy, this.servers),
       limitMs: options.limitMs,
       logger: surroundings.logger,
       gatewayVersion: surroundings.gatewayVersion,
       calls: new ToolCalls(surroundings.validators, surroundings.logger),
-      search:
-        options.toolList === 'search'
-          ? new SearchService(members.map(({ key }) => key))
-          : undefined,
+      search: options.toolList === 'search' ? new SearchService(this.servers) : undefined,
       state: surroundings.state,
     };
     this.#modern = new ModernService(this.#parts);

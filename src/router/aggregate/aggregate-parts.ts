@@ -5,6 +5,7 @@ import type { Logger } from '../../observe/logger.ts';
 import type { Member } from './member.ts';
 import type { SearchService } from './search-service.ts';
 import type { ToolCalls } from './tool-calls.ts';
+import type { Visibility } from './visibility.ts';
 
 /** The inside of an endpoint with several servers. */
 export interface AggregateParts {
@@ -13,6 +14,7 @@ export interface AggregateParts {
   readonly composer: Composer;
   /** How long one server is waited for, in milliseconds. */
   readonly limitMs: number;
+  readonly visibility: Visibility;
   readonly calls: ToolCalls;
   /** With `toolList: search`. */
   readonly search: SearchService | undefined;

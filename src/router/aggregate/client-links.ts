@@ -100,13 +100,11 @@ export class ClientLinks {
   }
 
   #welcomeParts(capabilitiesOf: (identity: ServerIdentity) => JsonObject): WelcomePart[] {
-    return this.#parts.members.map(({ key }, index) => {
+    return this.#parts.members.flatMap(({ key }, index) => {
+      if (!this.#opens(key)) return [];
       const identity = this.links[index]?.seat?.identity;
-      return {
-        key,
-        capabilities: identity && capabilitiesOf(identity),
-        instructions: identity?.hello['instructions'],
-      };
+      const capabilities = identity && capabilitiesOf(identity);
+      return [{ key, capabilities, instructions: identity?.hello['instructions'] }];
     });
   }
 
@@ -121,18 +119,23 @@ export class ClientLinks {
       (uri) => this.view.knownResources().table.exposed(member?.key ?? '', uri),
       (uri) => member?.catalog.showsResource(uri) === true,
     );
+    if (member === undefined || !this.#opens(member.key)) return { client, seat: undefined };
     try {
-      const seat = member?.backend.place(client);
-      if (seat !== undefined) seat.onUp = () => this.#isUp(index);
+      const seat = member.backend.place(client);
+      seat.onUp = () => this.#isUp(index);
       return { client, seat };
     } catch (error) {
       this.#failure ??= error;
       this.#parts.logger.warn(
-        { server: member?.key, reason: messageOf(error) },
+        { server: member.key, reason: messageOf(error) },
         'server of an endpoint can not be had for a client, it is left out',
       );
       return { client, seat: undefined };
     }
+  }
+
+  #opens(key: string): boolean {
+    return this.#parts.visibility.opens(this.#client.principal, key);
   }
 
   #isUp(index: number): void {

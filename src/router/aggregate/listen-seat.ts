@@ -35,8 +35,9 @@ export class ListenSeat implements ListenPlace {
 
   async subscribe(uri: string): Promise<WireError | undefined> {
     const { table } = await this.#links.view.resourcesToSearch();
+    const shownTo = { parts: this.#parts, principal: this.#client.principal };
     let first: WireError | undefined;
-    for (const owner of shownOwners(this.#parts, table, uri)) {
+    for (const owner of shownOwners(shownTo, table, uri)) {
       const error = await this.#subscribeAt(owner.key, owner.uri);
       if (error === undefined) return undefined;
       first ??= error;

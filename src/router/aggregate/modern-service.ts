@@ -59,7 +59,9 @@ export class ModernService {
     this.#withView(exchange, (view, done) => {
       const answer = (listing: Listing): void => {
         done();
-        const found = pageOf(exchange.frame, listing, this.#parts.composer, 'modern');
+        const { composer, visibility } = this.#parts;
+        const seen = visibility.of(exchange.client.principal, listing);
+        const found = pageOf(exchange.frame, seen, composer, 'modern');
         if ('error' in found) exchange.refuse(found.error);
         else exchange.answer(this.#head.page(found.page));
       };
@@ -75,7 +77,12 @@ export class ModernService {
         done();
         this.#follow(exchange, view, route);
       };
-      const route = routeOf(exchange, { view, parts: this.#parts, era: 'modern' });
+      const route = routeOf(exchange, {
+        view,
+        parts: this.#parts,
+        era: 'modern',
+        principal: exchange.client.principal,
+      });
       if (route instanceof Promise) void route.then(follow);
       else follow(route);
     });
@@ -131,11 +138,15 @@ export class ModernService {
     this.#withView(exchange, (_view, done, seats) => {
       const ready = seats.map((seat) => seat?.ready().catch(() => undefined));
       void within(this.#parts.limitMs, Promise.all(ready)).then(() => {
-        const known = seats.map((seat, index) => ({
-          key: this.#keys[index] ?? '',
-          capabilities: seat?.identity && modernCapabilities(seat.identity),
-          instructions: seat?.identity?.hello['instructions'],
-        }));
+        const { principal } = exchange.client;
+        const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
+        const known = seats
+          .map((seat, index) => ({
+            key: this.#keys[index] ?? '',
+            capabilities: seat?.identity && modernCapabilities(seat.identity),
+            instructions: seat?.identity?.hello['instructions'],
+          }))
+          .filter((_, index) => opened[index]);
         done();
         exchange.answer(mergedDiscovery(known, this.#parts.gatewayVersion));
       });
@@ -165,8 +176,11 @@ export class ModernService {
     exchange: ModernExchange,
     use: (view: View, done: () => void, seats: readonly (Seat | undefined)[]) => void,
   ): void {
-    const own = this.#parts.members.map(({ backend, isShared }) =>
-      isShared ? undefined : placeOf(() => backend.place(exchange.client)),
+    const { principal } = exchange.client;
+    const own = this.#parts.members.map(({ backend, isShared, key }) =>
+      isShared || !this.#parts.visibility.opens(principal, key)
+        ? undefined
+        : placeOf(() => backend.place(exchange.client)),
     );
     const hasOwn = own.some((seat) => seat !== undefined);
     const seatAt = (index: number): Seat | undefined => own[index] ?? this.#sharedSeat(index);

@@ -24,9 +24,11 @@ import {
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
 import type { Exchange } from '../../ports/exchange.ts';
+import type { AccessKind, Principal } from '../../ports/principal.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
+import { type Denial, kindOf } from './visibility.ts';
 
 /** A server, and the request in its own words. */
 export interface Candidate {
@@ -55,7 +57,11 @@ export interface RouteContext {
   readonly parts: AggregateParts;
   /** Of the client. */
   readonly era: Era;
+  readonly principal: Principal;
 }
+
+/** Who is shown what. */
+export type Shown = Pick<RouteContext, 'parts' | 'principal'>;
 
 /** Finds the way of a request. Waits only where a list must be read first. */
 export function routeOf(exchange: Exchange, context: RouteContext): Route | Promise<Route> {
@@ -99,35 +105,49 @@ function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route
   const { bytes, nameStart, nameEnd } = frame;
   const name = parseString(bytes, nameStart, nameEnd);
   if (name === undefined) return refused('name must be a string.');
+  const kind = kindOf(method);
   const to = (entry: OfferedEntry | undefined): Route =>
-    entry === undefined
-      ? refused(`unknown ${method === TOOLS_LIST ? 'tool' : 'prompt'} ${shown(name)}.`)
-      : toEntry(entry, context, withText(frame, nameStart, nameEnd, name, entry.upstream));
+    toEntry(entry, { kind, name }, context, (upstream) =>
+      withText(frame, nameStart, nameEnd, name, upstream),
+    );
   const entry = context.view.find(method, name);
   return entry instanceof Promise ? entry.then(to) : to(entry);
 }
 
-function toEntry(entry: OfferedEntry, { parts }: RouteContext, frame: Frame): Route {
-  const key = parts.members[entry.member]?.key ?? '';
-  return { kind: 'to', candidates: [{ key, frame }], tool: entry };
+/** To a tool or prompt, unless there is none or it is not for this client. */
+function toEntry(
+  entry: OfferedEntry | undefined,
+  { kind, name }: { readonly kind: AccessKind; readonly name: string },
+  { parts, principal }: RouteContext,
+  frameFor: (upstream: string) => Frame,
+): Route {
+  const unknown = refused(`unknown ${kind} ${shown(name)}.`);
+  const key = entry && parts.members[entry.member]?.key;
+  if (entry === undefined || key === undefined) return unknown;
+  const item = { server: key, kind, name: entry.upstream };
+  if (!parts.visibility.allows(principal, item)) {
+    const denial = parts.visibility.reason(principal, item);
+    return denial === undefined ? unknown : forbidden(`the ${kind} ${shown(name)}`, denial);
+  }
+  return { kind: 'to', candidates: [{ key, frame: frameFor(entry.upstream) }], tool: entry };
 }
 
-function byUri(frame: Frame, { view, parts }: RouteContext): Route | Promise<Route> {
+function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
   const { bytes, uriStart, uriEnd } = frame;
   const uri = parseString(bytes, uriStart, uriEnd);
   if (uri === undefined) return refused('uri must be a string.');
   const to = (table: ResourceTable): Route => {
     const owners = ownersOf(table, uri);
     if (owners.length === 0) return notOffered('resources');
-    const open = owners.filter((owner) => isShown(parts, owner));
-    if (open.length === 0) return notFound(uri);
+    const open = owners.filter((owner) => isShown(context, owner));
+    if (open.length === 0) return deniedResource(owners, context) ?? notFound(uri);
     const candidates = open.map(({ key, uri: own }) => ({
       key,
       frame: withUri(frame, uri, own),
     }));
     return { kind: 'to', candidates };
   };
-  const listings = view.resourcesToSearch();
+  const listings = context.view.resourcesToSearch();
   return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
 }
 
@@ -140,8 +160,10 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
     const to = (table: ResourceTable): Route => {
       const owners = ownersOf(table, value);
       if (owners.length === 0) return notOffered('resources');
-      const open = owners.filter((owner) => isShown(context.parts, owner));
-      if (open.length === 0) return refused(`unknown resource ${shown(value)}.`);
+      const open = owners.filter((owner) => isShown(context, owner));
+      if (open.length === 0) {
+        return deniedResource(owners, context) ?? refused(`unknown resource ${shown(value)}.`);
+      }
       const candidates = open.map(({ key, uri }) => ({
         key,
         frame: withReference(frame, member, uri),
@@ -154,9 +176,9 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
       : to(listings.table);
   }
   const to = (entry: OfferedEntry | undefined): Route =>
-    entry === undefined
-      ? refused(`unknown prompt ${shown(value)}.`)
-      : toEntry(entry, context, withReference(frame, member, entry.upstream));
+    toEntry(entry, { kind: 'prompt', name: value }, context, (upstream) =>
+      withReference(frame, member, upstream),
+    );
   const entry = context.view.find(PROMPTS_LIST, value);
   return entry instanceof Promise ? entry.then(to) : to(entry);
 }
@@ -188,8 +210,22 @@ function ownersOf(table: ResourceTable, uri: string): readonly UriOwner[] {
   return target.kind === 'one' ? [target] : target.candidates;
 }
 
-function isShown({ members }: AggregateParts, { key, uri }: UriOwner): boolean {
-  return members.find((member) => member.key === key)?.catalog.showsResource(uri) ?? false;
+function isShown({ parts, principal }: Shown, { key, uri }: UriOwner): boolean {
+  const catalog = parts.members.find((member) => member.key === key)?.catalog;
+  const item = { server: key, kind: 'resource', name: uri } as const;
+  return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);
+}
+
+function deniedResource(
+  owners: readonly UriOwner[],
+  { parts, principal }: RouteContext,
+): Route | undefined {
+  const [owner] = owners;
+  if (owner === undefined) return undefined;
+  const item = { server: owner.key, kind: 'resource', name: owner.uri } as const;
+  if (parts.visibility.allows(principal, item)) return undefined;
+  const denial = parts.visibility.reason(principal, item);
+  return denial && forbidden('this resource', denial);
 }
 
 /**
@@ -197,11 +233,11 @@ function isShown({ members }: AggregateParts, { key, uri }: UriOwner): boolean {
  * @param uri as the client calls it
  */
 export function shownOwners(
-  parts: AggregateParts,
+  shownTo: Shown,
   table: ResourceTable,
   uri: string,
 ): readonly UriOwner[] {
-  return ownersOf(table, uri).filter((owner) => isShown(parts, owner));
+  return ownersOf(table, uri).filter((owner) => isShown(shownTo, owner));
 }
 
 /**
@@ -228,6 +264,13 @@ function withReference(frame: Frame, member: string, own: string): Frame {
 
 function refused(what: string): Route {
   return { kind: 'refused', error: { code: INVALID_PARAMS, message: `Invalid params: ${what}` } };
+}
+
+/** Said openly, with the scopes that would help. */
+function forbidden(what: string, { scopes }: Denial): Route {
+  const message = `Invalid params: you may not use ${what}.`;
+  const data = scopes.length === 0 ? {} : { data: { requiredScopes: scopes } };
+  return { kind: 'refused', error: { code: INVALID_PARAMS, message, ...data } };
 }
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */

@@ -22,6 +22,8 @@ import { parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
 import type { View } from './view.ts';
 
 /** Tools that are named when a name is not found. */
@@ -53,6 +55,14 @@ export type Searched =
   /** It is this call of a tool. */
   | { readonly call: Frame };
 
+/** Who searches. */
+interface SearchContext {
+  readonly view: View;
+  readonly parts: Pick<AggregateParts, 'visibility'>;
+  readonly era: Era;
+  readonly principal: Principal;
+}
+
 /** Searches the tools of one endpoint. */
 export class SearchService {
   readonly #keys: readonly string[];
@@ -70,11 +80,11 @@ export class SearchService {
   take(
     frame: Frame,
     name: string,
-    context: { readonly view: View; readonly era: Era },
+    context: SearchContext,
   ): Searched | Promise<Searched> | undefined {
     switch (name) {
       case FIND_TOOLS:
-        return this.#find(parseParams(frame)['arguments'], context.view);
+        return this.#find(parseParams(frame)['arguments'], context);
       case DESCRIBE_TOOL:
         return this.#describe(parseParams(frame)['arguments'], context);
       case CALL_TOOL:
@@ -84,23 +94,22 @@ export class SearchService {
     }
   }
 
-  async #find(args: unknown, view: View): Promise<Searched> {
+  async #find(args: unknown, context: SearchContext): Promise<Searched> {
     const asked = readFind(args);
     if ('problem' in asked) return { result: problemResult(asked.problem) };
-    const index = await this.#indexOf(await view.named(TOOLS_LIST));
+    const index = await this.#indexOf(await seenTools(context));
     return { result: foundResult(index.find(asked.query, asked), index.servers) };
   }
 
-  async #describe(
-    args: unknown,
-    { view, era }: { readonly view: View; readonly era: Era },
-  ): Promise<Searched> {
+  async #describe(args: unknown, context: SearchContext): Promise<Searched> {
     const asked = readDescribe(args);
     if ('problem' in asked) return { result: problemResult(asked.problem) };
-    const listing = await view.named(TOOLS_LIST);
+    const listing = await seenTools(context);
     const entry = listing.find(asked.name);
     if (entry !== undefined) {
-      return { result: describedResult(era === 'modern' ? entry.modernText : entry.legacyText) };
+      return {
+        result: describedResult(context.era === 'modern' ? entry.modernText : entry.legacyText),
+      };
     }
     const index = await this.#indexOf(listing);
     const alike = index.find(asked.name, { limit: ALIKE });
@@ -118,6 +127,11 @@ export class SearchService {
     }
     return index;
   }
+}
+
+/** What is not for a client is not found by it. */
+async function seenTools({ view, parts, principal }: SearchContext): Promise<Listing> {
+  return parts.visibility.of(principal, await view.named(TOOLS_LIST));
 }
 
 function unwrapped(frame: Frame): Searched {

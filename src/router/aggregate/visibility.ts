@@ -1,0 +1,77 @@
+// What of an endpoint a client may see and use: one question for listing and for calling, so that
+// what is listed is exactly what can be called.
+import { Listing, type OfferedEntry } from '../../catalog/listing.ts';
+import { PROMPTS_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
+import type { AccessItem, AccessKind, AccessPolicy, Principal } from '../../ports/principal.ts';
+
+/** The view that a policy leaves. */
+export class Visibility {
+  readonly #policy: AccessPolicy | undefined;
+  readonly #keys: readonly string[];
+  /** Filtered lists, as long as the list and whoever sees it exist. */
+  readonly #listings = new WeakMap<Listing, WeakMap<Principal, Listing>>();
+
+  /**
+   * @param policy undefined: everybody may use everything
+   * @param keys names of the servers in the order of the configuration
+   */
+  constructor(policy: AccessPolicy | undefined, keys: readonly string[]) {
+    this.#policy = policy;
+    this.#keys = keys;
+  }
+
+  /** Whether a client may use anything at all of a server. */
+  opens(principal: Principal, key: string): boolean {
+    return this.#policy?.opens(principal, key) ?? true;
+  }
+
+  /** What is left of a list. */
+  of(principal: Principal, listing: Listing): Listing {
+    if (this.#policy === undefined) return listing;
+    const byPrincipal = this.#listings.get(listing) ?? new WeakMap<Principal, Listing>();
+    this.#listings.set(listing, byPrincipal);
+    let left = byPrincipal.get(principal);
+    if (left === undefined) {
+      const kind = kindOf(listing.method);
+      const entries = listing.entries.filter((entry) => this.allowsEntry(principal, kind, entry));
+      left =
+        entries.length === listing.entries.length ? listing : new Listing(listing.method, entries);
+      byPrincipal.set(principal, left);
+    }
+    return left;
+  }
+
+  /** Whether a client may use an entry of a list. */
+  allowsEntry(principal: Principal, kind: AccessKind, entry: OfferedEntry): boolean {
+    const server = this.#keys[entry.member];
+    // Those of the gateway itself belong to no server.
+    if (server === undefined) return true;
+    return this.allows(principal, { server, kind, name: entry.upstream });
+  }
+
+  /** Whether a client may use something, listed or not. */
+  allows(principal: Principal, item: AccessItem): boolean {
+    return this.#policy?.allows(principal, item) ?? true;
+  }
+
+  /**
+   * Why a client may not use something, where that may be said.
+   * @returns undefined: it is to look as if there was no such thing
+   */
+  reason(principal: Principal, item: AccessItem): Denial | undefined {
+    if (this.#policy === undefined) return undefined;
+    const scopes = this.#policy.missingScopes(principal, item);
+    return scopes.length === 0 && this.#policy.hidesDenied ? undefined : { scopes };
+  }
+}
+
+/** An open refusal; `scopes` are those that would help, if any. */
+export interface Denial {
+  readonly scopes: readonly string[];
+}
+
+/** What a list's entries are to a policy. */
+export function kindOf(method: Listing['method']): AccessKind {
+  if (method === TOOLS_LIST) return 'tool';
+  return method === PROMPTS_LIST ? 'prompt' : 'resource';
+}
