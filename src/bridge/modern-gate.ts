@@ -4,7 +4,7 @@ import { wallClockMs } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { type JsonObject, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { isTaskMethod, TOOLS_CALL } from '../mcp/methods.ts';
 import {
   DISCOVER,
@@ -59,6 +59,13 @@ export function createModernState(options: StateOptions): ModernState {
   };
 }
 
+/** A server as its modern clients see it. */
+interface Face {
+  readonly dress: ResultDress;
+  /** What they may use of it. */
+  readonly offered: JsonObject;
+}
+
 const BAD_STATE: WireError = {
   code: INVALID_PARAMS,
   message: 'Invalid params: requestState is not valid for this request, or no longer.',
@@ -71,7 +78,8 @@ export class ModernGate {
   readonly #state: ModernState;
   readonly #schemas = new ToolSchemas();
   readonly #harvesting: Harvesting;
-  #dressed: { identity: ServerIdentity; dress: ResultDress } | undefined;
+  /** Made once for each handshake of an instance, not for each call. */
+  readonly #faces = new WeakMap<ServerIdentity, Face>();
 
   constructor(endpoint: string, backend: Backend, state: ModernState) {
     this.#endpoint = endpoint;
@@ -134,7 +142,7 @@ export class ModernGate {
       this.#aboutTask(exchange, seat, identity);
     } else if (identity.era === 'modern') {
       this.#pass(exchange, seat, identity);
-    } else if (!isModernMethod(method) || !isOffered(method, modernCapabilities(identity))) {
+    } else if (!isModernMethod(method) || !isOffered(method, this.#faceOf(identity).offered)) {
       seat.leave();
       exchange.refuse(notFound(method));
     } else if (mayAskInput(method) && isRetry(exchange)) {
@@ -161,7 +169,7 @@ export class ModernGate {
     const { frame, client, envelope } = exchange;
     const claims = this.#taskOf(frame, client);
     const isOpen =
-      isModernMethod(frame.method) && isOffered(frame.method, modernCapabilities(identity));
+      isModernMethod(frame.method) && isOffered(frame.method, this.#faceOf(identity).offered);
     const error = !isOpen
       ? notFound(frame.method)
       : !hasTasks(envelope.capabilities)
@@ -329,11 +337,17 @@ export class ModernGate {
   }
 
   #dressFor(identity: ServerIdentity): ResultDress {
-    if (this.#dressed?.identity !== identity) {
+    return this.#faceOf(identity).dress;
+  }
+
+  #faceOf(identity: ServerIdentity): Face {
+    let face = this.#faces.get(identity);
+    if (face === undefined) {
       const dress = new ResultDress(serverInfoOf(identity, this.#backend.name));
-      this.#dressed = { identity, dress };
+      face = { dress, offered: modernCapabilities(identity) };
+      this.#faces.set(identity, face);
     }
-    return this.#dressed.dress;
+    return face;
   }
 }
 

@@ -1,8 +1,8 @@
 // A POST whose message claims the stateless era: the whole ladder of checks, in its order; the first
 // that fails answers (protocol.md 2.2.3). Sessions are never looked at.
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { parseParams } from '../../jsonrpc/parse.ts';
-import { checkEnvelope, claimedVersion } from '../../mcp/envelope.ts';
+import { parseParams, parseString } from '../../jsonrpc/parse.ts';
+import { checkEnvelope, claimedVersion, type Envelope } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isLegacyOnly, namedBy } from '../../mcp/modern-methods.ts';
 import { ModernRequest } from '../../session/modern-request.ts';
@@ -24,8 +24,9 @@ export function serveModern(
     else refuse(call.response, REFUSALS.noSession);
     return;
   }
-  const refusal = checkRequest(call, frame);
-  if (refusal !== undefined) {
+  const checked = checkRequest(call, frame);
+  if ('refusal' in checked) {
+    const { refusal } = checked;
     context.metrics.rejected.inc({ reason: `modern_${refusal.code}` });
     refuse(call.response, refusal, frame.idBytes);
     return;
@@ -34,18 +35,15 @@ export function serveModern(
     refuse(call.response, REFUSALS.draining, frame.idBytes);
     return;
   }
-  start(context, served, call, frame);
+  start(context, served, call, { frame, envelope: checked.envelope });
 }
 
 function start(
   context: ListenerContext,
   served: ServedEndpoint,
   call: HttpCall,
-  frame: Frame,
+  { frame, envelope }: { readonly frame: Frame; readonly envelope: Envelope },
 ): void {
-  const checked = checkEnvelope(frame);
-  if ('error' in checked) return; // checked before
-  const { envelope } = checked;
   const sink = new ModernSink(call.response, {
     principal: call.principal,
     heartbeat: context.heartbeat,
@@ -64,16 +62,22 @@ function start(
   served.endpoint.serve(exchange);
 }
 
-function checkRequest(call: HttpCall, frame: Frame): Refusal | undefined {
+/** The envelope, which is read only once, or what is wrong with the request. */
+type Checked = { readonly envelope: Envelope } | { readonly refusal: Refusal };
+
+function checkRequest(call: HttpCall, frame: Frame): Checked {
   const version = headerOf(call.request, 'mcp-protocol-version');
-  const claimed = claimedVersion(frame);
-  if (version !== undefined && claimed !== undefined && version !== claimed) {
-    return mismatch('MCP-Protocol-Version differs from the version of the message.');
-  }
   const checked = checkEnvelope(frame);
-  if ('error' in checked) return { status: 400, ...checked.error };
-  if (version === undefined) return mismatch('MCP-Protocol-Version is missing.');
-  return checkMirrored(call, frame);
+  const claimed = 'envelope' in checked ? checked.envelope.version : claimedVersion(frame);
+  if (version !== undefined && claimed !== undefined && version !== claimed) {
+    return {
+      refusal: mismatch('MCP-Protocol-Version differs from the version of the message.'),
+    };
+  }
+  if ('error' in checked) return { refusal: { status: 400, ...checked.error } };
+  if (version === undefined) return { refusal: mismatch('MCP-Protocol-Version is missing.') };
+  const refusal = checkMirrored(call, frame);
+  return refusal === undefined ? checked : { refusal };
 }
 
 /** `Mcp-Method` and `Mcp-Name` repeat the message. */
@@ -84,13 +88,21 @@ function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
   if (isLegacyOnly(frame.method)) return undefined;
   const member = namedBy(frame.method);
   if (member === undefined) return undefined;
-  const name = parseParams(frame)[member];
-  if (typeof name !== 'string') return undefined; // -32602, by whoever serves it
+  const name = namedIn(frame, member);
+  if (name === undefined) return undefined; // -32602, by whoever serves it
   const header = headerOf(call.request, 'mcp-name');
   if (header === undefined) return mismatch('Mcp-Name is missing.');
   return decodeHeaderValue(header) === name
     ? undefined
     : mismatch(`Mcp-Name differs from params.${member}.`);
+}
+
+function namedIn(frame: Frame, member: 'name' | 'uri' | 'taskId'): string | undefined {
+  const { bytes, nameStart, nameEnd, uriStart, uriEnd } = frame;
+  if (member === 'name') return parseString(bytes, nameStart, nameEnd);
+  if (member === 'uri') return parseString(bytes, uriStart, uriEnd);
+  const { taskId } = parseParams(frame);
+  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 function mismatch(message: string): Refusal {
