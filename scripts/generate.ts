@@ -66,6 +66,7 @@ In any value, these are replaced when the file is loaded:
 | \`\${NAME}\` | the variable of the gateway's environment; an error when it isn't set |
 | \`\${NAME:-default}\` | the same, or \`default\` when it isn't set or is empty |
 | \`\${file:/run/secrets/x}\` | the file's content without its last newline, at most 64 KiB |
+| \`\${principal.name}\`, \`\${principal.claims.NAME}\` | in \`env\` of a server with \`sharing\` \`principal\` or \`session\`: the name of the client that the process is for, or a claim of its verified token; a client without it gets an error |
 | \`$\${\` | a literal \`\${\` |
 
 Inside \`{ }\` and \`[ ]\` such a value needs quotes. Values from outside the file are masked by

@@ -19,6 +19,7 @@ import type { ServerOptions } from './options.ts';
 import { PrivateInstances } from './private-instances.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import type { OpenChannel } from './server-channel.ts';
+import { variantOf } from './variants.ts';
 
 export interface BackendParts {
   readonly budget: ProcessBudget;
@@ -130,6 +131,7 @@ export class ServerBackend implements Backend {
       server: this.name,
       sharing,
       budget: this.#parts.budget,
+      variantOf: (client) => variantOf(this.#options, client.principal),
       create: (client, key) =>
         this.#createInstance(introductionOf(client, sharing), this.#logger.child({ key })),
     });

@@ -37,6 +37,8 @@ export interface ConnectionContext {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
   readonly staticRoots: Buffer | undefined;
+  /** Whose server it is; undefined when everybody shares it. */
+  principal(): Principal | undefined;
   soleClient(): Downstream | undefined;
   elicited(elicitationId: string, client: Downstream): void;
 }
@@ -66,6 +68,7 @@ export class Connection {
     const { options, logger, openChannel, traffic, tools } = context;
     this.#channel = openChannel(options, {
       logger,
+      principal: () => context.principal(),
       events: {
         received: (message, about) => this.mux.receive(message, about),
         failed: (id, failure) => this.mux.failed(id, failure),

@@ -12,6 +12,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
@@ -69,6 +70,7 @@ export class Instance {
   #starts = 0;
   readonly listKeys = new ListKeys();
   readonly #stopping = new Set<Promise<void>>();
+  #principal: Principal | undefined;
 
   constructor(context: InstanceContext) {
     this.#context = context;
@@ -155,8 +157,14 @@ export class Instance {
     if (this.#state !== 'ready') throw this.#admission.unavailable();
   }
 
+  /** Who has it to himself is here, maybe with a newer proof of who it is. */
+  seen(principal: Principal): void {
+    if (!this.#context.isShared) this.#principal = principal;
+  }
+
   /** Sends a call on, lets it wait, or refuses it. */
   dispatch(exchange: Exchange): void {
+    this.seen(exchange.client.principal);
     this.#admission.admit(exchange);
   }
 
@@ -254,6 +262,7 @@ export class Instance {
       {
         ...this.#context,
         staticRoots: options.roots.length > 0 ? jsonBytes({ roots: options.roots }) : undefined,
+        principal: () => this.#principal,
         soleClient: () => (isShared ? undefined : this.fanOut.soleClient),
         elicited: (id, client) => this.fanOut.elicited(id, client),
       },

@@ -1,10 +1,7 @@
 // The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
-
-import type { Logger } from '../observe/logger.ts';
-import type { ChannelEvents } from '../ports/channel.ts';
 import type { ServerOptions } from './options.ts';
 import { RemoteChannel } from './remote-channel.ts';
-import type { OpenChannel, ServerChannel } from './server-channel.ts';
+import type { ChannelParts, OpenChannel, ServerChannel } from './server-channel.ts';
 import type { Environment } from './stdio/environment.ts';
 import { StdioChannel } from './stdio/stdio-channel.ts';
 
@@ -18,10 +15,11 @@ export function channelOpener(environment: Environment): OpenChannel {
 
 function open(
   options: ServerOptions,
-  parts: { events: ChannelEvents; logger: Logger; environment: Environment },
+  parts: ChannelParts & { environment: Environment },
 ): ServerChannel {
-  const { target, limits, timeouts } = options;
+  const { name, target, limits, timeouts } = options;
   if (target.kind === 'remote') return new RemoteChannel(target, options, parts);
   const { messageBytes } = limits;
-  return new StdioChannel(target, { messageBytes, stopMs: timeouts.stopMs }, parts);
+  const owner = { server: name, principal: parts.principal?.() };
+  return new StdioChannel(target, { messageBytes, stopMs: timeouts.stopMs }, { ...parts, owner });
 }

@@ -3,7 +3,14 @@
 // that make them from the file.
 import type { z } from 'zod';
 import { byteSize, duration, integer, isMap, list, oneOf, section, text } from '../base/options.ts';
-import { framingKey, processKeys, resolveProcess, type StdioTarget } from './stdio/options.ts';
+import {
+  framingKey,
+  hasPrincipalVariable,
+  processKeys,
+  resolveProcess,
+  type StdioTarget,
+} from './stdio/options.ts';
+import { isLimitable, NO_PRLIMIT, resourceKeys, resourceLimits } from './stdio/resource-limits.ts';
 import { type RemoteTarget, remoteKeys } from './streamable-http/options.ts';
 
 /** Which clients share one instance (design.md 5.1). */
@@ -110,7 +117,7 @@ const timeouts = section({
     }),
   );
 
-const limits = section({
+const limitKeys = {
   inFlight: integer(1, 100_000).prefault(256).meta({
     description: 'Calls that one instance works on at a time.',
   }),
@@ -120,9 +127,21 @@ const limits = section({
   message: byteSize(1024).prefault('16MiB').meta({
     description: 'The largest message that is accepted from the server.',
   }),
-}).transform(
+};
+
+const limits = section(limitKeys).transform(
   ({ inFlight, queue, message }): ServerLimits => ({ inFlight, queue, messageBytes: message }),
 );
+
+/** Those of a process are set by the system too. */
+const processLimits = section({ ...limitKeys, ...resourceKeys })
+  .refine(isLimitable, { when: isMap, error: NO_PRLIMIT })
+  .transform(({ inFlight, queue, message, ...resources }) => ({
+    inFlight,
+    queue,
+    messageBytes: message,
+    resources: resourceLimits(resources),
+  }));
 
 /** What entries of both kinds have. */
 const common = {
@@ -144,7 +163,6 @@ const common = {
       'Protocol era of the server: with a handshake (`legacy`, up to 2025-11-25), without (`modern`, 2026-07-28), or found out.',
   }),
   timeouts: timeouts.prefault({}).meta({ description: 'Limits of every wait.' }),
-  limits: limits.prefault({}).meta({ description: 'Bounds on what is held.' }),
 };
 
 /** Refuses replicas of what is not shared. */
@@ -162,6 +180,14 @@ export const FRAMING_NEEDS_JSONRPC = {
   error: '`content-length` needs protocol: jsonrpc, since MCP servers frame by lines',
 };
 
+/** Refuses what is of one client for what all share. */
+export const PRINCIPAL_NEEDS_PRIVATE = {
+  path: ['env'],
+  when: isMap,
+  error:
+    'has ${principal...}, but all clients share the process: set sharing: principal or sharing: session',
+};
+
 /** Keys of an entry with a `command`. */
 export const serverKeys = {
   ...processKeys,
@@ -170,13 +196,20 @@ export const serverKeys = {
   }),
   ...framingKey,
   ...common,
+  limits: processLimits.prefault({}).meta({
+    description: 'Bounds on what is held, and on what the process may take of the machine.',
+  }),
 };
 
 /** What they make: not yet resolved against a folder. */
 export type ServerEntry = z.output<z.ZodObject<typeof serverKeys>>;
 
 /** Keys of an entry with a `url`. */
-export const remoteServerKeys = { ...remoteKeys, ...common };
+export const remoteServerKeys = {
+  ...remoteKeys,
+  ...common,
+  limits: limits.prefault({}).meta({ description: 'Bounds on what is held.' }),
+};
 
 /** What they make. */
 export type RemoteServerEntry = z.output<z.ZodObject<typeof remoteServerKeys>>;
@@ -204,9 +237,11 @@ export const processesSchema = section({
  * @returns the options
  */
 export function resolveServer(name: string, entry: ServerEntry, folder: string): ServerOptions {
-  const { command, args, env, inheritEnv, cwd, framing, ...rest } = entry;
-  const process = { command, args, env, inheritEnv, cwd, framing };
-  return { name, ...rest, target: resolveProcess(process, folder), sharing: sharingOf(entry) };
+  const { command, args, env, inheritEnv, cwd, framing, runAs, wrap, limits, ...rest } = entry;
+  const { resources, ...held } = limits;
+  const process = { command, args, env, inheritEnv, cwd, framing, runAs, wrap, resources };
+  const target = resolveProcess(process, folder);
+  return { name, ...rest, limits: held, target, sharing: sharingOf(entry) };
 }
 
 /** The options of an entry with a URL. */
@@ -228,6 +263,15 @@ export function hasRoomForReplicas(value: {
 // A language server keeps one client's documents, so sharing one is never a good default.
 function sharingOf(entry: { sharing?: Sharing | undefined; protocol?: string }): Sharing {
   return entry.sharing ?? (entry.protocol === 'jsonrpc' ? 'session' : 'shared');
+}
+
+/** Whether only processes of one client have variables of a client. */
+export function keepsPrincipalsApart(value: {
+  readonly env?: unknown;
+  readonly sharing?: Sharing | undefined;
+  readonly protocol?: string;
+}): boolean {
+  return sharingOf(value) !== 'shared' || !hasPrincipalVariable({ env: value.env });
 }
 
 /** Whether framing and protocol fit. */

@@ -32,6 +32,11 @@ export class PrivateInstances {
     readonly server: string;
     readonly sharing: 'principal' | 'session';
     readonly budget: ProcessBudget;
+    /**
+     * What of a client makes another instance necessary, besides who it is; empty when nothing does.
+     * @throws GatewayError when the client lacks something that its instance needs
+     */
+    variantOf(client: Downstream): string;
     create(client: Downstream, key: string): Instance;
   };
   readonly #byKey = new Map<string, Entry>();
@@ -43,6 +48,11 @@ export class PrivateInstances {
     readonly server: string;
     readonly sharing: 'principal' | 'session';
     readonly budget: ProcessBudget;
+    /**
+     * What of a client makes another instance necessary, besides who it is; empty when nothing does.
+     * @throws GatewayError when the client lacks something that its instance needs
+     */
+    variantOf(client: Downstream): string;
     create(client: Downstream, key: string): Instance;
   }) {
     this.#parts = parts;
@@ -54,12 +64,12 @@ export class PrivateInstances {
 
   /**
    * The instance of a client; give it back with `release`.
-   * @throws GatewayError `overloaded` when no process may be started for it
+   * @throws GatewayError when no process may be started for it
    */
   acquire(client: Downstream): Instance {
     const isModern = isModernVersion(client.version);
-    const key = this.#keyOf(client, isModern);
-    return this.#use(this.#byKey.get(key) ?? this.#create(client, key), isModern);
+    const key = `${this.#keyOf(client, isModern)}${this.#parts.variantOf(client)}`;
+    return this.#use(this.#byKey.get(key) ?? this.#create(client, key), client);
   }
 
   /**
@@ -70,7 +80,7 @@ export class PrivateInstances {
   acquireNamed(client: Downstream, name: string): Instance | undefined {
     const entry = this.#byKey.get(name);
     if (entry?.principalKey !== client.principal.key) return undefined;
-    return this.#use(entry, isModernVersion(client.version));
+    return this.#use(entry, client);
   }
 
   /** What an instance is called. */
@@ -78,10 +88,11 @@ export class PrivateInstances {
     return this.#byInstance.get(instance)?.key ?? '';
   }
 
-  #use(entry: Entry, isModern: boolean): Instance {
+  #use(entry: Entry, client: Downstream): Instance {
     entry.users++;
     entry.timer?.cancel();
-    if (isModern) entry.keptMs = KEPT_FOR_MODERN_MS;
+    entry.instance.seen(client.principal);
+    if (isModernVersion(client.version)) entry.keptMs = KEPT_FOR_MODERN_MS;
     return entry.instance;
   }
 

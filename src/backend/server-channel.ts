@@ -2,6 +2,7 @@
 // reached, so that everything above the bytes can run without a process.
 import type { Logger } from '../observe/logger.ts';
 import type { Channel, ChannelEvents } from '../ports/channel.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { ServerOptions } from './options.ts';
 
 /** A channel with what is known of who is behind it. */
@@ -12,8 +13,16 @@ export interface ServerChannel extends Channel {
   readonly lastWords: string;
 }
 
-/** Starts a server and connects to it. Failures are told through `closed`, never thrown. */
-export type OpenChannel = (
-  options: ServerOptions,
-  parts: { readonly events: ChannelEvents; readonly logger: Logger },
-) => ServerChannel;
+export interface ChannelParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+  /** Whose server it is, as last seen. Absent, or undefined, for one that everybody shares. */
+  readonly principal?: (() => Principal | undefined) | undefined;
+}
+
+/**
+ * Starts a server and connects to it. Failures are told through `closed`, but for those of what the
+ * client has to bring.
+ * @throws GatewayError when the client lacks something that the server is started with
+ */
+export type OpenChannel = (options: ServerOptions, parts: ChannelParts) => ServerChannel;

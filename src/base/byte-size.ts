@@ -3,22 +3,23 @@
 
 const UNITS = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** The largest size, in bytes: below the longest string that the runtime can hold. */
+/** The largest size of what the gateway holds, in bytes: below the longest string that the runtime can hold. */
 export const MAX_BYTE_SIZE = 256 * 1024 ** 2;
 
 /**
  * Reads a size.
  *
  * @param text digits and one unit, no space: `512B`, `64KiB`, `4MiB`
+ * @param maxBytes the largest that is taken
  * @returns whole bytes, or undefined when the text is not a size or is too large
  */
-export function parseByteSize(text: string): number | undefined {
+export function parseByteSize(text: string, maxBytes = MAX_BYTE_SIZE): number | undefined {
   const match = /^(\d{1,10})(B|KiB|MiB|GiB)$/.exec(text);
   if (match === null) {
     return undefined;
   }
   const bytes = Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
-  return bytes <= MAX_BYTE_SIZE ? bytes : undefined;
+  return bytes <= maxBytes ? bytes : undefined;
 }
 
 /**

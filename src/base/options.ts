@@ -105,15 +105,16 @@ export function duration(minMs: number): z.ZodType<number, string> {
  * A size; bytes after parsing.
  *
  * @param minBytes smallest value in bytes
+ * @param maxBytes largest value in bytes
  * @returns the schema
  */
-export function byteSize(minBytes: number): z.ZodType<number, string> {
-  const error = `must be a size such as 64KiB or 4MiB, from ${formatByteSize(minBytes)} to ${formatByteSize(MAX_BYTE_SIZE)}`;
+export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<number, string> {
+  const error = `must be a size such as 64KiB or 4MiB, from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
   return z
     .string({ error })
     .meta({ pattern: '^(\\d+(B|KiB|MiB|GiB)|.*\\$\\{.*)$', format: 'size' })
     .transform((value, context) => {
-      const bytes = parseByteSize(value);
+      const bytes = parseByteSize(value, maxBytes);
       if (bytes === undefined || bytes < minBytes) {
         context.issues.push({ code: 'custom', message: error, input: value });
         return z.NEVER;

@@ -13,7 +13,8 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import { type InterpolationSource, interpolate } from './interpolate.ts';
+import { plainText } from '../base/live-text.ts';
+import { type InterpolationSource, interpolate, type OpenParts } from './interpolate.ts';
 import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
 import { formatPath } from './issues.ts';
 
@@ -82,24 +83,7 @@ export class ConfigDocument {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) {
           return;
         }
-        const result = interpolate(node.value, source);
-        for (const problem of result.problems) {
-          const path = formatPath(pathOf(node, ancestors));
-          this.issues.push(this.#at(node.range?.[0] ?? 0, path, problem));
-        }
-        if (result.problems.length > 0) {
-          this.#unresolved.add(node);
-        }
-        for (const secret of result.secrets) {
-          this.secrets.add(secret);
-        }
-        if (result.secrets.some((secret) => secret.length < MIN_SECRET_PART)) {
-          this.secrets.add(result.value);
-        }
-        if (result.references.length > 0) {
-          this.#interpolated.add(node);
-        }
-        node.value = result.value;
+        this.#interpolateScalar(node, pathOf(node, ancestors), source);
       },
     });
   }
@@ -167,6 +151,28 @@ export class ConfigDocument {
     const { node, key, isWhole } = this.#find(fault.path);
     const target = isWhole && fault.at === 'value' ? node : (key ?? node);
     return this.#at(target?.range?.[0] ?? 0, formatPath(fault.path), fault.message);
+  }
+
+  #interpolateScalar(node: Scalar, path: ConfigPath, source: InterpolationSource): void {
+    // What an alias repeats elsewhere may be read by who does not expect open parts.
+    const open = node.anchor === undefined ? openPartsAt(path) : 'none';
+    const result = interpolate(String(node.value), source, open);
+    for (const problem of result.problems) {
+      this.issues.push(this.#at(node.range?.[0] ?? 0, formatPath(path), problem));
+    }
+    if (result.problems.length > 0) {
+      this.#unresolved.add(node);
+    }
+    for (const secret of result.secrets) {
+      this.secrets.add(secret);
+    }
+    if (result.secrets.some((secret) => secret.length < MIN_SECRET_PART)) {
+      this.secrets.add(plainText(result.value));
+    }
+    if (result.references.length > 0) {
+      this.#interpolated.add(node);
+    }
+    node.value = result.value;
   }
 
   #at(offset: number, path: string, message: string): ConfigIssue {
@@ -239,6 +245,14 @@ function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
     }
   });
   return path;
+}
+
+/** Where values may have parts that stay open until they are used. */
+function openPartsAt([top, _, section, key]: ConfigPath): OpenParts {
+  if (top !== 'servers' && top !== 'mcpServers') return 'none';
+  if (section === 'env') return 'files and principal';
+  const isLive = section === 'headers' || (section === 'auth' && key === 'clientSecret');
+  return isLive ? 'files' : 'none';
 }
 
 function lowerFirst(text: string): string {

@@ -1,10 +1,9 @@
-// `${NAME}`, `${NAME:-default}` and `${file:PATH}` inside one string value. Works on values that the
-// YAML parser has already cut out, never on the text of the file, so a value can't add keys.
-import { closeSync, openSync, readSync } from 'node:fs';
+// `${NAME}`, `${NAME:-default}`, `${file:PATH}` and `${principal.name}` inside one string value. Works
+// on values that the YAML parser has already cut out, never on the text of the file, so a value can't
+// add keys.
 import { resolve } from 'node:path';
-
-/** The largest secret file, in bytes. */
-const MAX_SECRET_BYTES = 64 * 1024;
+import { readSecretFile, UnusableFile } from '../base/bounded-file.ts';
+import { marked } from '../base/live-text.ts';
 
 /** Where names and relative paths of files are looked up. */
 export interface InterpolationSource {
@@ -13,8 +12,12 @@ export interface InterpolationSource {
   readonly folder: string;
 }
 
+/** Which parts of a value may stay open until it is used (base/live-text.ts). */
+export type OpenParts = 'none' | 'files' | 'files and principal';
+
 /** What became of one string. */
 export interface Interpolated {
+  /** Open parts are marked. */
   readonly value: string;
   /** Texts that came from outside the file; defaults are not among them. */
   readonly secrets: readonly string[];
@@ -37,9 +40,14 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
  *
  * @param text the string as the file has it
  * @param source where to look things up
+ * @param open what may stay open
  * @returns the new string, or problems as sentences that never contain a secret
  */
-export function interpolate(text: string, source: InterpolationSource): Interpolated {
+export function interpolate(
+  text: string,
+  source: InterpolationSource,
+  open: OpenParts = 'none',
+): Interpolated {
   const secrets: string[] = [];
   const references: string[] = [];
   const problems: string[] = [];
@@ -51,7 +59,7 @@ export function interpolate(text: string, source: InterpolationSource): Interpol
       problems.push('has a ${ without }: close it, or write $${ for a literal ${');
       return whole;
     }
-    const found = lookUp(body, source);
+    const found = lookUp(body, source, open);
     if ('problem' in found) {
       problems.push(found.problem);
       return whole;
@@ -60,16 +68,19 @@ export function interpolate(text: string, source: InterpolationSource): Interpol
     if (found.isSecret && found.value !== '') {
       secrets.push(found.value);
     }
-    return found.value;
+    return found.marked ?? found.value;
   });
   return { value, secrets, references, problems };
 }
 
-type Found = { value: string; isSecret: boolean } | { problem: string };
+type Found = { value: string; isSecret: boolean; marked?: string } | { problem: string };
 
-function lookUp(body: string, source: InterpolationSource): Found {
+function lookUp(body: string, source: InterpolationSource, open: OpenParts): Found {
   if (body.startsWith('file:')) {
-    return readSecret(body.slice('file:'.length), source.folder);
+    return readSecret(body.slice('file:'.length), source.folder, open !== 'none');
+  }
+  if (body.startsWith('principal.')) {
+    return ofPrincipal(body, open === 'files and principal');
   }
   const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/.exec(body);
   const [, name, fallback] = match ?? [];
@@ -91,71 +102,31 @@ function lookUp(body: string, source: InterpolationSource): Found {
   };
 }
 
-function readSecret(path: string, folder: string): Found {
+function readSecret(path: string, folder: string, isOpen: boolean): Found {
   const refuse = (why: string): Found => ({ problem: `has \${file:${path}}, but ${why}` });
   if (path === '' || path.includes('\0')) {
     return refuse('there is no path: must be ${file:/path}');
   }
+  const absolute = resolve(folder, path);
   try {
-    const file = readBounded(resolve(folder, path), MAX_SECRET_BYTES);
-    if (typeof file === 'string') {
-      return refuse(file);
-    }
-    const value = new TextDecoder('utf-8', { fatal: true }).decode(file).replace(/\r?\n$/, '');
-    return { value, isSecret: true };
+    const value = readSecretFile(absolute);
+    const part = { kind: 'file', path: absolute, seen: value } as const;
+    return { value, isSecret: true, ...(isOpen ? { marked: marked(part) } : {}) };
   } catch (error) {
-    return refuse(describeReadError(error));
+    if (error instanceof UnusableFile) return refuse(error.message);
+    throw error;
   }
 }
 
-/**
- * Reads a file that must not be larger than a bound. Pipes and devices are read to the bound too.
- *
- * @param path absolute
- * @param maxBytes the bound
- * @returns the bytes, or why the file is refused
- * @throws what the file system throws
- */
-export function readBounded(path: string, maxBytes: number): Buffer | string {
-  const handle = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(maxBytes + 1);
-    let length = 0;
-    for (;;) {
-      const count = readSync(handle, bytes, length, bytes.length - length, null);
-      length += count;
-      if (length > maxBytes) {
-        return `it is larger than ${maxBytes / 1024} KiB`;
-      }
-      if (count === 0) {
-        return bytes.subarray(0, length);
-      }
-    }
-  } finally {
-    closeSync(handle);
+/** What only a client's own process knows. */
+function ofPrincipal(body: string, isOpen: boolean): Found {
+  if (!isOpen) {
+    return { problem: `has \${${body}}, which only env of a server with a command can have` };
   }
-}
-
-/**
- * Says why a file could not be read.
- *
- * @param error what was thrown
- * @returns the end of a sentence that starts with "but"
- */
-export function describeReadError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'there is no such file';
-    case 'EACCES':
-    case 'EPERM':
-      return 'it may not be read: check its owner and mode';
-    case 'EISDIR':
-      return 'it is a folder';
-    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
-      return 'it is not UTF-8 text';
-    default:
-      return `it can't be read${typeof code === 'string' ? ` (${code})` : ''}`;
+  const claim = /^principal\.claims\.([^\0]+)$/.exec(body)?.[1];
+  if (claim === undefined && body !== 'principal.name') {
+    return { problem: `has \${${body}}: must be \${principal.name} or \${principal.claims.NAME}` };
   }
+  const part = { kind: claim === undefined ? 'name' : 'claim', claim: claim ?? '' } as const;
+  return { value: '', isSecret: false, marked: marked(part) };
 }

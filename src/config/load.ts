@@ -1,8 +1,9 @@
 // File to frozen Config, or to every fault with its line and column.
 import { dirname, resolve } from 'node:path';
+import { readTextFile, UnusableFile } from '../base/bounded-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
-import { describeReadError, processEnvironment, readBounded } from './interpolate.ts';
+import { processEnvironment } from './interpolate.ts';
 import { ConfigError, type ConfigIssue } from './issues.ts';
 import { type Resolution, resolveConfig } from './resolve.ts';
 
@@ -105,19 +106,11 @@ function toValue(document: ConfigDocument): unknown {
 }
 
 function readText(file: string, path: string): string {
-  let bytes: Buffer | string;
   try {
-    bytes = readBounded(path, MAX_FILE_BYTES);
+    return readTextFile(path, MAX_FILE_BYTES);
   } catch (error) {
-    throw fileError(file, `can't be used, ${describeReadError(error)}`);
-  }
-  if (typeof bytes === 'string') {
-    throw fileError(file, `can't be used, ${bytes}`);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw fileError(file, 'is not UTF-8 text');
+    if (!(error instanceof UnusableFile)) throw error;
+    throw fileError(file, `can't be used, ${error.message}`);
   }
 }
 

@@ -3,6 +3,7 @@
 import { stringify } from 'yaml';
 import type { AuthOptions } from '../auth/options.ts';
 import type { ServerOptions } from '../backend/options.ts';
+import type { ResourceLimits } from '../backend/stdio/resource-limits.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
 import { MIN_SECRET_PART } from './document.ts';
@@ -71,7 +72,19 @@ function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
       inFlight: limits.inFlight,
       queue: limits.queue,
       message: formatByteSize(limits.messageBytes),
+      ...(server.target.kind === 'stdio' ? describeResources(server.target.resources) : {}),
     },
+  };
+}
+
+function describeResources(resources: ResourceLimits): Record<string, unknown> {
+  const { memoryBytes, openFiles, processes, cpuMs, fileBytes } = resources;
+  return {
+    ...(memoryBytes === undefined ? {} : { memory: formatByteSize(memoryBytes) }),
+    ...(openFiles === undefined ? {} : { openFiles }),
+    ...(processes === undefined ? {} : { processes }),
+    ...(cpuMs === undefined ? {} : { cpu: formatDuration(cpuMs) }),
+    ...(fileBytes === undefined ? {} : { fileSize: formatByteSize(fileBytes) }),
   };
 }
 
@@ -97,12 +110,15 @@ function describeTarget(server: ServerOptions, mask: Mask): Record<string, unkno
     const headers = maskValues(target.headers, mask);
     return { url: mask(target.url), transport: target.transport, headers };
   }
+  const { runAs } = target;
   return {
     command: mask(target.command),
     args: maskArguments(target.args, mask),
     env: maskValues(target.env, mask),
     inheritEnv: target.inheritEnv,
     cwd: mask(target.cwd),
+    ...(runAs === undefined ? {} : { runAs: { user: runAs.user, group: runAs.group } }),
+    wrap: maskArguments(target.wrap, mask),
     protocol: server.protocol,
     framing: target.framing,
   };

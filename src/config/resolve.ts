@@ -5,6 +5,7 @@ import type { AdminOptions } from '../admin/options.ts';
 import { type AuthOptions, authSchema } from '../auth/options.ts';
 import type { ListenOptions } from '../listener/options.ts';
 import type { AuditOptions } from '../observe/options.ts';
+import { readableFiles } from './child-access.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
@@ -77,7 +78,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
     servers,
     curations: new Map(entries.map(({ server, curation }) => [server.name, curation])),
   };
-  warnings.push(...riskyOptions(config));
+  warnings.push(...riskyOptions(config), ...readableFiles(config));
   return { config: deepFreeze(config), faults, warnings };
 }
 

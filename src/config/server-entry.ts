@@ -3,6 +3,8 @@ import {
   FRAMING_NEEDS_JSONRPC,
   hasOwnFraming,
   hasRoomForReplicas,
+  keepsPrincipalsApart,
+  PRINCIPAL_NEEDS_PRIVATE,
   REPLICAS_NEED_SHARED,
   type RemoteServerEntry,
   remoteServer,
@@ -18,7 +20,8 @@ import { type Curation, curationKeys } from '../catalog/curation-options.ts';
 /** An entry with a `command`. */
 export const serverSchema = section({ ...serverKeys, ...curationKeys })
   .refine(hasRoomForReplicas, REPLICAS_NEED_SHARED)
-  .refine(hasOwnFraming, FRAMING_NEEDS_JSONRPC);
+  .refine(hasOwnFraming, FRAMING_NEEDS_JSONRPC)
+  .refine(keepsPrincipalsApart, PRINCIPAL_NEEDS_PRIVATE);
 
 /** An entry with a `url`. */
 export const remoteServerSchema = section({ ...remoteServerKeys, ...curationKeys }).refine(

@@ -11,17 +11,17 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Servers, and the process that checks arguments.
   'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
-  // keys, tickets and hashes of proofs.
+  // keys, tickets and hashes of proofs; what claims a process was started with.
   'node:crypto':
-    /^auth\/|^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|listing|server-lists|pins\/|validation\/)/,
+    /^auth\/|^backend\/variants|^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)/,
   'node:fs':
-    /^config\/interpolate|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
+    /^base\/bounded-file|^backend\/stdio\/(run-as|resource-limits)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
   'node:http': /^listener\//,
   'node:https': /^listener\//,
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
-  'node:path': /^config\/|^cli\/|^backend\/stdio\/options|^catalog\/pins\/lock-file/,
+  'node:path': /^config\/|^cli\/|^backend\/stdio\/(options|run-as)|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
   'node:tls': /^listener\//,
   'node:util': /^cli\/(args|keys-args)/,

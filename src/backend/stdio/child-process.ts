@@ -20,6 +20,8 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Another user; all other groups are given up too. Undefined: the gateway's own. */
+  readonly runAs?: { readonly uid: number; readonly gid: number } | undefined;
   /** Between TERM and KILL, in milliseconds. */
   readonly stopMs: number;
 }
@@ -51,6 +53,7 @@ export class ChildProcess {
       env: command.env,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
+      ...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),
     });
     this.#listen(command);
   }
@@ -175,8 +178,9 @@ export class ChildProcess {
     if (pid === undefined) return false;
     try {
       return process.kill(-pid, signal);
-    } catch {
-      return false;
+    } catch (error) {
+      // What may not be killed is still there.
+      return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
 }
@@ -184,6 +188,13 @@ export class ChildProcess {
 /** The system says the same of a program and of a folder that are not there. */
 function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): string {
   const code = error.code ?? error.message;
+  if (code === 'EPERM' && command.runAs !== undefined) {
+    return `EPERM: the gateway may not start processes as uid ${command.runAs.uid}`;
+  }
+  if (code === 'EACCES' && command.runAs !== undefined) {
+    const { uid } = command.runAs;
+    return `EACCES: uid ${uid} may not run "${command.command}", or not enter "${command.cwd}"`;
+  }
   if (code !== 'ENOENT') return `${code} for program "${command.command}"`;
   return `ENOENT: no program "${command.command}", or no folder "${command.cwd}"`;
 }

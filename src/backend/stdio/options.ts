@@ -1,7 +1,17 @@
 // What a user may say about a child process: the type after load and the keys that it is made from.
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import {
+  isLive,
+  isOfPrincipal,
+  type LiveText,
+  parseLiveText,
+  plainText,
+} from '../../base/live-text.ts';
 import { list, oneOf, text } from '../../base/options.ts';
+import type { ResourceLimits } from './resource-limits.ts';
+import type { RunAs } from './run-as.ts';
+import { runAsSchema } from './run-as-options.ts';
 
 /** A server that is a child process on stdio. */
 export interface StdioTarget {
@@ -10,17 +20,29 @@ export interface StdioTarget {
   readonly framing: 'newline' | 'content-length';
   readonly command: string;
   readonly args: readonly string[];
+  /** As at load; what is known of a client stands there as it is written. */
   readonly env: Readonly<Record<string, string>>;
+  /** The variables among them that are read again, or made, at each start. */
+  readonly liveEnv: Readonly<Record<string, LiveText>>;
   /** Names of the gateway's own variables that the child gets besides the minimal set. */
   readonly inheritEnv: readonly string[];
   /** Absolute. */
   readonly cwd: string;
+  /** Undefined: as the gateway itself. */
+  readonly runAs: RunAs | undefined;
+  /** A program and its arguments that start the command, which is put behind them. */
+  readonly wrap: readonly string[];
+  readonly resources: ResourceLimits;
 }
 
 const COMMAND = 'must be a command: a program on PATH, or a path';
 const command = text('a command: a program on PATH, or a path').min(1, { error: COMMAND });
 
-const environmentValue = text('text: put it in quotes');
+const environmentValue = z
+  .string({ error: 'must be text: put it in quotes' })
+  .refine((value) => parseLiveText(value) !== undefined, {
+    error: 'must be text without a NUL character',
+  });
 const environment = z
   .record(z.string(), environmentValue, { error: 'must be a map of names to texts' })
   .refine((value) => Object.keys(value).every(isVariableName), {
@@ -40,7 +62,8 @@ export const processKeys = {
     description: 'Arguments, passed as they are: no shell.',
   }),
   env: environment.prefault({}).meta({
-    description: 'Variables for the process. Values are texts; quote numbers.',
+    description:
+      'Variables for the process. Values are texts; quote numbers. With `sharing` `principal` or `session` they can have `${principal.name}` and `${principal.claims.NAME}`. Files are read again at each start.',
   }),
   inheritEnv: list(variable, 'a list of variable names').prefault([]).meta({
     description:
@@ -49,6 +72,14 @@ export const processKeys = {
   cwd: text('a folder').min(1, { error: 'must be a folder' }).optional().meta({
     description:
       "Working folder. Default, and start of a relative path: the configuration file's folder.",
+  }),
+  runAs: runAsSchema.optional().meta({
+    description:
+      'Another user for the process. Needs a gateway that runs as root, or with CAP_SETUID, CAP_SETGID and CAP_KILL.',
+  }),
+  wrap: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
+    description:
+      'A program with its arguments that is started instead, with command and args behind them: `[bwrap, --ro-bind, /, /, --dev, /dev, --unshare-pid, --proc, /proc, --die-with-parent, --]`.',
   }),
 };
 
@@ -60,8 +91,9 @@ export const framingKey = {
 };
 
 /** What the keys say, not yet resolved. */
-export interface ProcessEntry extends Omit<StdioTarget, 'kind' | 'cwd'> {
+export interface ProcessEntry extends Omit<StdioTarget, 'kind' | 'cwd' | 'liveEnv' | 'runAs'> {
   readonly cwd?: string | undefined;
+  readonly runAs?: RunAs | undefined;
 }
 
 /**
@@ -72,13 +104,36 @@ export interface ProcessEntry extends Omit<StdioTarget, 'kind' | 'cwd'> {
  * @returns the target
  */
 export function resolveProcess(entry: ProcessEntry, folder: string): StdioTarget {
-  const isRelativePath = entry.command.includes('/') && !isAbsolute(entry.command);
   return {
     kind: 'stdio',
     ...entry,
-    command: isRelativePath ? resolve(folder, entry.command) : entry.command,
+    runAs: entry.runAs,
+    ...environments(entry.env),
+    command: programAt(entry.command, folder),
+    wrap: entry.wrap.map((word, index) => (index === 0 ? programAt(word, folder) : word)),
     cwd: resolve(folder, entry.cwd ?? '.'),
   };
+}
+
+/** A name without a slash is looked up on PATH; a relative path starts at the folder. */
+function programAt(command: string, folder: string): string {
+  return command.includes('/') && !isAbsolute(command) ? resolve(folder, command) : command;
+}
+
+/** Whether a variable depends on the client. */
+export function hasPrincipalVariable({ env }: { readonly env: unknown }): boolean {
+  return Object.values(env ?? {}).some(
+    (value) => typeof value === 'string' && isOfPrincipal(parseLiveText(value) ?? []),
+  );
+}
+
+function environments(env: Readonly<Record<string, string>>): Pick<StdioTarget, 'env' | 'liveEnv'> {
+  const live = Object.entries(env).flatMap(([name, value]): [string, LiveText][] => {
+    const parts = parseLiveText(value) ?? [];
+    return isLive(parts) ? [[name, parts]] : [];
+  });
+  const plain = Object.entries(env).map(([name, value]) => [name, plainText(value)]);
+  return { env: Object.fromEntries(plain), liveEnv: Object.fromEntries(live) };
 }
 
 function isVariableName(name: string): boolean {

@@ -7,7 +7,10 @@ import type { ChannelEvents } from '../../ports/channel.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
+import { type EnvironmentOwner, liveVariables } from './live-environment.ts';
 import type { StdioTarget } from './options.ts';
+import { limitingWords } from './resource-limits.ts';
+import { userVariables } from './run-as.ts';
 import { StderrLog } from './stderr-log.ts';
 
 const LINE_FEED = 0x0a;
@@ -36,7 +39,12 @@ export class StdioChannel implements ServerChannel {
   constructor(
     target: StdioTarget,
     limits: StdioLimits,
-    parts: { events: ChannelEvents; logger: Logger; environment: Environment },
+    parts: {
+      events: ChannelEvents;
+      logger: Logger;
+      environment: Environment;
+      owner: EnvironmentOwner;
+    },
   ) {
     this.#target = target;
     this.#events = parts.events;
@@ -45,10 +53,15 @@ export class StdioChannel implements ServerChannel {
     this.#framing = this.#createFraming(limits.messageBytes);
     this.#child = new ChildProcess(
       {
-        command: target.command,
-        args: target.args,
-        env: childEnvironment(parts.environment, target.inheritEnv, target.env),
+        ...launchOf(target),
+        env: childEnvironment({
+          own: parts.environment,
+          inheritEnv: target.inheritEnv,
+          env: { ...target.env, ...liveVariables(target.liveEnv, parts.owner, parts.logger) },
+          ofUser: target.runAs && userVariables(target.runAs),
+        }),
         cwd: target.cwd,
+        runAs: target.runAs,
         stopMs: limits.stopMs,
       },
       {
@@ -116,6 +129,15 @@ export class StdioChannel implements ServerChannel {
     this.#logger.debug({ line: text }, 'server wrote something that is no message to stdout');
     this.#events.noise();
   }
+}
+
+/** What is really started: limits around what wraps the command around the command. */
+function launchOf({ command, args, wrap, resources }: StdioTarget): {
+  command: string;
+  args: string[];
+} {
+  const [program = command, ...rest] = [...limitingWords(resources), ...wrap, command, ...args];
+  return { command: program, args: rest };
 }
 
 function withLineFeed(message: Buffer): Buffer {

@@ -1,0 +1,95 @@
+// What one child process may take of the machine: limits of the system's own (getrlimit(2)), set by
+// prlimit(1) of util-linux, which then becomes the program itself. No shell has a part in it.
+import { statSync } from 'node:fs';
+import { byteSize, duration, integer } from '../../base/options.ts';
+
+/** Undefined: as the gateway itself. */
+export interface ResourceLimits {
+  readonly memoryBytes?: number | undefined;
+  readonly openFiles?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly cpuMs?: number | undefined;
+  readonly fileBytes?: number | undefined;
+}
+
+const MAX_BYTES = 1024 ** 4;
+const PLACES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
+
+/** Keys under `limits:`, for processes only. */
+export const resourceKeys = {
+  memory: byteSize(1024 ** 2, MAX_BYTES)
+    .optional()
+    .meta({
+      description:
+        'Memory that the process may fill, and each of its children again (RLIMIT_DATA); more is refused to it. Node needs 1GiB to start.',
+    }),
+  openFiles: integer(8, 1_048_576).optional().meta({
+    description: 'Files and sockets that the process may have open.',
+  }),
+  processes: integer(1, 1_000_000).optional().meta({
+    description:
+      'Processes and threads of its user, wherever they were started, beyond which it can start no more. Of use with `runAs`; does not count for root.',
+  }),
+  cpu: duration(1_000).optional().meta({
+    description: 'Processor time after which the process is killed, and started again.',
+  }),
+  fileSize: byteSize(1024, MAX_BYTES).optional().meta({
+    description: 'The largest file that the process may write.',
+  }),
+};
+
+/** What the keys say. */
+export interface ResourceEntry {
+  readonly memory?: number | undefined;
+  readonly openFiles?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly cpu?: number | undefined;
+  readonly fileSize?: number | undefined;
+}
+
+/** The limits that an entry has. */
+export function resourceLimits(entry: ResourceEntry): ResourceLimits {
+  const { memory, openFiles, processes, cpu, fileSize } = entry;
+  return { memoryBytes: memory, openFiles, processes, cpuMs: cpu, fileBytes: fileSize };
+}
+
+/** Whether this system has the means to set what is asked for. */
+export function isLimitable(entry: ResourceEntry): boolean {
+  const isAsked = Object.keys(resourceKeys).some((key) => Reflect.get(entry, key) !== undefined);
+  return !isAsked || prlimitPath() !== undefined;
+}
+
+/**
+ * The words to put in front of a command.
+ * @throws Error when there is no prlimit
+ */
+export function limitingWords(limits: ResourceLimits): string[] {
+  const { memoryBytes, openFiles, processes, cpuMs, fileBytes } = limits;
+  const options = [
+    option('data', memoryBytes),
+    option('nofile', openFiles),
+    option('nproc', processes),
+    option('cpu', cpuMs === undefined ? undefined : Math.ceil(cpuMs / 1_000)),
+    option('fsize', fileBytes),
+  ].flat();
+  if (options.length === 0) return [];
+  const prlimit = prlimitPath();
+  if (prlimit === undefined) throw new Error(NO_PRLIMIT);
+  return [prlimit, ...options, '--'];
+}
+
+/** Says what is missing. */
+export const NO_PRLIMIT =
+  'needs the program prlimit for memory, openFiles, processes, cpu and fileSize, and there is none: install util-linux, or remove these limits';
+
+// Soft and hard limit: the process can't raise it again.
+function option(name: string, value: number | undefined): string[] {
+  return value === undefined ? [] : [`--${name}=${value}:${value}`];
+}
+
+/** Not looked up on PATH: nobody's environment decides what is started here. */
+function prlimitPath(): string | undefined {
+  return PLACES.map((folder) => `${folder}/prlimit`).find(
+    (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
+  );
+}

@@ -1,0 +1,42 @@
+// Which of the gateway's own files the processes that it starts could read: those with a user of their
+// own should not (reliability.md E05, E10). Processes of the gateway's user can read all that it can.
+import type { AuthOptions } from '../auth/options.ts';
+import type { ServerOptions } from '../backend/options.ts';
+import { mayRead } from '../backend/stdio/run-as.ts';
+import type { ListenOptions } from '../listener/options.ts';
+import type { Fault } from './issues.ts';
+
+/** Where the gateway keeps what is nobody else's business; paths are absolute. */
+export interface PrivateFiles {
+  /** The configuration itself. */
+  readonly file: string | undefined;
+  readonly listen: ListenOptions;
+  readonly auth: AuthOptions | undefined;
+  readonly servers: readonly ServerOptions[];
+}
+
+/** A warning for each server whose user could read them. */
+export function readableFiles(config: PrivateFiles): Fault[] {
+  const { file, listen, auth, servers } = config;
+  const own = [file, auth?.keyFile, listen.tls?.key];
+  return servers.flatMap((server): Fault[] => {
+    const { target } = server;
+    if (target.kind !== 'stdio' || target.runAs === undefined) return [];
+    const { runAs } = target;
+    const others = servers.filter((other) => other !== server).flatMap(secretFiles);
+    const readable = [...own, ...others].filter(
+      (path) => path !== undefined && mayRead(runAs, path),
+    );
+    if (readable.length === 0) return [];
+    const files = [...new Set(readable)].join(', ');
+    const message = `can read ${files}: take the right from that user with chmod or chown`;
+    return [{ path: ['servers', server.name, 'runAs'], at: 'key', message }];
+  });
+}
+
+function secretFiles({ target }: ServerOptions): string[] {
+  const live = target.kind === 'stdio' ? target.liveEnv : {};
+  return Object.values(live)
+    .flat()
+    .flatMap((part) => (typeof part !== 'string' && part.kind === 'file' ? [part.path] : []));
+}
