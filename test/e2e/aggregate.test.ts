@@ -139,7 +139,7 @@ describe('a server that is killed', () => {
     for (const client of clients) rig.track(client);
     const keys = Object.keys(SERVERS);
     const victim = keys[Math.floor(Math.random() * keys.length)] ?? 'files';
-    const program = String((SERVERS[victim] ?? {})['args']).split(',')[0] ?? '';
+    const program = String(SERVERS[victim]?.['args']).split(',')[0] ?? '';
     const processOf = () =>
       descendants(rig.gateway.pid).find(({ cmdline }) => cmdline.includes(program));
     const round = async (): Promise<{ key: string; failure: unknown; reason: unknown }[]> =>

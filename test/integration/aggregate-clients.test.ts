@@ -1,7 +1,8 @@
 // Several clients at several servers at once: what servers ask and tell reaches the client whose call it
 // is about, private processes are each client's own, and nothing is left when clients are gone.
 import { describe, expect, it } from 'vitest';
-import { ERAS, modernAt, sessionAt } from '../support/era-client.ts';
+import { CatalogServer, tools } from '../support/catalog-server.ts';
+import { ERAS, modernAt, sessionAt, toolNames } from '../support/era-client.ts';
 import type { LegacySession } from '../support/legacy-session.ts';
 import { questionsOf } from '../support/modern-client.ts';
 import { isAlive } from '../support/processes.ts';
@@ -324,5 +325,52 @@ describe('tasks of several servers', () => {
     expect((await stranger.request('tasks/get', { taskId: ids[1] })).error).toMatchObject({
       code: -32_602,
     });
+  });
+});
+
+describe('lists of private servers', () => {
+  const own = new CatalogServer(
+    { name: 'own', tools: tools('of_the_first'), resources: [{ uri: 'x://first', name: 'x' }] },
+    { config: { sharing: 'session' } },
+  );
+  const shared = new CatalogServer({ name: 'shared', tools: tools('t') });
+  const rig = useGateway(() => ({
+    servers: { own: own.config, shared: shared.config },
+    config: { endpoints: { '/quick': { listTimeout: '300ms' } } },
+  }));
+
+  it('are shown to nobody else, also when their own server is slow', async () => {
+    const first = await sessionAt(rig, '/quick/mcp');
+    await until(async () => (await toolNames(first)).includes('own__of_the_first'));
+    await first.request('resources/list');
+    own.change({ held: ['tools/list', 'resources/list'], tools: tools('of_the_second') });
+    const second = await sessionAt(rig, '/quick/mcp');
+    expect(await toolNames(second)).toEqual(['shared__t']);
+    expect((await second.call('own__of_the_first')).error).toMatchObject({ code: -32_602 });
+    expect((await second.request('resources/list')).raw).not.toContain('first');
+    expect(await toolNames(first)).toContain('own__of_the_first');
+    own.change({ held: [] });
+    await until(async () => (await toolNames(second)).includes('own__of_the_second'));
+  });
+});
+
+describe('a level that was set before a server came', () => {
+  const early = scriptedServer();
+  const held = ['initialize'];
+  const late = new CatalogServer({ name: 'late', tools: tools('t'), held });
+  const rig = useGateway(() => ({
+    servers: { early: early.config, late: late.config },
+    config: { endpoints: { '/quick': { listTimeout: '300ms' } } },
+    waitReady: false,
+  }));
+
+  it('counts for that server too', async () => {
+    await sessionAt(rig, '/servers/early/mcp');
+    const session = await sessionAt(rig, '/quick/mcp');
+    const level = { level: 'error' };
+    expect((await session.request('logging/setLevel', level)).result).toEqual({});
+    late.change({ held: [] });
+    const told = await late.journal.waitFor(hasMethod('logging/setLevel'));
+    expect(told.params).toEqual(level);
   });
 });

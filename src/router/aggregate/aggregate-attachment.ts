@@ -105,6 +105,10 @@ export class AggregateAttachment implements Attachment {
       });
     } else {
       const level = levelOf(severity);
+      // Servers that come later log from this level on too.
+      for (const { seat } of this.#links.links) {
+        if (seat !== undefined && seat.identity === undefined) void seat.setLevel(level);
+      }
       const told = seats.map((seat) => seat.setLevel(level));
       void Promise.allSettled(told).then(() => exchange.answer(EMPTY_RESULT));
     }

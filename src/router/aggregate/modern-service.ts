@@ -136,7 +136,10 @@ export class ModernService {
       return;
     }
     this.#withView(exchange, (_view, done, seats) => {
-      const ready = seats.map((seat) => seat?.ready().catch(() => undefined));
+      // One that failed is not waited for: there may be nothing to wait for.
+      const ready = seats.map((seat) =>
+        seat?.isDown === true ? undefined : seat?.ready().catch(() => undefined),
+      );
       void within(this.#parts.limitMs, Promise.all(ready)).then(() => {
         const { principal } = exchange.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));

@@ -115,16 +115,16 @@ export class View {
     const { members, seat, limitMs } = this.#parts;
     const member = members[index];
     const at = seat(index);
-    if (member === undefined || at === undefined) return member?.lists.last(method);
+    if (member === undefined || at === undefined) return member && lastOf(member, method);
     const id = `${index} ${method}`;
-    if (this.#overdue.has(id)) return member.lists.last(method);
+    if (this.#overdue.has(id)) return lastOf(member, method);
     const reading = member.lists.read(at, method);
     let isRead = false;
     const ended = reading.finally(() => {
       isRead = true;
       this.#overdue.delete(id);
     });
-    const list = (await within(limitMs, ended)) ?? member.lists.last(method);
+    const list = (await within(limitMs, ended)) ?? lastOf(member, method);
     if (!isRead) this.#overdue.add(id);
     if (list === undefined) this.#lacks(index, LISTS[method].kind, reading);
     return list;
@@ -147,7 +147,7 @@ export class View {
 
   #known(method: ListMethod): Lists {
     return this.#parts.members.map(
-      ({ lists }, index) => this.#current(index, method) ?? lists.last(method),
+      (member, index) => this.#current(index, method) ?? lastOf(member, method),
     );
   }
 
@@ -181,6 +181,14 @@ export class View {
   #era(index: number): Era {
     return this.#parts.seat(index)?.identity?.era ?? 'legacy';
   }
+}
+
+/**
+ * What was read last at whatever instance; of a private server that was perhaps somebody else's, and
+ * is nobody's business.
+ */
+function lastOf({ isShared, lists }: Member, method: ListMethod): ServerList | undefined {
+  return isShared ? lists.last(method) : undefined;
 }
 
 function isComplete(lists: Lists): boolean {
