@@ -9,6 +9,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { UserFileError } from '../base/errors.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { ApiKeyRecord } from './api-keys.ts';
@@ -19,7 +20,7 @@ const OTHERS_MAY_WRITE = 0o022;
 const OWNER_ONLY = 0o600;
 
 /** A key file that can't be used; the message is a sentence for its owner. */
-export class KeyFileError extends Error {
+export class KeyFileError extends UserFileError {
   override readonly name = 'KeyFileError';
 }
 

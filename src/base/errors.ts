@@ -24,26 +24,39 @@ export class GatewayError extends Error {
   readonly reason: FailureReason;
   readonly outcome: FailureOutcome;
   readonly server: string | undefined;
+  /** After how long it may be tried again, where that is known. */
+  readonly retryAfterMs: number | undefined;
 
   /**
    * @param reason row of the table
    * @param message what happened and what the user can do, one sentence each
-   * @param details outcome, the server's configured name, and the error that led here
+   * @param details outcome, the server's configured name, the error that led here, and what else is known
    */
   constructor(
     reason: FailureReason,
     message: string,
-    details: { outcome: FailureOutcome; server?: string | undefined; cause?: unknown },
+    details: {
+      outcome: FailureOutcome;
+      server?: string | undefined;
+      cause?: unknown;
+      retryAfterMs?: number | undefined;
+    },
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'GatewayError';
     this.reason = reason;
     this.outcome = details.outcome;
     this.server = details.server;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** A file of the user's that can't be used; the message says which, why, and what to do. */
+export class UserFileError extends Error {
+  override readonly name: string = 'UserFileError';
 }

@@ -4,6 +4,7 @@
 // speaks of the server's own names, an endpoint of the names that the entry made of them.
 import { z } from 'zod';
 import { duration, flag, integer, list, section, text } from '../base/options.ts';
+import { parseText } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { Filter } from './globs.ts';
 
@@ -176,6 +177,11 @@ export const shapeSchema = z
     description:
       'What of each server this endpoint shows, by server names; on top of what the entries of the servers say.',
   });
+
+/** A rule as the file has it. */
+export function writtenArgument({ kind, text: value }: ArgumentRule): object {
+  return { [kind]: parseText(value) };
+}
 
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
@@ -68,6 +69,10 @@ export async function main(
       for (const issue of error.issues) {
         surroundings.err(`${formatIssue(issue)}\n`);
       }
+      return EXIT.configuration;
+    }
+    if (error instanceof UserFileError) {
+      surroundings.err(`sluice: ${error.message}\n`);
       return EXIT.configuration;
     }
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

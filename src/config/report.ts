@@ -8,6 +8,7 @@ import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
 import { MIN_SECRET_PART } from './document.ts';
 import type { LoadedConfig } from './load.ts';
+import { describeCuration, describeEndpoint } from './report-catalog.ts';
 
 const MASK = '***';
 
@@ -22,7 +23,7 @@ const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|C
  */
 export function checkReport(loaded: LoadedConfig): string {
   const { listen, admin, log, audit, processes, state, drainMs, servers } = loaded.config;
-  const { sessions, limits } = loaded.config;
+  const { sessions, limits, curations, endpoints } = loaded.config;
   const { maxBodyBytes, publicUrl, ...listenRest } = listen;
   const { idleMs, maxAgeMs, ...sessionRest } = sessions;
   const mask = maskOf(loaded.secrets);
@@ -45,7 +46,13 @@ export function checkReport(loaded: LoadedConfig): string {
     state: { keys: state.keys.map(() => '***'), ttl: formatDuration(state.ttlMs) },
     drain: formatDuration(drainMs),
     auth: describeAuth(loaded.config.auth, mask),
-    servers: Object.fromEntries(servers.map((server) => [server.name, describe(server, mask)])),
+    servers: Object.fromEntries(
+      servers.map((server) => [
+        server.name,
+        { ...describe(server, mask), ...describeCuration(curations.get(server.name)) },
+      ]),
+    ),
+    endpoints: Object.fromEntries(endpoints.map((one) => [one.path, describeEndpoint(one)])),
   });
 }
 

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
+import { messageOf, UserFileError } from '../../base/errors.ts';
 import { type Member, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { compareCodeUnits, visibleString } from './canonical-json.ts';
@@ -29,7 +29,7 @@ export type PinnedTools = ReadonlyMap<string, Definition>;
 export type Lock = ReadonlyMap<string, PinnedTools>;
 
 /** A lock file that can't be used. */
-export class LockFileError extends Error {
+export class LockFileError extends UserFileError {
   override readonly name = 'LockFileError';
 }
 

@@ -304,6 +304,16 @@ describe('a fault', () => {
       '1:17: servers.a.url: stands beside command',
     ],
     [
+      'pins for a server that is not MCP',
+      'servers: { a: { command: x, protocol: jsonrpc, pin: warn } }',
+      'servers.a.pin: is about MCP',
+    ],
+    [
+      'an endpoint that merges a server that is not MCP',
+      'endpoints: { /team: { servers: [a] } }\nservers: { a: { command: x, protocol: jsonrpc } }',
+      'endpoints."/team".servers.0: speaks plain JSON-RPC',
+    ],
+    [
       'an endpoint for a server that does not exist',
       `endpoints: { /team: { servers: [b] } }\n${SERVER}`,
       'endpoints."/team".servers.0: is no server: must be one of',

@@ -35,7 +35,13 @@ drain: 1500ms
 servers:
   a: { command: ./x, args: ["yes", "1", "- x", "multi\\nline"], env: { N: "3" }, cwd: d, replicas: 3, roots: [{ uri: "file:///r", name: R }] }
   b: { command: y, protocol: jsonrpc, framing: content-length, timeouts: { idle: 90s }, limits: { message: 1025B } }
-  c: { url: "https://x.example/mcp", transport: sse, headers: { X-Plain: "1 2" }, sharing: principal }
+  c: { url: "https://x.example/mcp", transport: sse, headers: { X-Plain: "1 2" }, sharing: principal, pin: warn, validateArguments: enforce }
+  d: { command: z, resources: { deny: ["a:*"] }, prompts: { rename: { p: q } }, tools: { allow: [x], rename: { x: y },
+       overrides: { x: { title: T, annotations: { readOnlyHint: true }, timeout: 3s, concurrency: 2,
+                         arguments: { v: { value: { n: [1, null] } }, w: { default: text } } } } } }
+endpoints:
+  /: { prefix: onConflict, separator: "-", listTimeout: 2s }
+  /team/x: { servers: [d, a], toolList: search, pin: enforce, shape: { d: { tools: { deny: ["y*"] } } } }
 `;
     const loaded = loadText(FILE, text, {});
     expect(loadText(FILE, checkReport(loaded), {}).config).toEqual(loaded.config);
