@@ -32,19 +32,21 @@ export interface RunOptions {
 export async function runGateway(config: Config, options: RunOptions): Promise<number> {
   const logger = createLogger(config.log);
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
-  const gateway = new Gateway(config, {
-    logger,
-    version: options.version,
-    environment: options.environment,
-    secrets: options.secrets,
-  });
+  let gateway: Gateway | undefined;
   const stopped = untilStopped(options.exitWithParent);
   try {
+    // Reads files that the configuration names: certificates, the audit log.
+    gateway = new Gateway(config, {
+      logger,
+      version: options.version,
+      environment: options.environment,
+      secrets: options.secrets,
+    });
     // A signal during the start must not wait for slow servers.
     await Promise.race([gateway.start(), stopped.reason]);
   } catch (error) {
     logger.fatal({ err: error }, `cannot start: ${messageOf(error)}`);
-    await gateway.stop();
+    await gateway?.stop();
     return CANNOT_START;
   }
   const reason = await stopped.reason;

@@ -63,7 +63,11 @@ export class AuditLog {
     this.#destination.on('drop', () => metrics.auditLost.inc({ reason: 'full' }));
     this.#destination.on('error', () => metrics.auditLost.inc({ reason: 'error' }));
     this.#lines = pino(
-      { base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: () => ({}) } },
+      {
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: () => ({ log: 'audit' }) },
+      },
       this.#destination,
     );
   }

@@ -5,6 +5,14 @@ import type { LogOptions } from './options.ts';
 
 export type Logger = PinoLogger;
 
+/** Nobody logs these on purpose; an error of a library may carry the request that it is about. */
+const SECRET_FIELDS = ['authorization', 'cookie', '["x-api-key"]', '["mcp-session-id"]'].flatMap(
+  (name) => {
+    const member = name.startsWith('[') ? name : `.${name}`;
+    return [`*${member}`, `*.headers${member}`, `headers${member}`];
+  },
+);
+
 /** Makes the root logger. Writes synchronously, so that nothing is lost at exit. */
 export function createLogger(options: LogOptions): Logger {
   return pino(
@@ -13,6 +21,7 @@ export function createLogger(options: LogOptions): Logger {
       base: { name: 'sluice' },
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: SECRET_FIELDS, censor: '***' },
     },
     pino.destination({ dest: 2, sync: true }),
   );

@@ -1,0 +1,91 @@
+/**
+ * How much one client may ask for, and that nobody else pays for it.
+ */
+import { describe, expect, it } from 'vitest';
+import { TestKeys } from '../../support/api-keys.ts';
+import { post } from '../../support/http-client.ts';
+import { initializeRequest, LegacySession } from '../../support/legacy-session.ts';
+import { fetchMetrics, metricSum } from '../../support/metrics.ts';
+import { ModernClient } from '../../support/modern-client.ts';
+import { scriptedServer } from '../../support/scripted-server.ts';
+import { until } from '../../support/until.ts';
+import { useScripted } from '../../support/use-gateway.ts';
+
+const keys = new TestKeys();
+for (const name of ['greedy', 'modest', 'quick', 'wide', 'calm']) keys.add(name);
+const { rig } = useScripted(scriptedServer(), {
+  config: {
+    auth: { keys: { file: keys.file }, allow: [{ servers: ['*'] }] },
+    limits: { requestsPerSecond: 20, callsPerPrincipal: 3, streamsPerPrincipal: 2 },
+    sessions: { maxPerPrincipal: 2 },
+  },
+});
+
+const open = async (name: string): Promise<LegacySession> =>
+  rig.track(await LegacySession.open(rig.url(), { headers: keys.headers(name) }));
+
+describe('one client', () => {
+  it('B12 may have so many sessions, and gets the place of one that ended', async () => {
+    const [first] = [await open('greedy'), await open('greedy')];
+    const refused = await post(rig.url(), initializeRequest(), keys.headers('greedy')).response();
+    expect(refused.status).toBe(429);
+    expect(refused.headers['retry-after']).toBeDefined();
+    expect(refused.json()).toMatchObject({
+      error: { code: -32603, data: { reason: 'rate_limited', outcome: 'not_sent' } },
+    });
+    await open('modest');
+    await first?.delete();
+    await open('greedy');
+  });
+
+  it('GW-157 may have so many streams open; those that are go on', async () => {
+    const session = await open('wide');
+    const stream = session.openStream();
+    expect((await stream.head).status).toBe(200);
+    const ws = await rig.webSocket({}, { headers: keys.headers('wide') });
+    const third = session.openStream();
+    expect((await third.head).status).toBe(429);
+    await expect(rig.webSocket({}, { headers: keys.headers('wide') })).rejects.toThrow('429');
+    expect((await ws.request('ping')).result).toEqual({});
+    expect((await (await open('modest')).openStream().head).status).toBe(200);
+  });
+
+  it('G10 may send so many requests a second, then gets 429; others do not', async () => {
+    const client = rig.track(new ModernClient(rig.url()));
+    const heads = Array.from({ length: 60 }, () => {
+      const { exchange } = client.begin('server/discover', {}, { headers: keys.headers('quick') });
+      return exchange.head;
+    });
+    const statuses = (await Promise.all(heads)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(40);
+    expect(statuses).toContain(429);
+    const headers = keys.headers('calm');
+    expect((await client.whole('server/discover', {}, { headers })).status).toBe(200);
+  });
+
+  it('may have so many calls in flight, over all of its connections', async () => {
+    const client = rig.track(new ModernClient(rig.url()));
+    const headers = keys.headers('modest');
+    const ws = await rig.webSocket({}, { headers });
+    const session = await open('modest');
+    const waiting = ['a', 'b', 'c'].map((key) => session.beginCall('hold', { key }));
+    await until(async () => {
+      const samples = await fetchMetrics(rig.gateway.adminUrl);
+      return metricSum(samples, 'sluice_requests_in_flight') === 3;
+    });
+    const refused = await client.begin('server/discover', {}, { headers }).exchange.head;
+    expect(refused.status).toBe(429);
+    const { error } = await ws.request('tools/list');
+    expect(error).toMatchObject({ code: -32603, data: { reason: 'rate_limited' } });
+    const calm = await client.begin('server/discover', {}, { headers: keys.headers('calm') });
+    expect((await calm.exchange.head).status).toBe(200);
+    expect(waiting).toHaveLength(3);
+    await session.delete();
+    expect((await ws.request('ping')).result).toEqual({});
+  });
+});
+
+it('counts what it refused', async () => {
+  const samples = await fetchMetrics(rig.gateway.adminUrl);
+  expect(metricSum(samples, 'sluice_auth_total', { outcome: 'throttled' })).toBeGreaterThan(0);
+});

@@ -1,0 +1,85 @@
+/**
+ * An authorization server as far as a resource server sees one: public keys over HTTP, and the tokens
+ * that it signs.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+
+type PrivateKey = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
+
+export interface TokenOptions {
+  readonly kid?: string;
+  readonly typ?: string;
+  /** Lifetime in seconds; undefined leaves `exp` out. */
+  readonly seconds?: number | undefined;
+  readonly header?: Readonly<Record<string, unknown>>;
+}
+
+export class TokenIssuer {
+  readonly #server: Server;
+  readonly #keys = new Map<string, PrivateKey>();
+  #published: unknown[] = [];
+  /** How often the keys were asked for. */
+  fetches = 0;
+  /** Answers with this status instead of the keys. */
+  status = 200;
+  location: string | undefined;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<TokenIssuer> {
+    const server = createServer();
+    const issuer = new TokenIssuer(server);
+    server.on('request', (_request, response) => {
+      issuer.fetches++;
+      const headers = issuer.location === undefined ? {} : { location: issuer.location };
+      response.writeHead(issuer.status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ keys: issuer.#published }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await issuer.addKey('k1');
+    return issuer;
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get jwksUrl(): string {
+    return `${this.issuer}/jwks`;
+  }
+
+  /** The public key of `kid`, as it is published. */
+  get published(): readonly unknown[] {
+    return this.#published;
+  }
+
+  async addKey(kid: string): Promise<void> {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    this.#keys.set(kid, privateKey);
+    this.#published = [...this.#published, { ...(await exportJWK(publicKey)), kid, use: 'sig' }];
+  }
+
+  /** Signs a token. */
+  async token(claims: JWTPayload, options: TokenOptions = {}): Promise<string> {
+    const { kid = 'k1', typ = 'at+jwt', header = {} } = options;
+    const key = this.#keys.get(kid);
+    if (key === undefined) throw new Error(`no key ${kid}`);
+    const jwt = new SignJWT({ iss: this.issuer, sub: 'alice', client_id: 'app', ...claims });
+    jwt.setProtectedHeader({ alg: 'ES256', kid, typ, ...header }).setIssuedAt();
+    const seconds = 'seconds' in options ? options.seconds : 300;
+    if (seconds !== undefined) jwt.setExpirationTime(Math.floor(Date.now() / 1000) + seconds);
+    // A signer has to know the headers that it calls critical.
+    return await jwt.sign(key, { crit: { x: true } });
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+}
