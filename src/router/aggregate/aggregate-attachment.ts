@@ -19,8 +19,9 @@ import { listingOf, mergedHello, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import type { Member } from './member.ts';
+import type { Candidate, Route } from './route.ts';
 import { RoutedExchange, type RouteOptions } from './routed-exchange.ts';
-import { type Candidate, type Route, routeOf, withUri } from './routes.ts';
+import { routeOf, withUri } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 

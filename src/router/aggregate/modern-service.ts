@@ -19,8 +19,9 @@ import { ClientLinks } from './client-links.ts';
 import { inTurn } from './in-turn.ts';
 import { ListenSeat } from './listen-seat.ts';
 import type { Member } from './member.ts';
+import type { Candidate, Route } from './route.ts';
 import { RoutedModernExchange, type RouteOptions } from './routed-exchange.ts';
-import { type Candidate, type Route, routeOf } from './routes.ts';
+import { routeOf } from './routes.ts';
 import { View } from './view.ts';
 
 /** Modern requests of one endpoint. */

@@ -4,7 +4,7 @@
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner } from '../../catalog/resource-uris.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
@@ -26,30 +26,10 @@ import {
 import type { Exchange } from '../../ports/exchange.ts';
 import type { AccessKind, Principal } from '../../ports/principal.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
+import type { Route } from './route.ts';
 import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
 import { type Denial, kindOf } from './visibility.ts';
-
-/** A server, and the request in its own words. */
-export interface Candidate {
-  /** Name of the server. */
-  readonly key: string;
-  readonly frame: Frame;
-  /** The arguments are others than those whose copies stand in the client's headers. */
-  readonly isReworded?: boolean;
-}
-
-/** Where a request goes. */
-export type Route =
-  | { readonly kind: 'refused'; readonly error: WireError }
-  /** The gateway has the answer: a result as the session era writes it. */
-  | { readonly kind: 'answered'; readonly result: Buffer }
-  /** The likeliest server first; only a URI may have several. */
-  | {
-      readonly kind: 'to';
-      readonly candidates: readonly Candidate[];
-      readonly tool?: OfferedEntry;
-    };
 
 /** What routes need of an endpoint. */
 export interface RouteContext {

@@ -23,8 +23,8 @@ import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
 import type { View } from './view.ts';
+import type { Visibility } from './visibility.ts';
 
 /** Tools that are named when a name is not found. */
 const ALIKE = 5;
@@ -58,7 +58,7 @@ export type Searched =
 /** Who searches. */
 interface SearchContext {
   readonly view: View;
-  readonly parts: Pick<AggregateParts, 'visibility'>;
+  readonly parts: { readonly visibility: Visibility };
   readonly era: Era;
   readonly principal: Principal;
 }

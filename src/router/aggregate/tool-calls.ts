@@ -14,7 +14,7 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Exchange } from '../../ports/exchange.ts';
-import type { Candidate } from './routes.ts';
+import type { Candidate } from './route.ts';
 import { ToolLanes } from './tool-lanes.ts';
 
 /** A call of a tool that was found. */
