@@ -2,7 +2,11 @@
 // key that says so. The only cache of lists; the way it is filled is the server's own paging.
 import { monotonicMs } from '../base/clock.ts';
 import { RecentMap } from '../base/recent-map.ts';
+import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { errorCodeOf } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
+import { TEMPLATES_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Seat } from '../ports/seat.ts';
 import { contentDigest } from './content-digest.ts';
@@ -16,6 +20,9 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const UNTOLD_TTL_MS = 30_000;
 /** Different lists that are known apart; private instances of a server mostly have the same. */
 const MAX_DISTINCT = 64;
+
+/** What a server that has a kind of things says it can't list. Another object than `EMPTY_LIST`. */
+const UNKNOWN_LIST: ServerList = { entries: [], ttlMs: 0, isPublic: true };
 
 interface Kept {
   readonly list: ServerList;
@@ -80,7 +87,8 @@ export class ServerLists {
     const capability = seat.identity?.capabilities[LISTS[method].kind];
     const list = capability === undefined ? EMPTY_LIST : await this.#pages(seat, method);
     if (list === undefined) return undefined;
-    const holdsMs = Math.max(list.ttlMs, tellsChanges(capability) ? Infinity : UNTOLD_TTL_MS);
+    const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST;
+    const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
     const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
     this.#kept.set(key, byMethod.set(method, { list, untilMs: monotonicMs() + holdsMs }));
     this.#last.set(method, list);
@@ -98,9 +106,7 @@ export class ServerLists {
       const answer = await seat.list(method, cursor);
       const page = answer && readPage(method, answer);
       if (page === undefined) {
-        // A server may offer resources and know no templates.
-        if (answer !== undefined && number === 0 && method === 'resources/templates/list')
-          return EMPTY_LIST;
+        if (answer !== undefined && number === 0 && isUnknown(method, answer)) return UNKNOWN_LIST;
         this.#logger.warn({ server: this.#server, method, page: number }, 'server gave no list');
         return undefined;
       }
@@ -126,4 +132,9 @@ export class ServerLists {
     const digest = contentDigest([method, `${list.ttlMs} ${list.isPublic}`, ...texts]);
     return this.#distinct.getOrMake(digest, () => list);
   }
+}
+
+/** Whether a server may have such things and just not know this list. */
+function isUnknown(method: ListMethod, answer: Frame): boolean {
+  return method === TEMPLATES_LIST || errorCodeOf(answer) === METHOD_NOT_FOUND;
 }

@@ -61,6 +61,24 @@ it('repeats arguments in headers where the schema of the server says so', async 
 });
 
 it.each(ERAS)(
+  'reads from a server that can not list, and asks it once for lists (%s)',
+  async (era) => {
+    const client = await clientAt(rig, '/mcp', era);
+    await client.request('resources/list');
+    const asked = (): number =>
+      [legacy, modern].flatMap((server) => server.posts('resources/list')).length;
+    const before = asked();
+    for (const uri of ['legacy+x://1', 'modern+x://2', 'legacy+x://3']) {
+      const { result } = await client.request('resources/read', { uri });
+      expect(result?.['contents']).toMatchObject([{ uri }]);
+      await client.request('resources/list');
+    }
+    // Once more at most, after a time.
+    expect(asked() - before).toBeLessThan(3);
+  },
+);
+
+it.each(ERAS)(
   'GW-102: one that is gone costs its own calls, and is used again (%s)',
   async (era) => {
     const client = await clientAt(rig, '/mcp', era);
