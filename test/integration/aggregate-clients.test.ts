@@ -374,3 +374,30 @@ describe('a level that was set before a server came', () => {
     expect(told.params).toEqual(level);
   });
 });
+
+describe.each(['principal', 'session'])('a modern client, sharing: %s', (sharing) => {
+  const own = scriptedServer({ config: { sharing } });
+  const shared = scriptedServer();
+  const rig = useGateway(() => ({ servers: { shared: shared.config, own: own.config } }));
+
+  it('has one process at a private server, whatever it asks the endpoint', async () => {
+    const client = modernAt(rig, '/mcp', { elicitation: { form: {} } });
+    await client.request('server/discover');
+    const names = await toolNames(client);
+    expect(names).toContain('own__count');
+    expect(names).toContain('shared__count');
+    expect(textOf(await client.call('own__count'))).toBe('1');
+    expect(textOf(await client.call('shared__echo', { a: 1 }))).toBe('{"a":1}');
+    await client.request('resources/read', { uri: 'own+test://one' });
+    expect(textOf(await client.call('own__count'))).toBe('2');
+    const round = await client.call('own__ask', { v: 'Which?' });
+    const [key = ''] = Object.keys(questionsOf(round));
+    const reply = { [key]: { action: 'accept', content: { answer: 'yes' } } };
+    expect(textOf(await client.retry('own__ask', { v: 'Which?' }, round, reply))).toContain('yes');
+    expect(textOf(await client.call('own__count'))).toBe('3');
+    expect(own.journal.starts.filter(isAlive)).toHaveLength(1);
+    const lists = own.journal.messages('tools/list').length;
+    await toolNames(client);
+    expect(own.journal.messages('tools/list')).toHaveLength(lists);
+  });
+});
