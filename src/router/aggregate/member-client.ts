@@ -15,7 +15,6 @@ import { RoutedExchange } from './routed-exchange.ts';
 
 /** A client at one server. */
 export class MemberClient implements Downstream {
-  readonly principal: Principal;
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
@@ -34,11 +33,15 @@ export class MemberClient implements Downstream {
     this.#client = client;
     this.#expose = expose;
     this.#shows = shows;
-    this.principal = client.principal;
     this.version = client.version;
     this.capabilities = client.capabilities;
     this.info = client.info;
     if (client.logThreshold !== undefined) this.logThreshold = client.logThreshold;
+  }
+
+  /** As it is now: a session may go on with a newer token. */
+  get principal(): Principal {
+    return this.#client.principal;
   }
 
   notify(message: Buffer, kind: string | undefined): void {
