@@ -115,7 +115,8 @@ async function run(job: RunJob): Promise<RunResult> {
         started += 1;
         const start = performance.now();
         try {
-          bytes += await client.perform(shape);
+          const size = await client.perform(shape);
+          bytes += size;
         } catch (error) {
           // The other clients finish their calls first, so that the next job starts in silence.
           failure ??= error;

@@ -85,7 +85,7 @@ export class View {
     method: NamedMethod,
     name: string,
   ): OfferedEntry | undefined | Promise<OfferedEntry | undefined> {
-    const known = this.#composeNamed(method, this.#known(method)).find(name);
+    const known = this.#knownListing(method).find(name);
     if (known !== undefined && this.#current(known.member, method) !== undefined) return known;
     return this.#findAnew(method, name, known);
   }
@@ -103,7 +103,7 @@ export class View {
   ): Promise<OfferedEntry | undefined> {
     if (known === undefined) return (await this.named(method)).find(name);
     await this.#read(known.member, method);
-    return this.#composeNamed(method, this.#known(method)).find(name);
+    return this.#knownListing(method).find(name);
   }
 
   #readMissing(method: ListMethod, lists: readonly (ServerList | undefined)[]): Promise<Lists> {
@@ -146,14 +146,27 @@ export class View {
   }
 
   #known(method: ListMethod): Lists {
-    return this.#parts.members.map(
-      (member, index) => this.#current(index, method) ?? lastOf(member, method),
-    );
+    return this.#parts.members.map((_, index) => this.#knownList(index, method));
+  }
+
+  #knownList(index: number, method: ListMethod): ServerList | undefined {
+    const member = this.#parts.members[index];
+    return this.#current(index, method) ?? (member && lastOf(member, method));
   }
 
   #current(index: number, method: ListMethod): ServerList | undefined {
     const seat = this.#parts.seat(index);
     return seat && this.#parts.members[index]?.lists.current(seat, method);
+  }
+
+  /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
+  #knownListing(method: NamedMethod): Listing {
+    const composed = this.#composed.get(method);
+    const isStill = composed?.of.every(
+      ({ list, era }, index) => list === this.#knownList(index, method) && era === this.#era(index),
+    );
+    if (composed !== undefined && isStill === true) return composed.listing;
+    return this.#composeNamed(method, this.#known(method));
   }
 
   #composeNamed(method: NamedMethod, lists: Lists): Listing {
@@ -165,7 +178,7 @@ export class View {
     return listing;
   }
 
-  /** Whether it was made of these lists. Asked for each call, so that it makes nothing. */
+  /** Whether it was made of these lists. */
   #isOf({ of }: Composed, lists: Lists): boolean {
     return of.every(({ list, era }, index) => list === lists[index] && era === this.#era(index));
   }
