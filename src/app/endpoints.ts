@@ -93,12 +93,15 @@ function merged(
   if (options === DEFAULT_ENDPOINT && only !== undefined && servers.length === 1) {
     return { prefix, endpoint: curated(path, only, parts) };
   }
-  const shown = servers.filter(
-    ({ backend }) =>
-      backend.protocol === 'mcp' && (options.servers?.includes(backend.name) ?? true),
-  );
+  const shown = chosen(options, servers).filter(({ backend }) => backend.protocol === 'mcp');
   if (shown.length === 0) return undefined;
   return { prefix, endpoint: aggregate(path, options, shown, parts) };
+}
+
+/** In the order that the endpoint says, or in that of the file. */
+function chosen({ servers: names }: EndpointOptions, servers: readonly Shown[]): readonly Shown[] {
+  if (names === undefined) return servers;
+  return names.flatMap((name) => servers.filter(({ backend }) => backend.name === name));
 }
 
 function aggregate(

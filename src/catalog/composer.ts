@@ -8,7 +8,7 @@ import type { Logger } from '../observe/logger.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
-import { exposeNames, type NamingOptions, type WithheldName } from './names.ts';
+import { exposeNames, type NameTable, type NamingOptions, type WithheldName } from './names.ts';
 import { withMember } from './resource-texts.ts';
 import { ResourceTable } from './resource-uris.ts';
 import { EMPTY_LIST, type ServerList } from './server-list.ts';
@@ -31,6 +31,7 @@ export interface ResourceListings {
 const MAX_KEPT = 32;
 /** Names that were reported as hidden, so that each is once. */
 const MAX_REPORTED = 1_000;
+const MAX_OWNERS = 20_000;
 
 /** Composes the listings of one endpoint. */
 export class Composer {
@@ -38,6 +39,8 @@ export class Composer {
   readonly #naming: NamingOptions;
   readonly #logger: Logger;
   readonly #reported = new RecentMap<string, boolean>(MAX_REPORTED);
+  /** Which server a name meant last. */
+  readonly #owners = new RecentMap<string, string>(MAX_OWNERS);
   readonly #ids = new WeakMap<ServerList, number>();
   #lastId = 0;
   readonly #named = new RecentMap<string, Listing>(MAX_KEPT);
@@ -84,6 +87,7 @@ export class Composer {
       this.#naming,
     );
     this.#report(names.withheld);
+    if (this.#naming.prefix !== 'always') this.#watchOwners(method, shown, names);
     return this.#listing(method, lists, shown, (key, { name }) => names.exposed(key, name));
   }
 
@@ -128,6 +132,28 @@ export class Composer {
       });
     });
     return new Listing(method, offered);
+  }
+
+  /** A name that goes to another server means another thing to clients: never silently. */
+  #watchOwners(
+    method: ListMethod,
+    shown: readonly (readonly ShownEntry[])[],
+    names: NameTable,
+  ): void {
+    for (const [index, entries] of shown.entries()) {
+      const key = this.#members[index]?.key ?? '';
+      for (const { name } of entries) {
+        const exposed = names.exposed(key, name);
+        const before = exposed && this.#owners.get(`${method} ${exposed}`);
+        if (exposed === undefined) continue;
+        this.#owners.set(`${method} ${exposed}`, key);
+        if (before === undefined || before === key) continue;
+        this.#logger.warn(
+          { method, name: exposed, before, now: key },
+          'name of an endpoint belongs to another server now: set prefix: always to keep them apart',
+        );
+      }
+    }
   }
 
   /** With `prefix: never` one server's name hides another's: said once. */

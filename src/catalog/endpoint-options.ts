@@ -12,12 +12,13 @@ const DEFAULT_SEPARATOR = '__';
 
 /** One entry of `endpoints`. */
 export const endpointSchema = section({
-  servers: list(text('a server name'), 'a list of server names')
-    .optional()
-    .meta({ description: 'Names of the servers that the endpoint merges; absent: all of them.' }),
+  servers: list(text('a server name'), 'a list of server names').optional().meta({
+    description:
+      'Names of the servers that the endpoint merges, in the order in which they are listed; absent: all.',
+  }),
   prefix: oneOf(['always', 'never', 'onConflict']).prefault('always').meta({
     description:
-      'When a tool or prompt is shown as `server__name`: always, only when several servers have the name, or never; then the first server in the order of the file keeps it.',
+      'When a tool or prompt is shown as `server__name`: always, only when several servers have the name, or never; then the first of the servers keeps it.',
   }),
   separator: text('1 to 8 of A-Z, a-z, 0-9, _ and -')
     .regex(/^[A-Za-z0-9_-]{1,8}$/, { error: 'must be 1 to 8 of A-Z, a-z, 0-9, _ and -' })

@@ -1,7 +1,7 @@
 // Which resources of a server can be seen and read, as its entry and its endpoint say. One resource
-// has many spellings, so each URI is also looked at as servers read it: without escapes and letter
-// case where it has none. `..` would lead out of what is allowed, so it leads nowhere.
+// has many spellings, so each URI is looked at as servers may read it.
 import { matchesGlob } from '../base/glob.ts';
+import { allowsUri, plainForm, spellingsOf } from '../base/uri-spellings.ts';
 import type { Filter } from './globs.ts';
 
 /** What the levels say about the resources of one server. */
@@ -21,9 +21,9 @@ export class ResourceFilter {
    */
   passes(uri: string): boolean {
     if (this.#levels.length === 0) return true;
-    const plain = plainForm(uri);
-    if (DOT_SEGMENT.test(plain)) return false;
-    const parsed = URL.canParse(uri) ? plainForm(new URL(uri).href) : plain;
+    const spellings = spellingsOf(uri);
+    if (spellings === undefined) return false;
+    const { plain, parsed } = spellings;
     return this.#levels.every(({ allow, deny }) => {
       const isDenied = deny?.some((glob) => {
         const plainGlob = plainForm(glob);
@@ -31,28 +31,7 @@ export class ResourceFilter {
         return isPlain || matchesGlob(glob, uri);
       });
       if (isDenied === true) return false;
-      if (allow === undefined) return true;
-      const isAllowed = allow.some((glob) => matchesGlob(glob, uri));
-      return isAllowed && allow.some((glob) => matchesGlob(plainForm(glob), plain));
+      return allow === undefined || allowsUri(allow, uri);
     });
   }
-}
-
-const DOT_SEGMENT = /[\\/]\.\.?(?:[\\/?#]|$)/;
-/** Scheme and host, which have no case. */
-const ORIGIN = /^[^:/?#]+:(?:\/\/[^/?#]*)?/;
-const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
-const MAX_ESCAPES = 3;
-
-function plainForm(uri: string): string {
-  let text = uri;
-  for (let round = 0; round < MAX_ESCAPES && text.includes('%'); round++) text = decoded(text);
-  return text.replace(ORIGIN, (origin) => origin.toLowerCase());
-}
-
-/** Without escapes, also where some of them make no text. */
-function decoded(text: string): string {
-  return text.replace(ESCAPES, (run) =>
-    Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
-  );
 }

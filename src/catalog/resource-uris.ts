@@ -26,6 +26,16 @@ export type UriTarget =
   /** Any of these may have it; the likeliest first. Empty when no server has resources. */
   | { readonly kind: 'several'; readonly candidates: readonly UriOwner[] };
 
+/** What one client sees of the servers of an endpoint. */
+export interface Sight {
+  /** Whether it sees anything of a server. */
+  server(key: string): boolean;
+  /** Whether it may use a resource, if there is one. */
+  resource(owner: UriOwner): boolean;
+}
+
+const EVERYTHING: Sight = { server: () => true, resource: () => true };
+
 /**
  * The prefix of a server's URIs, which makes a legal scheme of any.
  *
@@ -123,21 +133,21 @@ export class ResourceTable {
    * Where a URI or template that a client names leads.
    *
    * @param exposed as the client knows it
+   * @param sees what the client sees; of anything else nothing is to be noticed
    * @returns the server and what it calls it, or all that may have it
    */
-  resolve(exposed: string): UriTarget {
-    const [only, ...others] = this.#keys;
-    if (this.#prefixed.size === 0 && only !== undefined) {
-      return { kind: 'one', key: only, uri: exposed };
-    }
+  resolve(exposed: string, sees: Sight = EVERYTHING): UriTarget {
+    const as = (key: string): UriOwner => ({ key, uri: exposed });
     const wrapped = unwrapUri(this.#prefixed, exposed);
-    if (wrapped !== undefined) return { kind: 'one', ...wrapped };
-    const likely = this.#likely(exposed);
-    const [owner] = likely;
-    if (owner !== undefined && likely.size === 1) return { kind: 'one', key: owner, uri: exposed };
-    if (only !== undefined && others.length === 0) return { kind: 'one', key: only, uri: exposed };
-    const keys = new Set([...likely, ...this.#keys]);
-    return { kind: 'several', candidates: [...keys].map((key) => ({ key, uri: exposed })) };
+    if (wrapped !== undefined && sees.server(wrapped.key)) return { kind: 'one', ...wrapped };
+    const all = this.#keys.map(as).filter((one) => sees.resource(one));
+    const [only, ...others] = all;
+    if (only !== undefined && others.length === 0) return { kind: 'one', ...only };
+    const likely = [...this.#likely(exposed)].map(as).filter((one) => sees.resource(one));
+    const [owner, ...rivals] = likely;
+    if (owner !== undefined && rivals.length === 0) return { kind: 'one', ...owner };
+    const keys = new Set([...likely, ...all].map(({ key }) => key));
+    return { kind: 'several', candidates: [...keys].map(as) };
   }
 
   /** The servers that the first of these signs points at: listed, template, scheme, open template. */

@@ -20,6 +20,8 @@ export interface ServerList {
   readonly ttlMs: number;
   /** Whether the server says that it is the same one for everybody. */
   readonly isPublic: boolean;
+  /** The server did not give the rest. */
+  readonly isPart?: boolean;
 }
 
 export const EMPTY_LIST: ServerList = {

@@ -87,43 +87,40 @@ export class ServerLists {
     const capability = seat.identity?.capabilities[LISTS[method].kind];
     const list = capability === undefined ? EMPTY_LIST : await this.#pages(seat, method);
     if (list === undefined) return undefined;
-    const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST;
+    const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST && list.isPart !== true;
     const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
     const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
     this.#kept.set(key, byMethod.set(method, { list, untilMs: monotonicMs() + holdsMs }));
-    this.#last.set(method, list);
+    // An older list may come later than the one that took its place.
+    if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, list);
     return list;
   }
 
   async #pages(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
-    const entries: ListedEntry[] = [];
-    const seen = new Set<string>();
-    let bytes = 0;
-    let ttlMs = Number.POSITIVE_INFINITY;
-    let isPublic = true;
+    const read = new ReadPages();
     let cursor: string | undefined;
     for (let number = 0; number < MAX_PAGES; number++) {
       const answer = await seat.list(method, cursor);
       const page = answer && readPage(method, answer);
-      if (page === undefined) {
-        if (answer !== undefined && number === 0 && isUnknown(method, answer)) return UNKNOWN_LIST;
-        this.#logger.warn({ server: this.#server, method, page: number }, 'server gave no list');
-        return undefined;
-      }
-      entries.push(...page.entries);
-      bytes += answer?.bytes.length ?? 0;
-      ttlMs = Math.min(ttlMs, page.ttlMs);
-      isPublic &&= page.isPublic;
+      if (answer === undefined || page === undefined) return this.#broken(method, read, answer);
+      read.add(page, answer.bytes.length);
       cursor = page.next;
-      if (cursor === undefined) return this.#same(method, { entries, ttlMs, isPublic });
-      if (seen.has(cursor) || entries.length > MAX_ENTRIES || bytes > MAX_BYTES) break;
-      seen.add(cursor);
+      if (cursor === undefined) return this.#same(method, read.list);
+      if (!read.mayGoOn(cursor)) break;
     }
     this.#logger.warn(
-      { server: this.#server, method, entries: entries.length },
+      { server: this.#server, method, entries: read.list.entries.length },
       'list of a server is too long or never ends, the rest is left out',
     );
-    return this.#same(method, { entries: entries.slice(0, MAX_ENTRIES), ttlMs, isPublic });
+    return this.#same(method, read.list);
+  }
+
+  /** What there is when a page does not come: the pages before it. */
+  #broken(method: ListMethod, read: ReadPages, answer: Frame | undefined): ServerList | undefined {
+    const { pages, list } = read;
+    if (pages === 0 && answer !== undefined && isUnknown(method, answer)) return UNKNOWN_LIST;
+    this.#logger.warn({ server: this.#server, method, page: pages }, 'server gave no list');
+    return pages === 0 ? undefined : { ...list, ttlMs: 0, isPart: true };
   }
 
   /** The list of the same content that is known already. */
@@ -131,6 +128,36 @@ export class ServerLists {
     const texts = list.entries.map(({ text }) => text);
     const digest = contentDigest([method, `${list.ttlMs} ${list.isPublic}`, ...texts]);
     return this.#distinct.getOrMake(digest, () => list);
+  }
+}
+
+/** The pages of a list so far. */
+class ReadPages {
+  readonly #entries: ListedEntry[] = [];
+  pages = 0;
+  readonly #cursors = new Set<string>();
+  #bytes = 0;
+  #ttlMs = Number.POSITIVE_INFINITY;
+  #isPublic = true;
+
+  get list(): ServerList {
+    const entries = this.#entries.slice(0, MAX_ENTRIES);
+    return { entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
+  }
+
+  add(page: ServerList, bytes: number): void {
+    this.pages++;
+    this.#entries.push(...page.entries);
+    this.#bytes += bytes;
+    this.#ttlMs = Math.min(this.#ttlMs, page.ttlMs);
+    this.#isPublic &&= page.isPublic;
+  }
+
+  /** Whether the page of a cursor may be asked for: not twice, and not without end. */
+  mayGoOn(cursor: string): boolean {
+    if (this.#cursors.has(cursor)) return false;
+    this.#cursors.add(cursor);
+    return this.#entries.length <= MAX_ENTRIES && this.#bytes <= MAX_BYTES;
   }
 }
 

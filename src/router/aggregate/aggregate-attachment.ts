@@ -10,7 +10,14 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../../mcp/log-levels.ts';
-import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../../mcp/methods.ts';
+import {
+  PROGRESS,
+  ROOTS_CHANGED,
+  SET_LEVEL,
+  SUBSCRIBE,
+  TASK_STATUS,
+  UNSUBSCRIBE,
+} from '../../mcp/methods.ts';
 import type { Attachment, Welcome } from '../../ports/dispatcher.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import { DirectAttachment } from '../direct-attachment.ts';
@@ -24,6 +31,8 @@ import { RoutedExchange, type RouteOptions } from './routed-exchange.ts';
 import { routeOf, withUri } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
+/** What a client may say to any of its servers. */
+const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
 /** How a call is sent. */
 interface Sending extends Omit<RouteOptions, 'edit'> {
@@ -69,7 +78,13 @@ export class AggregateAttachment implements Attachment {
   }
 
   notify(notification: Frame): void {
-    for (const { seat } of this.#links.links) seat?.notify(notification);
+    const { method } = notification;
+    for (const [index, { seat, client }] of this.#links.links.entries()) {
+      const item = { server: this.#keys[index] ?? '', kind: 'method', name: method } as const;
+      const isOpen =
+        SAID_BY_CLIENTS.has(method) || this.#parts.visibility.allows(client.principal, item);
+      if (isOpen) seat?.notify(notification);
+    }
   }
 
   detach(): void {
@@ -79,9 +94,9 @@ export class AggregateAttachment implements Attachment {
 
   #list(exchange: Exchange, method: ListMethod): void {
     const answer = (listing: Listing): void => {
-      const { composer, visibility } = this.#parts;
-      const seen = visibility.of(exchange.client.principal, listing);
-      const found = pageOf(exchange.frame, seen, composer, 'legacy');
+      const { principal } = exchange.client;
+      const reader = { parts: this.#parts, principal, era: 'legacy' } as const;
+      const found = pageOf(exchange.frame, listing, reader);
       if ('error' in found) exchange.refuse(found.error);
       else exchange.answer(found.page);
     };

@@ -1,6 +1,5 @@
 // What an endpoint with several servers answers itself: its lists and who it is.
 
-import type { Composer } from '../../catalog/composer.ts';
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
 import { mergedCapabilities, mergedInstructions, type WelcomePart } from '../../catalog/welcome.ts';
@@ -11,6 +10,7 @@ import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { META } from '../../mcp/meta.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import { MODERN_VERSION } from '../../mcp/versions.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { SEARCH_LISTING } from './search-service.ts';
 import type { View } from './view.ts';
@@ -20,22 +20,44 @@ const BAD_CURSOR: WireError = {
   message: 'Invalid params: cursor is not one of this list, or the list is another one now.',
 };
 
+/** Who reads a list. */
+interface Reader {
+  readonly parts: AggregateParts;
+  readonly principal: Principal;
+  readonly era: Era;
+}
+
 /** A page of a list as a result of the session era, or why there is none. */
 export type PageOrError = { readonly page: Buffer } | { readonly error: WireError };
 
 /**
- * The page that a request asks for.
- * @param listing as it is now; an older one is used where the cursor is of that
+ * The page that a client asks for.
+ * @param whole the list as it is now, with what the client may not see; an older one is used where the
+ *   cursor is of that
  */
-export function pageOf(frame: Frame, listing: Listing, composer: Composer, era: Era): PageOrError {
+export function pageOf(frame: Frame, whole: Listing, reader: Reader): PageOrError {
+  const { parts, principal, era } = reader;
+  const listing = parts.visibility.of(principal, whole);
   const { cursor } = parseParams(frame);
   if (cursor === undefined) return { page: listing.page(0, era) };
   const position = typeof cursor === 'string' ? readCursor(cursor) : undefined;
   if (position === undefined) return { error: BAD_CURSOR };
   const { digest, start } = position;
-  const of = digest === listing.digest ? listing : composer.withDigest(listing.method, digest);
+  const of = digest === listing.digest ? listing : olderListing(whole.method, digest, reader);
   if (of?.isPageStart(start) !== true) return { error: BAD_CURSOR };
   return { page: of.page(start, era) };
+}
+
+/** The cursor may be somebody else's: not of servers that everybody has for themselves. */
+function olderListing(
+  method: ListMethod,
+  digest: string,
+  { parts, principal }: Reader,
+): Listing | undefined {
+  const { composer, members, visibility } = parts;
+  const isForAll = members.every(({ isShared }) => isShared);
+  const older = isForAll ? composer.withDigest(method, digest) : undefined;
+  return older && visibility.of(principal, older);
 }
 
 /** A list of an endpoint as it is now. */

@@ -10,6 +10,7 @@ import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ListKind, Seat, ServerIdentity } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
+import type { Member } from './member.ts';
 import { MemberClient } from './member-client.ts';
 import { View } from './view.ts';
 
@@ -117,7 +118,7 @@ export class ClientLinks {
     const client = new MemberClient(
       this.#client,
       (uri) => this.view.knownResources().table.exposed(member?.key ?? '', uri),
-      (uri) => member?.catalog.showsResource(uri) === true,
+      (uri) => member !== undefined && this.#shows(member, uri),
     );
     if (member === undefined || !this.#opens(member.key)) return { client, seat: undefined };
     try {
@@ -136,6 +137,13 @@ export class ClientLinks {
 
   #opens(key: string): boolean {
     return this.#parts.visibility.opens(this.#client.principal, key);
+  }
+
+  #shows({ key, catalog }: Member, uri: string): boolean {
+    const item = { server: key, kind: 'resource', name: uri } as const;
+    return (
+      catalog.showsResource(uri) && this.#parts.visibility.allows(this.#client.principal, item)
+    );
   }
 
   #isUp(index: number): void {

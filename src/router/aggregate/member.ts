@@ -53,15 +53,13 @@ export class Member {
     this.gate = new ModernGate(`${endpoint} ${backend.name}`, backend, state);
   }
 
-  /** A place at a shared server to read its lists from. */
+  /** A place at a shared server to read its lists from: at another replica while one is down. */
   get readingSeat(): Seat {
+    if (this.#reading?.isDown === true) {
+      this.#reading.leave();
+      this.#reading = undefined;
+    }
     this.#reading ??= this.backend.place(READER);
     return this.#reading;
-  }
-
-  /** The instance could not be had: the next time another one is tried. */
-  moveReadingSeat(): void {
-    this.#reading?.leave();
-    this.#reading = undefined;
   }
 }

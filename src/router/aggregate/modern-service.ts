@@ -60,9 +60,9 @@ export class ModernService {
     this.#withView(exchange, (view, done) => {
       const answer = (listing: Listing): void => {
         done();
-        const { composer, visibility } = this.#parts;
-        const seen = visibility.of(exchange.client.principal, listing);
-        const found = pageOf(exchange.frame, seen, composer, 'modern');
+        const { principal } = exchange.client;
+        const reader = { parts: this.#parts, principal, era: 'modern' } as const;
+        const found = pageOf(exchange.frame, listing, reader);
         if ('error' in found) exchange.refuse(found.error);
         else exchange.answer(this.#head.page(found.page));
       };

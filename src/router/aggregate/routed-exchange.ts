@@ -19,7 +19,7 @@ export interface RouteOptions {
   /** How long it may take without an answer or progress, where that is not the server's limit. */
   readonly limitMs?: number | undefined;
   /**
-   * The server has not what was asked for, or can't be had: perhaps another one has it.
+   * The server has not what was asked for, or was not reached: perhaps another one has it.
    * @param deliver gives the client this server's error after all
    */
   readonly missed?: ((deliver: () => void) => void) | undefined;
@@ -84,7 +84,9 @@ export class RoutedExchange implements Exchange {
   }
 
   fail(failure: GatewayError): void {
-    this.#miss(() => this.original.fail(failure));
+    // One that may have run the request is not asked again elsewhere: that would take as long once more.
+    if (failure.outcome === 'not_sent') this.#miss(() => this.original.fail(failure));
+    else this.original.fail(failure);
   }
 
   push(message: Buffer): boolean {

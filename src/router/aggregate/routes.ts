@@ -3,7 +3,7 @@
 
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
-import type { ResourceTable, UriOwner } from '../../catalog/resource-uris.ts';
+import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
@@ -58,7 +58,7 @@ export function routeOf(exchange: Exchange, context: RouteContext): Route | Prom
     case COMPLETE:
       return byReference(frame, context);
     default:
-      return isTaskMethod(frame.method) ? byTask(exchange, context) : byMethod(frame, context);
+      return isTaskMethod(frame.method) ? byTask(exchange, context) : byMethod(exchange, context);
   }
 }
 
@@ -116,40 +116,27 @@ function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
   const { bytes, uriStart, uriEnd } = frame;
   const uri = parseString(bytes, uriStart, uriEnd);
   if (uri === undefined) return refused('uri must be a string.');
-  const to = (table: ResourceTable): Route => {
-    const owners = ownersOf(table, uri);
-    if (owners.length === 0) return notOffered('resources');
-    const open = owners.filter((owner) => isShown(context, owner));
-    if (open.length === 0) return deniedResource(owners, context) ?? notFound(uri);
-    const candidates = open.map(({ key, uri: own }) => ({
-      key,
-      frame: withUri(frame, uri, own),
-    }));
-    return { kind: 'to', candidates };
-  };
+  const to = (table: ResourceTable): Route =>
+    toOwners(table, uri, context, {
+      frameFor: (own) => withUri(frame, uri, own),
+      unknown: () => notFound(uri),
+    });
   const listings = context.view.resourcesToSearch();
   return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
 }
 
 function byReference(frame: Frame, context: RouteContext): Route | Promise<Route> {
+  if (hasTwoReferences(frame)) return refused('ref and its members must be there once.');
   const { ref } = parseParams(frame);
   const member = isObject(ref) && ref['type'] === 'ref/prompt' ? 'name' : 'uri';
   const value = isObject(ref) ? ref[member] : undefined;
   if (typeof value !== 'string') return refused('ref must name a prompt or a resource.');
   if (member === 'uri') {
-    const to = (table: ResourceTable): Route => {
-      const owners = ownersOf(table, value);
-      if (owners.length === 0) return notOffered('resources');
-      const open = owners.filter((owner) => isShown(context, owner));
-      if (open.length === 0) {
-        return deniedResource(owners, context) ?? refused(`unknown resource ${shown(value)}.`);
-      }
-      const candidates = open.map(({ key, uri }) => ({
-        key,
-        frame: withReference(frame, member, uri),
-      }));
-      return { kind: 'to', candidates };
-    };
+    const to = (table: ResourceTable): Route =>
+      toOwners(table, value, context, {
+        frameFor: (uri) => withReference(frame, member, uri),
+        unknown: () => refused(`unknown resource ${shown(value)}.`),
+      });
     const listings = context.view.resourcesToSearch();
     return listings instanceof Promise
       ? listings.then(({ table }) => to(table))
@@ -163,10 +150,40 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
   return entry instanceof Promise ? entry.then(to) : to(entry);
 }
 
+/** To the servers that may have a resource and show it to this client. */
+function toOwners(
+  table: ResourceTable,
+  uri: string,
+  context: RouteContext,
+  words: { readonly frameFor: (own: string) => Frame; readonly unknown: () => Route },
+): Route {
+  const open = shownOwners(context, table, uri);
+  if (open.length > 0) {
+    const candidates = open.map(({ key, uri: own }) => ({ key, frame: words.frameFor(own) }));
+    return { kind: 'to', candidates };
+  }
+  const owners = ownersOf(table.resolve(uri));
+  if (owners.length === 0) return notOffered('resources');
+  return deniedResource(owners, context) ?? words.unknown();
+}
+
+/** A server that reads another one of two would look at another thing than was allowed. */
+function hasTwoReferences({ bytes, paramsStart, paramsEnd }: Frame): boolean {
+  if (paramsStart < 0) return false;
+  const refs = membersOf(bytes, paramsStart, paramsEnd).filter(({ key }) => key === 'ref');
+  const [ref] = refs;
+  if (ref === undefined || refs.length > 1) return refs.length > 1;
+  const keys = membersOf(bytes, ref.valueStart, ref.valueEnd).map(({ key }) => key.toLowerCase());
+  return new Set(keys).size < keys.length;
+}
+
 /** A task's id says which server runs it. */
 function byTask(exchange: Exchange, context: RouteContext): Route {
   const { members, state } = context.parts;
-  if (members.length === 1) return byMethod(exchange.frame, context);
+  const [only] = members;
+  if (only !== undefined && members.length === 1) {
+    return { kind: 'to', candidates: [{ key: only.key, frame: exchange.frame }] };
+  }
   const { taskId } = parseParams(exchange.frame);
   if (taskId === undefined) return notOffered(exchange.frame.method.slice(0, 100));
   const server = state.tasks.table.open(taskId, exchange.client.principal)?.server;
@@ -176,17 +193,22 @@ function byTask(exchange: Exchange, context: RouteContext): Route {
   return { kind: 'to', candidates: [{ key: server, frame: exchange.frame }] };
 }
 
-/** What no part of a message says the server of goes nowhere, unless there is but one. */
-function byMethod(frame: Frame, { parts: { members } }: RouteContext): Route {
-  const [only] = members;
-  if (only !== undefined && members.length === 1) {
-    return { kind: 'to', candidates: [{ key: only.key, frame }] };
-  }
-  return notOffered(frame.method.slice(0, 100));
+/**
+ * What no part of a message says the server of goes nowhere, unless there is but one. What it does
+ * there nobody knows, so it is for those who may use everything.
+ */
+function byMethod({ frame }: Exchange, { parts, principal }: RouteContext): Route {
+  const { method } = frame;
+  const [only] = parts.members;
+  const isAllowed =
+    only !== undefined &&
+    parts.members.length === 1 &&
+    parts.visibility.allows(principal, { server: only.key, kind: 'method', name: method });
+  if (!isAllowed) return notOffered(method.slice(0, 100));
+  return { kind: 'to', candidates: [{ key: only.key, frame }] };
 }
 
-function ownersOf(table: ResourceTable, uri: string): readonly UriOwner[] {
-  const target = table.resolve(uri);
+function ownersOf(target: UriTarget): readonly UriOwner[] {
   return target.kind === 'one' ? [target] : target.candidates;
 }
 
@@ -217,7 +239,10 @@ export function shownOwners(
   table: ResourceTable,
   uri: string,
 ): readonly UriOwner[] {
-  return ownersOf(table, uri).filter((owner) => isShown(shownTo, owner));
+  const { parts, principal } = shownTo;
+  const resource = (owner: UriOwner): boolean => isShown(shownTo, owner);
+  const server = (key: string): boolean => parts.visibility.opens(principal, key);
+  return ownersOf(table.resolve(uri, { server, resource })).filter(resource);
 }
 
 /**

@@ -1,0 +1,63 @@
+import { describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import { callMessage, errorMessage } from '../../../src/jsonrpc/serialize.ts';
+import type { Exchange } from '../../../src/ports/exchange.ts';
+import { inTurn } from '../../../src/router/aggregate/in-turn.ts';
+import { RoutedExchange } from '../../../src/router/aggregate/routed-exchange.ts';
+
+const FRAME = scan(callMessage('resources/read', { uri: 'a:1' }, 1));
+const NOT_FOUND = { code: -32002, message: 'none' };
+
+/** A client's request, and the servers that it was sent to in turn. */
+function asked(servers: readonly string[]) {
+  const original = {
+    client: {},
+    isSettled: false,
+    respond: vi.fn(),
+    refuse: vi.fn(),
+    fail: vi.fn(),
+  };
+  const sent: RoutedExchange[] = [];
+  inTurn(servers, (_server, missed) => {
+    const { client } = original as unknown as Exchange;
+    sent.push(new RoutedExchange(original as unknown as Exchange, FRAME, client, { missed }));
+  });
+  return { original, sent };
+}
+
+function failure(outcome: 'not_sent' | 'unknown'): GatewayError {
+  return new GatewayError('server_unavailable', 'gone', { outcome });
+}
+
+describe('a request that several servers may have to answer', () => {
+  it('goes to the next one when one has not what is asked for', () => {
+    const { original, sent } = asked(['a', 'b']);
+    expect(sent).toHaveLength(1);
+    sent[0]?.refuse(NOT_FOUND);
+    expect(sent).toHaveLength(2);
+    expect(original.refuse).not.toHaveBeenCalled();
+  });
+
+  it('goes to the next one when one can not be reached', () => {
+    const { original, sent } = asked(['a', 'b']);
+    sent[0]?.fail(failure('not_sent'));
+    expect(sent).toHaveLength(2);
+    expect(original.fail).not.toHaveBeenCalled();
+  });
+
+  it('fails when one may have run it', () => {
+    const { original, sent } = asked(['a', 'b']);
+    sent[0]?.fail(failure('unknown'));
+    expect(sent).toHaveLength(1);
+    expect(original.fail).toHaveBeenCalledOnce();
+  });
+
+  it('ends with what the first one said when none has it', () => {
+    const { original, sent } = asked(['a', 'b']);
+    sent[0]?.refuse(NOT_FOUND);
+    sent[1]?.respond(scan(errorMessage(Buffer.from('1'), { code: -1, message: 'second' })));
+    expect(original.refuse).toHaveBeenCalledExactlyOnceWith(NOT_FOUND);
+    expect(original.respond).not.toHaveBeenCalled();
+  });
+});
