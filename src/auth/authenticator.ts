@@ -44,7 +44,7 @@ export class Authenticator {
   constructor(options: AuthOptions, logger: Logger, changed: () => void) {
     const { keyFile } = options;
     this.#keys = keyFile === undefined ? undefined : new KeyRing(keyFile, logger, changed);
-    this.#tokens = new TokenVerifier(options.issuers, logger);
+    this.#tokens = new TokenVerifier(options, logger);
     this.#certificates = options.certificates;
   }
 

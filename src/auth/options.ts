@@ -64,6 +64,8 @@ export interface AuthOptions {
   readonly certificates: readonly CertificateOptions[];
   readonly allow: readonly AllowRule[];
   readonly onDenied: DeniedForm;
+  /** Whether verified tokens are kept for an exchange, since a server is called in their name. */
+  readonly keepsTokens: boolean;
 }
 
 const word = text('text').refine((value) => value !== '', { error: 'must not be empty' });
@@ -186,7 +188,9 @@ export const authSchema = section({
     when: isMap,
     error: 'must have keys, issuers or certificates: otherwise nobody could come in',
   })
-  .transform(({ keys, ...rest }): AuthOptions => ({ keyFile: keys?.file, ...rest }));
+  .transform(
+    ({ keys, ...rest }): AuthOptions => ({ keyFile: keys?.file, ...rest, keepsTokens: false }),
+  );
 
 interface Sources {
   readonly keys?: unknown;

@@ -8,7 +8,7 @@ import { membersOf } from '../jsonrpc/members.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Principal } from '../ports/principal.ts';
 import { IssuerKeys, KeysUnavailable } from './issuer-keys.ts';
-import type { IssuerOptions } from './options.ts';
+import type { AuthOptions, IssuerOptions } from './options.ts';
 import { principalKey } from './principal-key.ts';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
@@ -37,14 +37,16 @@ interface TrustedIssuer {
 /** Verifies tokens of the configured issuers. */
 export class TokenVerifier {
   readonly #options: readonly IssuerOptions[];
+  readonly #keepsTokens: boolean;
   readonly #logger: Logger;
   /** By hash, so that a dump of memory has fewer tokens in it. */
   readonly #verified = new Map<string, VerifiedToken>();
   readonly #pending = new Map<string, Promise<VerifiedToken | undefined>>();
   #tools: Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> | undefined;
 
-  constructor(options: readonly IssuerOptions[], logger: Logger) {
-    this.#options = options;
+  constructor(options: Pick<AuthOptions, 'issuers' | 'keepsTokens'>, logger: Logger) {
+    this.#options = options.issuers;
+    this.#keepsTokens = options.keepsTokens;
     this.#logger = logger;
   }
 
@@ -110,7 +112,8 @@ export class TokenVerifier {
       });
       return payload;
     };
-    return verifiedToken(await withRightKey(verify, issuer.keys), options);
+    const kept = this.#keepsTokens ? token : undefined;
+    return verifiedToken(await withRightKey(verify, issuer.keys), options, kept);
   }
 
   async #load(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {
@@ -164,7 +167,11 @@ async function withAnyOf(
   throw several;
 }
 
-function verifiedToken(payload: JWTPayload, options: IssuerOptions): VerifiedToken | undefined {
+function verifiedToken(
+  payload: JWTPayload,
+  options: IssuerOptions,
+  kept: string | undefined,
+): VerifiedToken | undefined {
   const { iss, sub, exp, aud } = payload;
   if (iss === undefined || typeof sub !== 'string' || sub === '' || exp === undefined) {
     return undefined;
@@ -181,6 +188,7 @@ function verifiedToken(payload: JWTPayload, options: IssuerOptions): VerifiedTok
     scopes: new Set([...wordsOf(payload['scope']), ...wordsOf(payload['scp'])]),
     claims: Object.freeze({ ...payload }),
     expiresAtMs,
+    ...(kept === undefined ? {} : { token: () => kept }),
   });
   const audiences = (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === 'string');
   return { principal, audiences, expiresAtMs };

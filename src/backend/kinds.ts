@@ -1,25 +1,29 @@
 // The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
-import type { ServerOptions } from './options.ts';
+import { RemoteAccess } from './credentials/remote-access.ts';
 import { RemoteChannel } from './remote-channel.ts';
-import type { ChannelParts, OpenChannel, ServerChannel } from './server-channel.ts';
+import type { OpenChannel } from './server-channel.ts';
 import type { Environment } from './stdio/environment.ts';
 import { StdioChannel } from './stdio/stdio-channel.ts';
+import type { RemoteTarget } from './streamable-http/options.ts';
 
 /**
  * What opens the channel of any server.
  * @param environment the variables that child processes are given a choice of
  */
 export function channelOpener(environment: Environment): OpenChannel {
-  return (options, parts) => open(options, { ...parts, environment });
-}
-
-function open(
-  options: ServerOptions,
-  parts: ChannelParts & { environment: Environment },
-): ServerChannel {
-  const { name, target, limits, timeouts } = options;
-  if (target.kind === 'remote') return new RemoteChannel(target, options, parts);
-  const { messageBytes } = limits;
-  const owner = { server: name, principal: parts.principal?.() };
-  return new StdioChannel(target, { messageBytes, stopMs: timeouts.stopMs }, { ...parts, owner });
+  // One for all connections of a server, in turn and at once.
+  const accesses = new WeakMap<RemoteTarget, RemoteAccess>();
+  return (options, parts) => {
+    const { name, target, limits, timeouts } = options;
+    const principal = parts.principal ?? (() => undefined);
+    if (target.kind === 'remote') {
+      const access = accesses.get(target) ?? new RemoteAccess(target, parts.logger);
+      accesses.set(target, access);
+      return new RemoteChannel(target, options, { ...parts, access: access.of(principal) });
+    }
+    const owner = { server: name, principal: principal() };
+    const { messageBytes } = limits;
+    const { stopMs } = timeouts;
+    return new StdioChannel(target, { messageBytes, stopMs }, { ...parts, environment, owner });
+  };
 }

@@ -11,7 +11,7 @@ import {
   type StdioTarget,
 } from './stdio/options.ts';
 import { isLimitable, NO_PRLIMIT, resourceKeys, resourceLimits } from './stdio/resource-limits.ts';
-import { type RemoteTarget, remoteKeys } from './streamable-http/options.ts';
+import { type RemoteTarget, remoteKeys, resolveRemote } from './streamable-http/options.ts';
 
 /** Which clients share one instance (design.md 5.1). */
 export type Sharing = 'shared' | 'principal' | 'session';
@@ -244,11 +244,60 @@ export function resolveServer(name: string, entry: ServerEntry, folder: string):
   return { name, ...rest, limits: held, target, sharing: sharingOf(entry) };
 }
 
-/** The options of an entry with a URL. */
-export function remoteServer(name: string, entry: RemoteServerEntry): ServerOptions {
-  const { url, transport, headers, ...rest } = entry;
-  const target: RemoteTarget = { kind: 'remote', url, transport, headers };
+/**
+ * The options of an entry with a URL.
+ * @param folder absolute; what relative paths start at
+ */
+export function remoteServer(
+  name: string,
+  entry: RemoteServerEntry,
+  folder: string,
+): ServerOptions {
+  const { url, transport, headers, tls, auth, ...rest } = entry;
+  const target = resolveRemote({ url, transport, headers, tls, auth }, folder);
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
+}
+
+/** What keeps the ways to come in at a remote server apart. */
+export const REMOTE_RULES = [
+  {
+    holds: (value: RemoteRuleInput): boolean =>
+      value.auth?.type !== 'token_exchange' || sharingOf(value) !== 'shared',
+    message: {
+      path: ['auth'],
+      when: isMap,
+      error:
+        'is a token_exchange in the name of each client, but all clients share the connection: set sharing: principal or sharing: session',
+    },
+  },
+  {
+    holds: (value: RemoteRuleInput): boolean =>
+      value.auth === undefined || !Object.keys(value.headers ?? {}).includes('authorization'),
+    message: {
+      path: ['headers'],
+      when: isMap,
+      error: 'has Authorization, which auth makes: must be one of the two',
+    },
+  },
+  {
+    holds: (value: RemoteRuleInput): boolean =>
+      value.url?.startsWith?.('https:') !== false ||
+      Object.values(value.tls ?? {}).every((file) => file === undefined),
+    message: { path: ['tls'], when: isMap, error: 'needs an https URL: set url, or remove tls' },
+  },
+];
+
+interface RemoteRuleInput {
+  readonly url?: string;
+  readonly sharing?: Sharing | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tls?: object;
+  readonly auth?: { readonly type?: string } | undefined;
+}
+
+/** Whether clients' tokens are exchanged for those that a server is called with. */
+export function isTokenExchange({ target }: ServerOptions): boolean {
+  return target.kind === 'remote' && target.auth?.type === 'token_exchange';
 }
 
 /** Whether replicas and sharing fit. */

@@ -2,6 +2,7 @@
 // where the server takes no POST at its address (protocol.md 2.4).
 import type { Logger } from '../observe/logger.ts';
 import type { ChannelEvents } from '../ports/channel.ts';
+import type { Access } from './credentials/remote-access.ts';
 import { SseChannel } from './http-sse/sse-channel.ts';
 import type { ServerOptions } from './options.ts';
 import type { ServerChannel } from './server-channel.ts';
@@ -11,6 +12,7 @@ import type { RemoteTarget } from './streamable-http/options.ts';
 export interface RemoteChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
+  readonly access: Access;
 }
 
 /** One remote server. */

@@ -15,8 +15,16 @@ const KEY = randomBytes(32);
  * @throws GatewayError when the client lacks something that the server is started with
  */
 export function variantOf({ name, target }: ServerOptions, principal: Principal): string {
-  if (target.kind === 'remote') return '';
+  if (target.kind === 'remote') {
+    // A client must not be served with a token of the same one that has more scopes.
+    return target.auth?.type === 'token_exchange'
+      ? digest([...(principal.scopes ?? [])].sort())
+      : '';
+  }
   const variables = principalVariables(target.liveEnv, { server: name, principal });
-  if (Object.keys(variables).length === 0) return '';
-  return ` ${createHmac('sha256', KEY).update(jsonText(variables)).digest('base64url').slice(0, 22)}`;
+  return Object.keys(variables).length === 0 ? '' : digest(variables);
+}
+
+function digest(value: unknown): string {
+  return ` ${createHmac('sha256', KEY).update(jsonText(value)).digest('base64url').slice(0, 22)}`;
 }

@@ -3,6 +3,7 @@
 import type { AuthOptions } from '../auth/options.ts';
 import type { ServerOptions } from '../backend/options.ts';
 import { mayRead } from '../backend/stdio/run-as.ts';
+import type { LiveText } from '../base/live-text.ts';
 import type { ListenOptions } from '../listener/options.ts';
 import type { Fault } from './issues.ts';
 
@@ -35,8 +36,14 @@ export function readableFiles(config: PrivateFiles): Fault[] {
 }
 
 function secretFiles({ target }: ServerOptions): string[] {
-  const live = target.kind === 'stdio' ? target.liveEnv : {};
-  return Object.values(live)
-    .flat()
-    .flatMap((part) => (typeof part !== 'string' && part.kind === 'file' ? [part.path] : []));
+  if (target.kind === 'stdio') return filesOf(Object.values(target.liveEnv).flat());
+  const { liveHeaders, auth, tls } = target;
+  const texts = [...Object.values(liveHeaders), auth?.clientSecret ?? []];
+  return [...filesOf(texts.flat()), ...(tls.key === undefined ? [] : [tls.key])];
+}
+
+function filesOf(text: LiveText): string[] {
+  return text.flatMap((part) =>
+    typeof part !== 'string' && part.kind === 'file' ? [part.path] : [],
+  );
 }

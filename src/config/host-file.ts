@@ -91,7 +91,7 @@ function keepKnown(
   for (const [title, value] of Object.entries(entry)) {
     const key = title === 'serverUrl' ? 'url' : title;
     // Both of command and url stay, so that the fault is told.
-    if (Object.hasOwn(shape, key) || key === 'command') {
+    if ((Object.hasOwn(shape, key) && isOwnAuth(key, value)) || key === 'command') {
       kept[key] = value;
     } else if (!isIgnored(key, value, transport)) {
       warnings.push({
@@ -102,6 +102,11 @@ function keepKnown(
     }
   }
   return kept;
+}
+
+/** Hosts have an `auth` of their own, for what they do themselves. */
+function isOwnAuth(key: string, value: unknown): boolean {
+  return key !== 'auth' || (isRecord(value) && 'type' in value);
 }
 
 /** Whether a key of a host's may go without a word. */

@@ -97,7 +97,7 @@ function describeResources(resources: ResourceLimits): Record<string, unknown> {
 
 function describeAuth(auth: AuthOptions | undefined, mask: Mask): unknown {
   if (auth === undefined) return 'none';
-  const { keyFile, issuers, ...rest } = auth;
+  const { keyFile, issuers, keepsTokens: _, ...rest } = auth;
   return {
     ...(keyFile === undefined ? {} : { keys: { file: mask(keyFile) } }),
     issuers: issuers.map(({ maxLifetimeMs, clockSkewMs, ...issuer }) => ({
@@ -115,7 +115,9 @@ function describeTarget(server: ServerOptions, mask: Mask): Record<string, unkno
   const { target } = server;
   if (target.kind === 'remote') {
     const headers = maskValues(target.headers, mask);
-    return { url: mask(target.url), transport: target.transport, headers };
+    const { url, transport, tls, auth } = target;
+    const oauth = auth && { ...auth, clientId: mask(auth.clientId), clientSecret: MASK };
+    return { url: mask(url), transport, headers, tls, ...(oauth && { auth: oauth }) };
   }
   const { runAs } = target;
   return {

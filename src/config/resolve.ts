@@ -3,9 +3,11 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { AdminOptions } from '../admin/options.ts';
 import { type AuthOptions, authSchema } from '../auth/options.ts';
+import { isTokenExchange } from '../backend/options.ts';
 import type { ListenOptions } from '../listener/options.ts';
 import type { AuditOptions } from '../observe/options.ts';
 import { readableFiles } from './child-access.ts';
+import { missingProofs } from './client-proofs.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
@@ -65,13 +67,15 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   );
   const servers = entries.map(({ server }) => server);
   const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, faults);
+  if (auth !== 'unclear') faults.push(...missingProofs(servers, auth));
   if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
     return { config: undefined, faults, warnings };
   }
   const { file } = context;
+  const keepsTokens = servers.some(isTokenExchange);
   const { drain, auth: _, servers: __, mcpServers: ___, ...rest } = settings.data;
   const config: Config = {
-    ...withAbsolutePaths({ ...rest, auth }, context.folder),
+    ...withAbsolutePaths({ ...rest, auth: auth && { ...auth, keepsTokens } }, context.folder),
     file,
     drainMs: drain,
     endpoints,
@@ -220,7 +224,7 @@ function readRemote(
     return [];
   }
   const parsed = remoteServerSchema.safeParse(entry);
-  if (parsed.success) return [farServer(name, parsed.data)];
+  if (parsed.success) return [farServer(name, parsed.data, context.folder)];
   faults.push(...faultsOf(parsed.error.issues, path, entry, context.isHidden));
   return [];
 }

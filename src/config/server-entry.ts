@@ -5,6 +5,7 @@ import {
   hasRoomForReplicas,
   keepsPrincipalsApart,
   PRINCIPAL_NEEDS_PRIVATE,
+  REMOTE_RULES,
   REPLICAS_NEED_SHARED,
   type RemoteServerEntry,
   remoteServer,
@@ -24,9 +25,12 @@ export const serverSchema = section({ ...serverKeys, ...curationKeys })
   .refine(keepsPrincipalsApart, PRINCIPAL_NEEDS_PRIVATE);
 
 /** An entry with a `url`. */
-export const remoteServerSchema = section({ ...remoteServerKeys, ...curationKeys }).refine(
-  hasRoomForReplicas,
-  REPLICAS_NEED_SHARED,
+export const remoteServerSchema = REMOTE_RULES.reduce(
+  (schema, { holds, message }) => schema.refine(holds, message),
+  section({ ...remoteServerKeys, ...curationKeys }).refine(
+    hasRoomForReplicas,
+    REPLICAS_NEED_SHARED,
+  ),
 );
 
 /** One entry, resolved. */
@@ -48,10 +52,17 @@ export function ownServer(
   return { server: resolveServer(name, options, folder), curation };
 }
 
-/** An entry with a URL. */
-export function farServer(name: string, entry: RemoteServerEntry & Curation): ConfiguredServer {
+/**
+ * An entry with a URL.
+ * @param folder absolute; what relative paths start at
+ */
+export function farServer(
+  name: string,
+  entry: RemoteServerEntry & Curation,
+  folder: string,
+): ConfiguredServer {
   const [options, curation] = split(entry);
-  return { server: remoteServer(name, options), curation };
+  return { server: remoteServer(name, options, folder), curation };
 }
 
 function split<T extends Curation>(entry: T): [Omit<T, keyof Curation>, Curation] {

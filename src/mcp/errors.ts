@@ -7,6 +7,7 @@ export const RESOURCE_NOT_FOUND = -32002;
 
 /** The error object of a failure that Sluice made itself. */
 export function wireErrorOf(failure: GatewayError): WireError {
+  const { retryAfterMs } = failure;
   return {
     code: INTERNAL_ERROR,
     message: failure.message,
@@ -14,6 +15,8 @@ export function wireErrorOf(failure: GatewayError): WireError {
       reason: failure.reason,
       outcome: failure.outcome,
       ...(failure.server === undefined ? {} : { server: failure.server }),
+      // In seconds, as the header has it.
+      ...(retryAfterMs === undefined ? {} : { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
     },
   };
 }

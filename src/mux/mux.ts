@@ -3,7 +3,7 @@
 // Knows ids; knows nothing of HTTP, sessions or processes.
 
 import { monotonicMs } from '../base/clock.ts';
-import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
+import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { splitArray } from '../jsonrpc/parse.ts';
@@ -217,10 +217,10 @@ export class Mux implements CallOwner {
   }
 
   /** The answer to a call will not come. */
-  failed(id: number, { reason, outcome, what }: RequestFailure): void {
+  failed(id: number, failure: RequestFailure): void {
     const call = this.#calls.find(id);
     if (call === undefined) return;
-    this.#fail(call, reason, `Server "${this.#options.server}" ${what}`, outcome);
+    this.#fail(call, failure.reason, `Server "${this.#options.server}" ${failure.what}`, failure);
   }
 
   /** Whether a call is still to be answered. */
@@ -355,12 +355,18 @@ export class Mux implements CallOwner {
     this.#events.violated(what);
   }
 
-  #fail(call: Call, reason: FailureReason, message: string, outcome?: FailureOutcome): void {
+  #fail(
+    call: Call,
+    reason: FailureReason,
+    message: string,
+    known: Partial<RequestFailure> = {},
+  ): void {
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
     if (call.abandonedAtMs === undefined) {
       const { server } = this.#options;
-      const details = { outcome: outcome ?? 'unknown', server } as const;
+      const { outcome = 'unknown', retryAfterMs } = known;
+      const details = { outcome, server, retryAfterMs };
       call.exchange?.fail(new GatewayError(reason, message, details));
     }
     this.#questions?.callSettled(call);

@@ -7,6 +7,8 @@ export interface RequestFailure {
   readonly outcome: FailureOutcome;
   /** What happened, to follow the server's name: `answered HTTP 503.` */
   readonly what: string;
+  /** After how long it may be tried again, where the server said that. */
+  readonly retryAfterMs?: number;
 }
 
 /** What a channel tells its owner. */

@@ -17,6 +17,11 @@ export interface Principal {
   readonly scopes?: ReadonlySet<string>;
   /** Verified claims of a token; nothing that a client could have written itself. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /**
+   * The access token that was verified, for its exchange at an authorization server (RFC 8693) and
+   * nothing else. Only where a server is configured for that; a function, so that it is in no log.
+   */
+  readonly token?: () => string;
   /** When the proof runs out, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
 }

@@ -21,7 +21,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
-  'node:path': /^config\/|^cli\/|^backend\/stdio\/(options|run-as)|^catalog\/pins\/lock-file/,
+  'node:path':
+    /^config\/|^cli\/|^backend\/stdio\/(options|run-as)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
   'node:tls': /^listener\//,
   'node:util': /^cli\/(args|keys-args)/,
@@ -38,7 +39,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   minisearch: /^catalog\/search\//,
   pino: /^observe\/logger|^observe\/audit/,
   'prom-client': /^observe\/metrics/,
-  undici: /^backend\/streamable-http\/http-endpoint|^auth\/issuer-keys/,
+  undici:
+    /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(remote-access|token-request)|^auth\/issuer-keys/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.

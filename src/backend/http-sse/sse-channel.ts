@@ -9,12 +9,14 @@ import { INITIALIZE } from '../../mcp/methods.ts';
 import { DISCOVER } from '../../mcp/modern-methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { readEvents } from '../streamable-http/answer-body.ts';
-import { HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
+import { type HttpAnswer, HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
 import { sessionHeaders } from '../streamable-http/message-headers.ts';
 import type { RemoteTarget } from '../streamable-http/options.ts';
+import { noEvidence } from '../streamable-http/refusals.ts';
 
 /** How long a server may take to accept a message. */
 const ACCEPT_MS = 30_000;
@@ -50,12 +52,12 @@ export class SseChannel implements ServerChannel {
   constructor(
     target: RemoteTarget,
     options: ServerOptions,
-    parts: { readonly events: ChannelEvents; readonly logger: Logger },
+    parts: { readonly events: ChannelEvents; readonly logger: Logger; readonly access: Access },
   ) {
     this.#options = options;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight);
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access);
     void this.#open();
   }
 
@@ -138,6 +140,11 @@ export class SseChannel implements ServerChannel {
   #post(frame: Frame, address: URL): void {
     const id = requestId(frame);
     if (frame.method === INITIALIZE) this.#initializeId = id;
+    const { quiet } = this.#endpoint;
+    if (quiet !== undefined && id !== undefined) {
+      queueMicrotask(() => this.#fail(frame, quiet));
+      return;
+    }
     if (this.#onTheWay > MAX_ON_THE_WAY) {
       this.#fail(frame, { reason: 'overloaded', outcome: 'not_sent', what: 'takes no messages.' });
       return;
@@ -167,7 +174,7 @@ export class SseChannel implements ServerChannel {
         address,
       );
       answer.discard();
-      if (answer.status > 299) this.#refused(frame, answer.status);
+      if (answer.status > 299) this.#refused(frame, answer);
     } catch (error) {
       if (this.#isOver) return;
       if (error instanceof HttpFailure) this.#fail(frame, error.failure);
@@ -175,15 +182,20 @@ export class SseChannel implements ServerChannel {
     }
   }
 
-  #refused(frame: Frame, status: number): void {
+  #refused(frame: Frame, answer: HttpAnswer): void {
+    const { status } = answer;
     this.#logger.debug({ method: frame.method, status }, 'server refused a message');
-    const isAccess = status === 401 || status === 403;
-    const reason = isAccess || status === 429 || status >= 500 ? 'server_unavailable' : undefined;
-    this.#fail(frame, {
-      reason: reason ?? 'server_protocol_error',
-      outcome: 'unknown',
-      what: `answered HTTP ${status}.`,
-    });
+    const isElsewhere = status === 401 || status === 403 || status === 429 || status >= 500;
+    this.#fail(
+      frame,
+      isElsewhere
+        ? noEvidence(answer)
+        : {
+            reason: 'server_protocol_error',
+            outcome: 'unknown',
+            what: `answered HTTP ${status}.`,
+          },
+    );
     // It does not know the stream any more, however open that may look.
     if (status === 404 || status === 410) this.#end('session_lost');
   }

@@ -9,6 +9,7 @@ import { scan } from '../../jsonrpc/scan.ts';
 import { CANCELLED, INITIALIZE, INITIALIZED, TOOLS_CALL, TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { collect, readEvents, type StreamPosition } from './answer-body.ts';
@@ -34,6 +35,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 export interface HttpChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
+  readonly access: Access;
   /**
    * The server does not speak this transport at all: told instead of `closed`, with the message that
    * showed it.
@@ -63,7 +65,7 @@ export class HttpChannel implements ServerChannel {
     this.#parts = parts;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight);
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access);
     this.#tools = new ToolHeaders(parts.logger);
   }
 
@@ -121,7 +123,9 @@ export class HttpChannel implements ServerChannel {
   }
 
   async #run(out: Outgoing): Promise<void> {
+    const { quiet } = this.#endpoint;
     try {
+      if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet, false);
       const { requestMaxMs } = this.#options.timeouts;
       const answer = await this.#endpoint.request({
         method: 'POST',

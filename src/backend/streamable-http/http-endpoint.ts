@@ -1,11 +1,14 @@
-// One remote URL over HTTP/1.1: connections, own headers, redirects that stay on the origin, and what
-// a failure means for the request that met it. Knows nothing of messages.
+// One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
+// origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
 import { messageOf } from '../../base/errors.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
-import type { RemoteTarget } from './options.ts';
+import type { Access, Headers } from '../credentials/remote-access.ts';
+import { TokenFailure } from '../credentials/token-request.ts';
+import { retryAfterMs } from './retry-after.ts';
 
-const CONNECT_MS = 5_000;
+const UNAUTHORIZED = 401;
+const TOO_MANY_REQUESTS = 429;
 const MAX_REDIRECTS = 3;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Connections besides those of calls: notifications, the listening stream, subscriptions. */
@@ -60,26 +63,26 @@ export class HttpFailure extends Error {
 /** A remote server's address. */
 export class HttpEndpoint {
   readonly url: URL;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #access: Access;
   readonly #pool: Pool;
 
   /** @param calls how many requests may wait for their answer at once */
-  constructor(target: Pick<RemoteTarget, 'url' | 'headers'>, calls: number) {
+  constructor(target: { readonly url: string }, calls: number, access: Access) {
     this.url = new URL(target.url);
-    this.#headers = {
-      'user-agent': 'sluice',
-      ...target.headers,
-      // A message's bytes are passed on as they come, so nobody would unpack them.
-      'accept-encoding': 'identity',
-    };
+    this.#access = access;
     this.#pool = new Pool(this.url.origin, {
       connections: calls + SPARE_CONNECTIONS,
       pipelining: 1,
       allowH2: false,
-      connect: { timeout: CONNECT_MS },
+      connect: access.connect,
       maxHeaderSize: MAX_HEADER_BYTES,
       bodyTimeout: 0,
     });
+  }
+
+  /** What calls fail with while the server wants to be left alone; else undefined. */
+  get quiet(): RequestFailure | undefined {
+    return this.#access.quiet();
   }
 
   /**
@@ -88,12 +91,42 @@ export class HttpEndpoint {
    * @throws HttpFailure when there is no answer, or one that leads elsewhere
    */
   async request(request: HttpRequest, url: URL = this.url): Promise<HttpAnswer> {
+    const own = await this.#ownHeaders();
+    const answer = await this.#follow(request, own, url);
+    if (answer.status !== UNAUTHORIZED || !this.#mayComeInWith(own)) return answer;
+    // It was refused before it was read, so it may be sent again.
+    answer.discard();
+    return await this.#follow(request, await this.#ownHeaders(), url);
+  }
+
+  async #follow(request: HttpRequest, own: Headers, url: URL): Promise<HttpAnswer> {
     let target = url;
     for (let redirects = 0; ; redirects++) {
-      const answer = await this.#once(request, target);
+      const answer = await this.#once(request, own, target);
+      if (answer.status === TOO_MANY_REQUESTS) {
+        const quietMs = retryAfterMs(answer.header('retry-after'));
+        if (quietMs !== undefined) this.#access.leaveAlone(quietMs);
+      }
       if (answer.status < 300 || answer.status > 399) return answer;
       answer.discard();
       target = this.#redirected(answer, target, redirects);
+    }
+  }
+
+  async #ownHeaders(): Promise<Headers> {
+    try {
+      return await this.#access.headers();
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  /** Whether the server may take the request with other credentials than those it refused. */
+  #mayComeInWith(refused: Headers): boolean {
+    try {
+      return this.#access.refused(refused);
+    } catch (error) {
+      throw failureOf(error);
     }
   }
 
@@ -102,7 +135,7 @@ export class HttpEndpoint {
     await this.#pool.destroy();
   }
 
-  async #once(request: HttpRequest, target: URL): Promise<HttpAnswer> {
+  async #once(request: HttpRequest, own: Headers, target: URL): Promise<HttpAnswer> {
     const { method, headers, body, signal, headMs } = request;
     try {
       const {
@@ -112,7 +145,13 @@ export class HttpEndpoint {
       } = await this.#pool.request({
         path: `${target.pathname}${target.search}`,
         method,
-        headers: { ...this.#headers, ...headers },
+        headers: {
+          'user-agent': 'sluice',
+          ...own,
+          // A message's bytes are passed on as they come, so nobody would unpack them.
+          'accept-encoding': 'identity',
+          ...headers,
+        },
         body: body ?? null,
         signal,
         headersTimeout: headMs,
@@ -145,11 +184,12 @@ export class HttpEndpoint {
 }
 
 function failureOf(error: unknown): HttpFailure {
+  if (error instanceof TokenFailure) return new HttpFailure(error.failure, false, error);
   const code = codeOf(error);
   const isUnreachable =
     UNREACHABLE.has(code) ||
     code.includes('CERT') ||
-    code.startsWith('ERR_TLS') ||
+    /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code) ||
     hasSyscall(error);
   if (isUnreachable) {
     const what = `could not be reached (${code === '' ? messageOf(error) : code}).`;

@@ -1,15 +1,29 @@
 // What a user may say about a remote server: the type after load and the keys that it is made from.
 // One set for both transports, since which one it is may be found out.
 import { z } from 'zod';
+import { isLive, type LiveText, parseLiveText, plainText } from '../../base/live-text.ts';
 import { oneOf, text } from '../../base/options.ts';
+import {
+  type OAuthOptions,
+  oauthSchema,
+  type RemoteTls,
+  remoteTlsSchema,
+  resolveOAuth,
+  resolveRemoteTls,
+} from '../credentials/options.ts';
 
 /** A server that is reached over HTTP. */
 export interface RemoteTarget {
   readonly kind: 'remote';
   readonly url: string;
   readonly transport: 'auto' | 'streamable-http' | 'sse';
-  /** Sent with every request; lower-case names. */
+  /** Sent with every request; lower-case names. As at load. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Those among them that may change. */
+  readonly liveHeaders: Readonly<Record<string, LiveText>>;
+  readonly tls: RemoteTls;
+  /** Undefined: with headers only. */
+  readonly auth: OAuthOptions | undefined;
 }
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -46,7 +60,7 @@ export const remoteKeys = {
       'How to reach it: Streamable HTTP, the older HTTP+SSE (`sse`), or whatever it answers to.',
   }),
   headers: z
-    .record(z.string(), text('text: put it in quotes'), {
+    .record(z.string(), z.string({ error: 'must be text: put it in quotes' }), {
       error: 'must be a map of names to texts',
     })
     .refine((value) => Object.keys(value).every(isFreeName), {
@@ -58,8 +72,52 @@ export const remoteKeys = {
     })
     .transform(lowerNames)
     .prefault({})
-    .meta({ description: 'Headers of every request. Nothing of a client is ever sent.' }),
+    .meta({
+      description:
+        'Headers of every request. Files are read again when they change. Nothing of a client is ever sent.',
+    }),
+  tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an https URL.' }),
+  auth: oauthSchema.optional().meta({
+    description: 'OAuth: the gateway gets access tokens for the server, and sends those.',
+  }),
 };
+
+/** What the keys say, not yet resolved. */
+export interface RemoteEntry {
+  readonly url: string;
+  readonly transport: RemoteTarget['transport'];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: Parameters<typeof resolveRemoteTls>[0];
+  readonly auth?: Parameters<typeof resolveOAuth>[0] | undefined;
+}
+
+/**
+ * Makes the paths of an entry absolute, and reads its texts.
+ * @param folder absolute; what relative paths start at
+ */
+export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget {
+  const { url, transport, headers, tls, auth } = entry;
+  const texts = Object.entries(headers).map(([name, value]): [string, LiveText] => [
+    name,
+    parseLiveText(value) ?? [],
+  ]);
+  return {
+    kind: 'remote',
+    url,
+    transport,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, plainText(value)]),
+    ),
+    liveHeaders: Object.fromEntries(texts.filter(([, value]) => isLive(value))),
+    tls: resolveRemoteTls(tls, folder),
+    auth: auth && resolveOAuth(auth, folder),
+  };
+}
+
+/** Whether a text can be sent as a header. */
+export function isHeaderValue(value: string): boolean {
+  return VALUE.test(value);
+}
 
 function isEndpoint(value: string): boolean {
   const url = URL.parse(value);
@@ -79,7 +137,7 @@ function isFreeName(name: string): boolean {
 
 // Values of a wrong type have their own issue already.
 function isValue(value: unknown): boolean {
-  return typeof value !== 'string' || VALUE.test(value);
+  return typeof value !== 'string' || VALUE.test(plainText(value));
 }
 
 function lowerNames(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -4,8 +4,10 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
+import { leftAlone } from '../credentials/remote-access.ts';
 import { collect } from './answer-body.ts';
 import type { HttpAnswer } from './http-endpoint.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
@@ -33,7 +35,7 @@ export async function refusalOf(answer: HttpAnswer, maxBytes: number): Promise<H
   if (isNoEvidence) {
     answer.discard();
     return {
-      failure: noEvidence(status),
+      failure: noEvidence(answer),
       error: undefined,
       saysSessionIsGone: false,
       isNoEvidence,
@@ -54,12 +56,22 @@ export async function refusalOf(answer: HttpAnswer, maxBytes: number): Promise<H
   };
 }
 
-function noEvidence(status: number): RequestFailure {
+/** What a call fails with where the server is not there, or not for us. */
+export function noEvidence(answer: HttpAnswer): RequestFailure {
+  const { status } = answer;
+  if (status === TOO_MANY_REQUESTS) return tooMany(answer);
   const isAccess = status === UNAUTHORIZED || status === FORBIDDEN;
   const what = isAccess
-    ? `refuses the gateway (HTTP ${status}); check the server's headers in the configuration.`
+    ? `refuses the gateway (HTTP ${status}); check headers and auth of the server in the configuration.`
     : `answered HTTP ${status}.`;
   return { reason: 'server_unavailable', outcome: 'unknown', what };
+}
+
+function tooMany(answer: HttpAnswer): RequestFailure {
+  const ms = retryAfterMs(answer.header('retry-after'));
+  if (ms !== undefined) return leftAlone(ms);
+  const what = 'takes no more for now (HTTP 429); try again later.';
+  return { reason: 'rate_limited', outcome: 'not_sent', what };
 }
 
 // Some servers answer so where 404 is due.

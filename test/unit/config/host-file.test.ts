@@ -60,13 +60,17 @@ describe('a file with mcpServers', () => {
       mcpServers: {
         a: { type: 'http', url: 'https://x/mcp', headers: { A: 'b' } },
         b: { type: 'sse', serverUrl: 'https://y/sse', oauth: {} },
+        c: { url: 'https://z/mcp', auth: { CLIENT_ID: 'x' } },
       },
     });
+    const rest = { kind: 'remote', liveHeaders: {}, tls: {} };
     expect(config.servers.map(({ target }) => target)).toEqual([
-      { kind: 'remote', url: 'https://x/mcp', transport: 'auto', headers: { a: 'b' } },
-      { kind: 'remote', url: 'https://y/sse', transport: 'sse', headers: {} },
+      { ...rest, url: 'https://x/mcp', transport: 'auto', headers: { a: 'b' } },
+      { ...rest, url: 'https://y/sse', transport: 'sse', headers: {} },
+      { ...rest, url: 'https://z/mcp', transport: 'auto', headers: {} },
     ]);
-    expect(warnings.map((warning) => warning.path)).toEqual(['mcpServers.b.oauth']);
+    const ignored = ['mcpServers.b.oauth', 'mcpServers.c.auth'];
+    expect(warnings.map((warning) => warning.path)).toEqual(ignored);
   });
 
   it.each<[string, unknown, RegExp]>([

@@ -19,8 +19,15 @@ afterAll(() => rmSync(folder, { recursive: true }));
 writeFileSync(join(folder, 'token'), 'first\n');
 const logger = createLogger({ level: 'fatal', messages: false });
 
-function load(env: string, sharing = 'principal'): ReturnType<typeof loadText> {
-  const text = `servers: { a: { command: x, sharing: ${sharing}, env: ${env} } }`;
+const AUTH = `
+listen: { publicUrl: "https://gw.example" }
+auth:
+  issuers: [{ issuer: "https://idp.example", jwksUrl: "https://idp.example/keys" }]
+  allow: [{ servers: ["*"] }]
+`;
+
+function load(env: string, sharing = 'principal', auth = AUTH): ReturnType<typeof loadText> {
+  const text = `servers: { a: { command: x, sharing: ${sharing}, env: ${env} } }\n${auth}`;
   return loadText(join(folder, 's.yaml'), text, { NAME: 'value' });
 }
 
@@ -73,6 +80,12 @@ describe('variables of a client', () => {
   it('need a client that was verified', () => {
     expect(() => variables('{ A: "${principal.name}" }', { key: 'anonymous' })).toThrow(
       'is missing',
+    );
+  });
+
+  it('need a gateway that verifies clients', () => {
+    expect(() => load('{ A: "${principal.name}" }', 'principal', '')).toThrow(
+      /servers\.a\.env\.A: has \$\{principal\.\.\.\}, which nobody verifies: must have auth/,
     );
   });
 

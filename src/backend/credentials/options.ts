@@ -1,0 +1,136 @@
+// What a user may say about how the gateway authenticates at a remote server: OAuth at a token endpoint
+// that is configured, never found (reliability.md D07), and certificates.
+import { isAbsolute, resolve } from 'node:path';
+import { z } from 'zod';
+import { type LiveText, parseLiveText } from '../../base/live-text.ts';
+import { isLoopbackHost } from '../../base/loopback.ts';
+import { isMap, oneOf, section, text } from '../../base/options.ts';
+
+/** How tokens are got. */
+export interface OAuthOptions {
+  /** In the gateway's own name (RFC 6749 4.4), or in the name of each client (RFC 8693). */
+  readonly type: 'client_credentials' | 'token_exchange';
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: LiveText;
+  /** How id and secret are sent: RFC 6749 2.3.1. */
+  readonly clientAuth: 'basic' | 'post';
+  readonly scope: string | undefined;
+  readonly audience: string | undefined;
+  /** RFC 8707. */
+  readonly resource: string | undefined;
+  /** Of the client's token; only for an exchange. */
+  readonly subjectTokenType: 'access_token' | 'jwt';
+  /** Absolute path of certificates that are trusted at the token endpoint instead of the system's. */
+  readonly ca: string | undefined;
+}
+
+/** Files of certificates; absolute paths. */
+export interface RemoteTls {
+  /** Trusted instead of the system's. */
+  readonly ca: string | undefined;
+  /** The gateway's own, with its key. */
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+const TOKEN_URL =
+  'must be an https URL without user name, query and fragment; http only for this machine';
+
+const file = text('a file').min(1, { error: 'must be a file' });
+
+/** `auth:` */
+export const oauthSchema = section({
+  type: oneOf(['client_credentials', 'token_exchange']).meta({
+    description:
+      "`client_credentials`: one token, in the gateway's own name. `token_exchange`: the verified access token of each client is exchanged for one of that client's (RFC 8693); needs `sharing` `principal` or `session`.",
+  }),
+  tokenUrl: text('an https URL').refine(isTokenUrl, { error: TOKEN_URL }).meta({
+    description: 'The token endpoint. Redirects are not followed.',
+  }),
+  clientId: text('a client id').min(1, { error: 'must be a client id' }).meta({
+    description: "The gateway's id at the authorization server.",
+  }),
+  clientSecret: z
+    .string({ error: 'must be text: put it in quotes' })
+    .refine((value) => value !== '' && parseLiveText(value) !== undefined, {
+      error: 'must be text without a NUL character',
+    })
+    .meta({ description: 'Its secret. A file is read again when it changes.' }),
+  clientAuth: oneOf(['basic', 'post']).prefault('basic').meta({
+    description: 'Whether id and secret are sent as HTTP Basic, or in the body.',
+  }),
+  scope: text('scopes')
+    .regex(SCOPE, { error: 'must be scopes with one space between them' })
+    .optional()
+    .meta({
+      description: 'Scopes to ask for, with spaces between them.',
+    }),
+  audience: text('an audience').min(1, { error: 'must be an audience' }).optional().meta({
+    description: 'Whom the token is for, as some authorization servers want it.',
+  }),
+  resource: text('a URI')
+    .refine((value) => URL.canParse(value), { error: 'must be an absolute URI' })
+    .optional()
+    .meta({
+      description: 'Whom the token is for, as an address (RFC 8707).',
+    }),
+  subjectTokenType: oneOf(['access_token', 'jwt']).prefault('access_token').meta({
+    description: "What the client's token is called in an exchange.",
+  }),
+  ca: file.optional().meta({
+    description:
+      "Certificates that are trusted at the token endpoint instead of the system's: a PEM file.",
+  }),
+});
+
+/** What it makes. */
+export type OAuthEntry = z.output<typeof oauthSchema>;
+
+/** `tls:` of a remote server */
+export const remoteTlsSchema = section({
+  ca: file.optional().meta({
+    description:
+      "Certificates that are trusted instead of the system's: a PEM file, read again when it changes.",
+  }),
+  cert: file.optional().meta({
+    description:
+      "The gateway's own certificate for this server: a PEM file, read again when it changes.",
+  }),
+  key: file.optional().meta({ description: 'Its private key: a PEM file.' }),
+}).refine((value) => (value.cert === undefined) === (value.key === undefined), {
+  when: isMap,
+  error: 'has only one of cert and key: must have both or none',
+});
+
+/** What it makes. */
+export type RemoteTlsEntry = z.output<typeof remoteTlsSchema>;
+
+/**
+ * Makes the paths of an entry absolute.
+ * @param folder absolute; what relative paths start at
+ */
+export function resolveOAuth(entry: OAuthEntry, folder: string): OAuthOptions {
+  const { clientSecret, scope, audience, resource, ca, ...rest } = entry;
+  const secret = parseLiveText(clientSecret) ?? [];
+  return { ...rest, scope, audience, resource, clientSecret: secret, ca: pathOf(ca, folder) };
+}
+
+/** The same for certificates. */
+export function resolveRemoteTls({ ca, cert, key }: RemoteTlsEntry, folder: string): RemoteTls {
+  return { ca: pathOf(ca, folder), cert: pathOf(cert, folder), key: pathOf(key, folder) };
+}
+
+function pathOf(path: string | undefined, folder: string): string | undefined {
+  return path === undefined || isAbsolute(path) ? path : resolve(folder, path);
+}
+
+// The gateway's secret goes there, so nobody on the way may read it.
+function isTokenUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  if (url.hash !== '' || url.search !== '') return false;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(host));
+}

@@ -1,0 +1,194 @@
+// How the gateway comes in at one remote server: headers, tokens, certificates, and how long the server
+// wants to be left alone. One for all connections to that server, whosever they are; a client's own
+// credentials are never among what is sent (2025-06-18 basic/authorization; reliability.md D01).
+import { buildConnector } from 'undici';
+import { readTextFile, UnusableFile } from '../../base/bounded-file.ts';
+import { monotonicMs, wallClockMs } from '../../base/clock.ts';
+import { RecentMap } from '../../base/recent-map.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { RequestFailure } from '../../ports/channel.ts';
+import type { Principal } from '../../ports/principal.ts';
+import { isHeaderValue, type RemoteTarget } from '../streamable-http/options.ts';
+import { AccessToken } from './access-token.ts';
+import { LiveValues } from './live-values.ts';
+import type { OAuthOptions, RemoteTls } from './options.ts';
+import { type IssuedToken, requestToken, TokenFailure } from './token-request.ts';
+
+/** Clients of which tokens are kept; those that were seen last. */
+const MAX_TOKENS = 1_000;
+const CONNECT_MS = 5_000;
+const MAX_PEM_BYTES = 1024 * 1024;
+const LOOK_MS = 1_000;
+/** A server that says more must not be out of reach for so long by one header. */
+const MAX_QUIET_MS = 60_000;
+
+export type Headers = Readonly<Record<string, string>>;
+type Connector = buildConnector.connector;
+
+/** What one connection may use. */
+export interface Access {
+  /**
+   * The headers of a request, at once where nothing has to be asked for.
+   * @throws TokenFailure when no token can be had
+   */
+  headers(): Headers | Promise<Headers>;
+  /**
+   * The server refused a request with these headers (HTTP 401).
+   * @returns whether the same request may come in with other ones
+   */
+  refused(sent: Headers): boolean;
+  readonly connect: Connector;
+  /** What calls fail with while the server wants to be left alone; else undefined. */
+  quiet(): RequestFailure | undefined;
+  /** The server said for how long it wants to be left alone. */
+  leaveAlone(ms: number): void;
+}
+
+/** The access to one server. */
+export class RemoteAccess {
+  readonly #target: RemoteTarget;
+  readonly #logger: Logger;
+  readonly #headers: LiveValues;
+  readonly #secret: LiveValues;
+  readonly #tokens = new RecentMap<string, AccessToken>(MAX_TOKENS);
+  readonly #connector: LiveConnector;
+  #quietUntilMs = 0;
+
+  constructor(target: RemoteTarget, logger: Logger) {
+    this.#target = target;
+    this.#logger = logger;
+    this.#headers = new LiveValues(target.liveHeaders, isHeaderValue, logger);
+    const secret = target.auth === undefined ? {} : { clientSecret: target.auth.clientSecret };
+    this.#secret = new LiveValues(secret, (value) => value !== '', logger);
+    this.#connector = new LiveConnector(target.tls);
+  }
+
+  /** The access of a connection. @param principal whose it is now; undefined when all share it */
+  of(principal: () => Principal | undefined): Access {
+    return {
+      headers: () => this.#headersFor(principal()),
+      refused: (sent) => this.#refused(sent, principal()),
+      connect: (options, callback) => this.#connector.connect(options, callback),
+      quiet: () => this.#quiet(),
+      leaveAlone: (ms) => {
+        this.#quietUntilMs = monotonicMs() + Math.min(ms, MAX_QUIET_MS);
+      },
+    };
+  }
+
+  #headersFor(principal: Principal | undefined): Headers | Promise<Headers> {
+    const { headers, auth } = this.#target;
+    const own = { ...headers, ...this.#headers.current() };
+    if (auth === undefined) return own;
+    const token = this.#tokenOf(auth, principal).current();
+    if (typeof token === 'string') return { ...own, authorization: `Bearer ${token}` };
+    return token.then((value) => ({ ...own, authorization: `Bearer ${value}` }));
+  }
+
+  #refused(sent: Headers, principal: Principal | undefined): boolean {
+    const { auth } = this.#target;
+    const isNew = this.#headers.look();
+    if (auth === undefined) {
+      const now = this.#headers.current();
+      return isNew || Object.entries(now).some(([name, value]) => sent[name] !== value);
+    }
+    // Maybe it was refused for a secret that is another one by now.
+    this.#secret.look();
+    const token = this.#tokenOf(auth, principal);
+    return token.refused(sent['authorization']?.slice('Bearer '.length) ?? '') || isNew;
+  }
+
+  #tokenOf(auth: OAuthOptions, principal: Principal | undefined): AccessToken {
+    const request = (subject?: string): Promise<IssuedToken> =>
+      requestToken(auth, this.#secret.current()['clientSecret'] ?? '', subject);
+    if (auth.type === 'client_credentials') {
+      return this.#tokens.getOrMake('', () => new AccessToken(() => request(), this.#logger));
+    }
+    const subject = principal?.token?.();
+    if (principal === undefined || subject === undefined) throw NO_SUBJECT;
+    return this.#tokens.getOrMake(
+      subject,
+      () => new AccessToken(async () => within(await request(subject), principal), this.#logger),
+    );
+  }
+
+  #quiet(): RequestFailure | undefined {
+    const leftMs = this.#quietUntilMs - monotonicMs();
+    return leftMs <= 0 ? undefined : leftAlone(leftMs);
+  }
+}
+
+const NO_SUBJECT = new TokenFailure(
+  'was not called: it is called in the name of each client with an access token of theirs, and you came without one.',
+);
+
+/** A token in the name of a client does not outlive the client's own. */
+function within(token: IssuedToken, { expiresAtMs }: Principal): IssuedToken {
+  if (expiresAtMs === undefined) return token;
+  return { ...token, lifetimeMs: Math.min(token.lifetimeMs, expiresAtMs - wallClockMs()) };
+}
+
+/**
+ * The failure of a call while a server wants to be left alone.
+ * @param ms how long, in milliseconds
+ */
+export function leftAlone(ms: number): RequestFailure {
+  const seconds = Math.ceil(ms / 1_000);
+  return {
+    reason: 'rate_limited',
+    outcome: 'not_sent',
+    what: `wants to be left alone for ${seconds} s (HTTP 429); try again then.`,
+    retryAfterMs: seconds * 1_000,
+  };
+}
+
+/** Opens connections with certificates as their files have them now. */
+class LiveConnector {
+  readonly #tls: RemoteTls;
+  #pem: Readonly<Record<string, string>> = {};
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #connector: Connector | undefined;
+
+  constructor(tls: RemoteTls) {
+    this.#tls = tls;
+  }
+
+  connect(...[options, callback]: Parameters<Connector>): void {
+    let connector: Connector;
+    try {
+      connector = this.#current();
+    } catch (error) {
+      callback(error as Error, null);
+      return;
+    }
+    connector(options, callback);
+  }
+
+  #current(): Connector {
+    const files = Object.entries(this.#tls).filter(([, path]) => path !== undefined);
+    const nowMs = monotonicMs();
+    if (this.#connector !== undefined && (files.length === 0 || nowMs - this.#lookedMs < LOOK_MS)) {
+      return this.#connector;
+    }
+    const pem = Object.fromEntries(files.map(([name, path]) => [name, readPem(name, path)]));
+    const isSame = files.every(([name]) => pem[name] === this.#pem[name]);
+    this.#lookedMs = nowMs;
+    if (this.#connector === undefined || !isSame) {
+      this.#pem = pem;
+      this.#connector = buildConnector({ timeout: CONNECT_MS, allowH2: false, ...pem });
+    }
+    return this.#connector;
+  }
+}
+
+function readPem(name: string, path: string): string {
+  try {
+    return readTextFile(path, MAX_PEM_BYTES);
+  } catch (error) {
+    if (!(error instanceof UnusableFile)) throw error;
+    throw new TokenFailure(
+      `can't be called: its tls.${name} can't be used, ${error.message}.`,
+      error,
+    );
+  }
+}
