@@ -4,15 +4,18 @@
 // A rule applies to a principal that is in one of its `groups`, has one of its `keys` and all of its
 // `scopes`; of these, those that the rule has must all hold, and a rule without any is for everybody
 // who is authenticated. It allows, of the `servers` that it names, the `tools`, `prompts` and
-// `resources` that it names; a rule that names none of these three allows all of them.
+// `resources` that it names; a rule that names none of these three allows all of them, and methods that
+// the gateway only carries.
 import { matchesGlob } from '../base/glob.ts';
+import { allowsUri } from '../base/uri-spellings.ts';
 import type { AccessItem, AccessKind, AccessPolicy, Principal } from '../ports/principal.ts';
 import type { AllowRule, DeniedForm } from './options.ts';
 
-const LISTS: Readonly<Record<AccessKind, 'tools' | 'prompts' | 'resources'>> = {
+const LISTS: Readonly<Record<AccessKind, 'tools' | 'prompts' | 'resources' | undefined>> = {
   tool: 'tools',
   prompt: 'prompts',
   resource: 'resources',
+  method: undefined,
 };
 
 /** The rules of one configuration. */
@@ -86,8 +89,12 @@ function hasScopes({ who }: AllowRule, principal: Principal): boolean {
 
 function covers(rule: AllowRule, item: AccessItem): boolean {
   if (!names(rule.servers, item.server)) return false;
-  const list = rule[LISTS[item.kind]];
-  if (list !== undefined) return names(list, item.name);
+  const kind = LISTS[item.kind];
+  const list = kind && rule[kind];
+  if (list !== undefined) {
+    // A URI that is spelled otherwise must not lead out of what is allowed.
+    return item.kind === 'resource' ? allowsUri(list, item.name) : names(list, item.name);
+  }
   return rule.tools === undefined && rule.prompts === undefined && rule.resources === undefined;
 }
 

@@ -41,14 +41,18 @@ const TWO_POINT_ZERO = Buffer.from('"2.0"');
 // another spelling of one as the member itself and do something else than was routed
 // (reliability.md C01), so other spellings are refused.
 const TOP_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-const PARAM_MEMBERS = new Set(['name', 'uri', '_meta', 'arguments', 'requestid', 'progresstoken']);
+const PARAM_MEMBERS = new Set(
+  'name uri _meta arguments requestid progresstoken requeststate inputresponses taskid ref'.split(
+    ' ',
+  ),
+);
 
-const LONGEST_NAME = 'progressToken'.length;
+const LONGEST_NAME = 'inputResponses'.length;
 
 // Other members of `params` that the protocol has; no need to look at their spelling.
-const PLAIN_PARAMS = ['arguments', 'cursor', 'ref', 'argument', 'context', 'reason', 'data'].map(
-  (key) => Buffer.from(key),
-);
+const PLAIN_PARAMS = 'arguments cursor ref argument context reason data taskId'
+  .split(' ')
+  .map((key) => Buffer.from(key));
 
 export interface ScanOptions {
   /** Plain JSON-RPC allows an array as `params` and any value as `result`; MCP does not. */
@@ -253,9 +257,11 @@ function noteParam(
     frame.levelStart = value;
     frame.levelEnd = after;
   } else if (isKey(bytes, key, keyEnd, INPUT_RESPONSES)) {
+    if (frame.responsesStart >= 0) frame.fault = 'duplicate';
     frame.responsesStart = value;
     frame.responsesEnd = after;
   } else if (isKey(bytes, key, keyEnd, REQUEST_STATE)) {
+    if (frame.stateStart >= 0) frame.fault = 'duplicate';
     frame.stateStart = value;
     frame.stateEnd = after;
   } else if (isKey(bytes, key, keyEnd, ID)) {

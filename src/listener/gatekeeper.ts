@@ -167,9 +167,7 @@ export class Gatekeeper {
     if (typeof identity === 'string') {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
-    const servers = serversOf(route);
-    // One that merges servers shows of each what its rules allow.
-    if (!servers.some((server) => guards.policy.opens(identity, server))) {
+    if (!isOpenTo(guards.policy, route, identity)) {
       this.#note('denied', request, route, identity);
       return { refusal: this.#forbidden(guards, route, identity) };
     }
@@ -241,6 +239,17 @@ export class Gatekeeper {
 export function tooManyRequests(waitMs: number): Refusal {
   const seconds = String(Math.max(1, Math.ceil(waitMs / 1_000)));
   return { ...REFUSALS.tooManyRequests, headers: { 'retry-after': seconds } };
+}
+
+function isOpenTo(policy: AccessPolicy, route: Route, principal: Principal): boolean {
+  // Of plain JSON-RPC everything is carried, so everything must be allowed.
+  const isPlain = route.served.endpoint.protocol === 'jsonrpc';
+  // One that merges servers shows of each what its rules allow.
+  return serversOf(route).some((server) =>
+    isPlain
+      ? policy.allows(principal, { server, kind: 'method', name: '*' })
+      : policy.opens(principal, server),
+  );
 }
 
 function serversOf({ served }: Route): readonly string[] {

@@ -26,14 +26,17 @@ export interface Principal {
   readonly expiresAtMs?: number;
 }
 
-/** What the rules of `auth.allow` tell apart behind one server. */
-export type AccessKind = 'tool' | 'prompt' | 'resource';
+/**
+ * What the rules of `auth.allow` tell apart behind one server. A `method` is one that is carried as it
+ * is: nobody can say what it does, so only a rule that allows everything allows it.
+ */
+export type AccessKind = 'tool' | 'prompt' | 'resource' | 'method';
 
 /** One thing behind a server, under the name that the server itself has for it. */
 export interface AccessItem {
   readonly server: string;
   readonly kind: AccessKind;
-  /** Name of the tool or prompt, URI of the resource. */
+  /** Name of the tool, prompt or method, URI of the resource. */
   readonly name: string;
 }
 

@@ -31,17 +31,26 @@ export interface ModernAnswer extends FullResponse {
 export class ModernClient {
   readonly url: string;
   readonly #capabilities: Json;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #open = new Set<HttpExchange>();
   #nextId = 1;
 
-  constructor(url: string, capabilities: Json = {}) {
+  /** @param headers sent with every request */
+  constructor(
+    url: string,
+    capabilities: Json = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     this.url = url;
     this.#capabilities = capabilities;
+    this.#headers = headers;
   }
 
   /** POSTs anything with exactly these headers besides the usual ones of a POST. */
   post(body: unknown, headers: Readonly<Record<string, string | undefined>> = {}): HttpExchange {
-    const given = Object.entries(headers).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ ...this.#headers, ...headers }).filter(
+      ([, value]) => value !== undefined,
+    );
     const exchange = post(this.url, body, Object.fromEntries(given) as Record<string, string>);
     this.#open.add(exchange);
     void exchange.events.ended.then(() => this.#open.delete(exchange));
