@@ -41,8 +41,8 @@ export interface AggregateSurroundings {
 /** Several servers under one path. */
 export class AggregateEndpoint implements Endpoint {
   readonly name: string;
-  /** No single one: a metric label. */
-  readonly server = '*';
+  /** A metric label, and what the audit log says: the only one, or no single one. */
+  readonly server: string;
   readonly servers: readonly string[];
   readonly protocol = 'mcp';
   readonly #parts: AggregateParts;
@@ -55,6 +55,7 @@ export class AggregateEndpoint implements Endpoint {
   ) {
     this.name = options.name;
     this.servers = servers.map(({ backend }) => backend.name);
+    this.server = (this.servers.length === 1 ? this.servers[0] : undefined) ?? '*';
     const members = servers.map((server) => new Member(options.name, server, surroundings.state));
 
     this.#parts = {
