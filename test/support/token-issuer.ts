@@ -4,7 +4,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
 type PrivateKey = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 
@@ -24,7 +24,10 @@ export class TokenIssuer {
   fetches = 0;
   /** Answers with this status instead of the keys. */
   status = 200;
+  /** With a status of 3xx: the path where the keys are. */
   location: string | undefined;
+  /** Stands in the document besides the keys. */
+  padding = '';
 
   private constructor(server: Server) {
     this.#server = server;
@@ -33,11 +36,13 @@ export class TokenIssuer {
   static async start(): Promise<TokenIssuer> {
     const server = createServer();
     const issuer = new TokenIssuer(server);
-    server.on('request', (_request, response) => {
+    server.on('request', (request, response) => {
       issuer.fetches++;
-      const headers = issuer.location === undefined ? {} : { location: issuer.location };
-      response.writeHead(issuer.status, { 'content-type': 'application/json', ...headers });
-      response.end(JSON.stringify({ keys: issuer.#published }));
+      const { location, padding } = issuer;
+      const headers = location === undefined ? {} : { location };
+      const status = request.url === location ? 200 : issuer.status;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ keys: issuer.#published, padding }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await issuer.addKey('k1');
@@ -57,8 +62,8 @@ export class TokenIssuer {
     return this.#published;
   }
 
-  async addKey(kid: string): Promise<void> {
-    const { privateKey, publicKey } = await generateKeyPair('ES256');
+  async addKey(kid: string, algorithm = 'ES256'): Promise<void> {
+    const { privateKey, publicKey } = await generateKeyPair(algorithm);
     this.#keys.set(kid, privateKey);
     this.#published = [...this.#published, { ...(await exportJWK(publicKey)), kid, use: 'sig' }];
   }
@@ -74,6 +79,14 @@ export class TokenIssuer {
     if (seconds !== undefined) jwt.setExpirationTime(Math.floor(Date.now() / 1000) + seconds);
     // A signer has to know the headers that it calls critical.
     return await jwt.sign(key, { crit: { x: true } });
+  }
+
+  /** Signs a payload as it is written. */
+  async sign(payload: string): Promise<string> {
+    const key = this.#keys.get('k1');
+    if (key === undefined) throw new Error('no key');
+    const jws = new CompactSign(Buffer.from(payload));
+    return await jws.setProtectedHeader({ alg: 'ES256', kid: 'k1', typ: 'at+jwt' }).sign(key);
   }
 
   async stop(): Promise<void> {

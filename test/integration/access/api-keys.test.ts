@@ -87,6 +87,10 @@ describe('without a good key', () => {
       'another secret under a known id',
       { authorization: `Bearer ${keys.key('alice').slice(0, -1)}!` },
     ],
+    [
+      'another secret under a known id that looks right',
+      { authorization: `Bearer ${keys.key('alice').slice(0, 16)}${'A'.repeat(43)}` },
+    ],
     ['a part of one', { authorization: `Bearer ${keys.key('alice').slice(0, 40)}` }],
     ['one of 10 KB', { authorization: `Bearer ${keys.key('alice')}${'A'.repeat(10_000)}` }],
     ['an expired one', keys.headers('old')],
@@ -288,6 +292,38 @@ describe('a ticket', () => {
       (await post(rig.url(), initializeRequest(), { authorization: `Bearer ${text}` }).response())
         .status,
     ).toBe(401);
+  });
+
+  it('B10 a ticket is good at its endpoint only', async () => {
+    const text = await ticket('alice');
+    expect(await upgradeStatus(`/ws?ticket=${text}`, {})).toBe(401);
+    // Trying it there used it up.
+    expect(await upgradeStatus(`/servers/one/ws?ticket=${text}`, {})).toBe(401);
+  });
+
+  it('B10 an event stream takes messages at its endpoint only', async () => {
+    const headers = { ...keys.headers('alice'), 'content-type': 'application/json' };
+    const url = rig.gateway.endpoint('one', 'sse');
+    const client = rig.track(await SseClient.open(url, keys.headers('alice')));
+    const body = JSON.stringify(initializeRequest());
+    const elsewhere = client.postUrl.replace('/servers/one/', '/');
+    const before = journal.messages().length;
+    expect((await send(elsewhere, { method: 'POST', headers, body })).status).toBe(404);
+    expect(journal.messages()).toHaveLength(before);
+    expect((await send(client.postUrl, { method: 'POST', headers, body })).status).toBe(202);
+  });
+
+  it('G08 the ticket of a revoked key is none', async () => {
+    const url = rig.gateway.endpoint('one', 'tickets');
+    keys.add('passing', { groups: ['team'] });
+    const text = await until(async () => {
+      const { status, json } = await post(url, {}, keys.headers('passing')).response();
+      return status === 200 && (json() as { ticket: string }).ticket;
+    });
+    const headers = keys.headers('passing');
+    keys.revoke('passing');
+    await until(async () => (await post(rig.url(), {}, headers).head).status === 401);
+    expect(await upgradeStatus(`/servers/one/ws?ticket=${text}`, {})).toBe(401);
   });
 
   it('is not given without a key', async () => {

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { TestKeys } from '../../support/api-keys.ts';
-import { post } from '../../support/http-client.ts';
+import { HttpExchange, post } from '../../support/http-client.ts';
 import { initializeRequest, LegacySession } from '../../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../../support/metrics.ts';
 import { ModernClient } from '../../support/modern-client.ts';
@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 import { useScripted } from '../../support/use-gateway.ts';
 
 const keys = new TestKeys();
-for (const name of ['greedy', 'modest', 'quick', 'wide', 'calm']) keys.add(name);
+for (const name of ['greedy', 'modest', 'quick', 'chatty', 'wide', 'calm']) keys.add(name);
 const { rig } = useScripted(scriptedServer(), {
   config: {
     auth: { keys: { file: keys.file }, allow: [{ servers: ['*'] }] },
@@ -46,6 +46,9 @@ describe('one client', () => {
     const third = session.openStream();
     expect((await third.head).status).toBe(429);
     await expect(rig.webSocket({}, { headers: keys.headers('wide') })).rejects.toThrow('429');
+    const events = { ...keys.headers('wide'), accept: 'text/event-stream' };
+    const fourth = new HttpExchange(rig.gateway.endpoint('one', 'sse'), { headers: events });
+    expect((await fourth.head).status).toBe(429);
     expect((await ws.request('ping')).result).toEqual({});
     expect((await (await open('modest')).openStream().head).status).toBe(200);
   });
@@ -61,6 +64,18 @@ describe('one client', () => {
     expect(statuses).toContain(429);
     const headers = keys.headers('calm');
     expect((await client.whole('server/discover', {}, { headers })).status).toBe(200);
+  });
+
+  it('G10 may send so many messages a second on a WebSocket', async () => {
+    const ws = await rig.webSocket({}, { headers: keys.headers('chatty') });
+    const answers = await Promise.all(Array.from({ length: 80 }, () => ws.request('ping')));
+    const refused = answers.filter(({ error }) => error !== undefined);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThan(80);
+    for (const { error } of refused) {
+      expect(error).toMatchObject({ code: -32603, data: { reason: 'rate_limited' } });
+    }
+    await until(async () => (await ws.request('ping')).error === undefined);
   });
 
   it('may have so many calls in flight, over all of its connections', async () => {

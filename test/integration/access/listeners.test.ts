@@ -189,6 +189,22 @@ describe('a proxy in front', () => {
     );
   });
 
+  it('G04 that is not trusted does not say whose address it is', async () => {
+    const keys = new TestKeys();
+    keys.add('a');
+    const auth = { keys: { file: keys.file }, allow: [{ servers: ['*'] }] };
+    const config = { auth, limits: { failedLoginsPerMinute: 2 } };
+    await withGateway({ listen: { trustedProxies: ['10.0.0.0/8'] }, config }, async (gateway) => {
+      const statuses = [];
+      for (const from of ['1.1.1.1', '2.2.2.2', '3.3.3.3']) {
+        const headers = { 'x-forwarded-for': from, authorization: 'Bearer wrong' };
+        const exchange = post(gateway.endpoint('one'), initializeRequest(), headers);
+        statuses.push((await exchange.response()).status);
+      }
+      expect(statuses).toEqual([401, 401, 429]);
+    });
+  });
+
   it('GW-066 G10 tells the address that failed logins are counted for', async () => {
     const keys = new TestKeys();
     keys.add('a');

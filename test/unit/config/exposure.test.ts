@@ -39,6 +39,12 @@ describe('A05 what other machines reach', () => {
     expect(faults(`listen: { host: 127.0.0.1 }\n${AUTH}`)).toBe('');
   });
 
+  it('GW-158 is nothing where nothing is said', () => {
+    const { config } = read('');
+    expect([config.listen.host, config.admin.host]).toEqual(['127.0.0.1', '127.0.0.1']);
+    expect(config.admin.allowRemote).toBe(false);
+  });
+
   it('is refused whatever else is wrong', () => {
     const found = faults('listen: { host: 0.0.0.0, port: -1 }\nauth: some\n');
     expect(found).toContain('listen.port');
