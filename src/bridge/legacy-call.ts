@@ -12,6 +12,7 @@ import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, TOOLS_CALL } from '../mcp/methods.ts';
+import { withoutRelatedTask } from '../mcp/related-task.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
@@ -33,6 +34,8 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   frame: Frame;
   holder: ExchangeHolder | undefined = undefined;
   readonly #exchange: Exchange;
+  /** What the server may see of the client's request. */
+  readonly #request: Frame;
   readonly #seat: Seat;
   readonly #asked = new Map<string, Round>();
   #answers = new Map<string, Buffer>();
@@ -49,7 +52,13 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     this.#wrapped = wrapped;
     this.#exchange = exchange;
     this.#seat = seat;
-    this.frame = withParams(exchange.frame, envelopeOf(exchange.client, seat), new Map(), isTask);
+    this.#request = withoutRelatedTask(exchange.frame);
+    this.frame = withParams(
+      this.#request,
+      envelopeOf(exchange.client, seat),
+      new Map(),
+      isNoneOfLegacy,
+    );
     exchange.holder = this;
   }
 
@@ -183,7 +192,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     ]);
     if (this.#state !== undefined) params.set('requestState', jsonBytes(this.#state));
     const meta = envelopeOf(this.client, this.#seat);
-    this.frame = withParams(this.#exchange.frame, meta, params, isTask);
+    this.frame = withParams(this.#request, meta, params, isNoneOfLegacy);
     this.holder = undefined;
     this.#seat.dispatch(this);
   }
@@ -280,6 +289,7 @@ function envelopeOf(client: Downstream, seat: Seat): Map<string, Buffer> {
   return envelope;
 }
 
-function isTask(key: string): boolean {
-  return key === 'task';
+// A session has no tasks here, and brings no state back: one that stands there is somebody else's.
+function isNoneOfLegacy(key: string): boolean {
+  return key === 'task' || key === 'requestState' || key === 'inputResponses';
 }

@@ -4,7 +4,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
-import { isEnvelopeKey } from '../mcp/meta.ts';
+import { isEnvelopeKey, META } from '../mcp/meta.ts';
 import { PROGRESS } from '../mcp/methods.ts';
 
 const MODERN_PARAMS: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task']);
@@ -14,7 +14,10 @@ const EMPTY = Buffer.from('{}');
 export function legacyRequest(request: Frame): Frame {
   const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = request;
   if (paramsStart < 0) return request;
-  const meta = editObject(bytes, metaStart, metaEnd, { remove: isEnvelopeKey });
+  // No key of this era; the task that it names would be whoever's the server takes it for.
+  const meta = editObject(bytes, metaStart, metaEnd, {
+    remove: (key) => isEnvelopeKey(key) || key === META.relatedTask,
+  });
   const hasMeta = !isEmptyObject(meta, 0, meta.length);
   const params = editObject(bytes, paramsStart, paramsEnd, {
     remove: (key) => MODERN_PARAMS.has(key) || (key === '_meta' && !hasMeta),

@@ -10,7 +10,7 @@ import { initializeRequest, LegacySession } from '../support/legacy-session.ts';
 import { fetchMetricsText } from '../support/metrics.ts';
 import { ModernClient } from '../support/modern-client.ts';
 import { People } from '../support/principals.ts';
-import { fixtureServer } from '../support/scripted-server.ts';
+import { fixtureServer, scriptedServer } from '../support/scripted-server.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { hasMethod, type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 import { WsClient } from '../support/ws-client.ts';
@@ -23,7 +23,13 @@ const NARROW = {
   prompts: ['hello'],
   resources: ['file:///data/*'],
 };
-const people = new People([OPEN, NARROW]);
+const TOLD = {
+  who: { groups: ['eve'] },
+  servers: ['teller'],
+  tools: ['touch'],
+  resources: ['test://open/*'],
+};
+const people = new People([OPEN, NARROW, TOLD]);
 
 const offer = (name: string) => ({
   name,
@@ -46,7 +52,7 @@ const vault = new CatalogServer({
   resources: [{ uri: 'gold://bar', name: 'gold' }],
   instructions: 'Of the vault.',
 });
-const private_ = new CatalogServer(offer('files'), { config: { sharing: 'session' } });
+const teller = scriptedServer({ config: { sharing: 'session' } });
 const plain = fixtureServer('jsonrpc-line.ts', {
   config: { protocol: 'jsonrpc', framing: 'newline', sharing: 'session' },
 });
@@ -56,7 +62,7 @@ const rig = useGateway(() => ({
     mod: mod.config,
     vault: vault.config,
     plain: plain.config,
-    own: private_.config,
+    teller: teller.config,
   },
   config: {
     ...people.config,
@@ -433,28 +439,14 @@ describe('a path', () => {
 
 describe('what changes', () => {
   it('B18 is told of what the client may see, also by a server that tells of everything', async () => {
-    const eve = await LegacySession.open(rig.gateway.endpoint('files'), {
-      headers: people.headers('eve'),
-    });
-    rig.track(eve);
+    const eve = await people.legacy(rig, 'eve', '/servers/teller/mcp');
     const stream = eve.openStream();
     await stream.head;
-    // The parent of both: a server may tell of parts of what was subscribed to.
-    expect(
-      (await eve.request('resources/subscribe', { uri: 'file:///data/' })).error,
-    ).toBeUndefined();
-    const ann = await client('ann', '/servers/files/mcp', 'legacy');
-    await ann.request('resources/subscribe', { uri: 'file:///zap/a' });
-    await ann.request('tools/call', {
-      name: 'read_a',
-      arguments: { notify: { uri: 'file:///zap/a' } },
-    });
-    await ann.request('resources/subscribe', { uri: 'file:///data/' });
-    await ann.request('tools/call', {
-      name: 'read_a',
-      arguments: { notify: { uri: 'file:///data/' } },
-    });
-    await stream.messages.next(hasMethod('notifications/resources/updated'));
+    for (const uri of ['test://zap', 'test://open/../zap', 'test://open/1']) {
+      await eve.call('touch', { uri });
+    }
+    const { params } = await stream.messages.next(hasMethod('notifications/resources/updated'));
+    expect(params).toEqual({ uri: 'test://open/1' });
     expect(JSON.stringify(stream.messages.all)).not.toContain('zap');
   });
 });

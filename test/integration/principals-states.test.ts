@@ -10,7 +10,7 @@ import { eventOf, type RemoteRequest, RemoteServer, sendStream } from '../suppor
 import { fixtureServer, type Journal, scriptedServer } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 import { useGateway } from '../support/use-gateway.ts';
-import { type Json, textOf, type WireMessage } from '../support/wire-message.ts';
+import { hasMethod, type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 
 const people = new People();
 const legacy = scriptedServer();
@@ -183,6 +183,25 @@ describe('a state that was used', () => {
     await ann.request('tools/call', params);
     const last = modern.journal.messages('tools/call').at(-1);
     expect(last?.params?.['requestState']).toBe(raw);
+  });
+
+  it('B15 is not brought by a session, which has none', async () => {
+    const bob = await people.legacy(rig, 'bob', '/servers/modern/mcp');
+    const call = bob.begin('tools/call', {
+      name: 'ask_rounds',
+      arguments: {},
+      requestState: 'one',
+      inputResponses: { first: accept('skipped') },
+    });
+    const first = await call.exchange.messages.next(hasMethod('elicitation/create'));
+    expect(first.params?.['message']).toBe('first');
+    await bob.respond(first.id, accept('1'));
+    const second = await call.exchange.messages.next(
+      ({ method, id }) => method === 'elicitation/create' && id !== first.id,
+    );
+    await bob.respond(second.id, accept('2'));
+    await call.answer;
+    expect(JSON.stringify(modern.journal.messages())).not.toContain('skipped');
   });
 
   it("C01 brings no second state along, whichever of two a server's parser takes", async () => {

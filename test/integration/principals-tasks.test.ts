@@ -1,0 +1,182 @@
+/**
+ * Tasks of one person in the hands of another: unknown, whatever the server thinks of the ids, which are
+ * guessable at these servers (protocol.md 4.9, 5.10; GW-134, B15).
+ */
+import { describe, expect, it } from 'vitest';
+import { LegacySession } from '../support/legacy-session.ts';
+import type { ModernClient } from '../support/modern-client.ts';
+import { People } from '../support/principals.ts';
+import { fixtureServer, type Journal } from '../support/scripted-server.ts';
+import { useGateway } from '../support/use-gateway.ts';
+import { hasMethod, type Json } from '../support/wire-message.ts';
+
+const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+const CLIENT = { ...EXTENSION, elicitation: { form: {} }, sampling: {} };
+const RELATED = 'io.modelcontextprotocol/related-task';
+
+const people = new People();
+const legacy = fixtureServer('scripted-tasks.ts');
+const modern = fixtureServer('scripted-modern-tasks.ts');
+const own = fixtureServer('scripted-tasks.ts', { config: { sharing: 'principal' } });
+const rig = useGateway(() => ({
+  servers: { legacy: legacy.config, modern: modern.config, own: own.config },
+  config: people.config,
+}));
+
+const modernOf = (name: string, path: string): ModernClient =>
+  people.modern(rig, name, path, CLIENT);
+const legacyOf = (name: string, path: string): Promise<LegacySession> =>
+  people.legacy(rig, name, path, { capabilities: CLIENT });
+
+/** A task of a client that runs until it is cancelled. @returns its id */
+async function made(by: LegacySession | ModernClient, tool: string): Promise<string> {
+  const isLegacy = by instanceof LegacySession;
+  const answer = await by.request('tools/call', {
+    name: tool,
+    arguments: {},
+    ...(isLegacy ? { task: {} } : {}),
+  });
+  const task = isLegacy ? (answer.result?.['task'] as Json) : answer.result;
+  expect(task, answer.raw).toHaveProperty('taskId');
+  return String(task?.['taskId']);
+}
+
+/** What a server was asked about tasks, and which answers it got. */
+const about = (journal: Journal): string[] =>
+  journal
+    .messages()
+    .filter(({ method }) => method === undefined || /^tasks|listen|call/.test(method))
+    .map(({ raw }) => raw);
+
+const METHODS = ['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'];
+
+/** Asks for a task in every way, and expects nothing of it. */
+async function tryAll(by: LegacySession | ModernClient, taskId: string): Promise<void> {
+  const inputResponses = { q: { action: 'accept', content: {} } };
+  const ids = [taskId, 'task-1', `${taskId.slice(0, -1)}_`, `${taskId} `];
+  for (const method of METHODS) {
+    for (const id of ids) {
+      const headers = { 'mcp-name': encoded(id) };
+      const { error, raw } = await by.request(method, { taskId: id, inputResponses }, { headers });
+      expect([-32_602, -32_601, -32_600], `${method} ${raw}`).toContain(error?.code);
+      expect(raw).not.toContain('working');
+    }
+  }
+}
+
+interface Place {
+  readonly path: string;
+  readonly journal: Journal;
+  readonly era: 'legacy' | 'modern';
+  readonly tool: string;
+}
+
+const PLACES: readonly Place[] = [
+  { path: '/servers/legacy/mcp', journal: legacy.journal, era: 'legacy', tool: 'hold' },
+  { path: '/servers/legacy/mcp', journal: legacy.journal, era: 'modern', tool: 'hold' },
+  { path: '/servers/modern/mcp', journal: modern.journal, era: 'modern', tool: 'make' },
+  { path: '/servers/own/mcp', journal: own.journal, era: 'legacy', tool: 'hold' },
+  { path: '/servers/own/mcp', journal: own.journal, era: 'modern', tool: 'hold' },
+  { path: '/mcp', journal: legacy.journal, era: 'legacy', tool: 'legacy__hold' },
+  { path: '/mcp', journal: legacy.journal, era: 'modern', tool: 'legacy__hold' },
+  { path: '/mcp', journal: modern.journal, era: 'modern', tool: 'modern__make' },
+];
+
+describe.each(PLACES)("GW-134 ann's task at $path, $era, $tool", ({ path, journal, era, tool }) => {
+  const open = (name: string): Promise<LegacySession | ModernClient> =>
+    era === 'legacy' ? legacyOf(name, path) : Promise.resolve(modernOf(name, path));
+
+  it('is unknown to others, who can neither see, end, answer nor list it', async () => {
+    const ann = await open('ann');
+    const taskId = await made(ann, tool);
+    const bobs = [modernOf('bob', path), await legacyOf('bob', path), await open('eve')];
+    for (const bob of bobs) await bob.request('tools/list');
+    const before = about(journal);
+    for (const bob of bobs) await tryAll(bob, taskId);
+    // Nothing of all this was heard of.
+    expect(about(journal)).toEqual(before);
+    for (const bob of bobs) {
+      if (!(bob instanceof LegacySession)) continue;
+      const list = await bob.request('tasks/list');
+      if (list.error === undefined) expect(list.result).toEqual({ tasks: [] });
+    }
+    const { result, raw } = await ann.request('tasks/get', { taskId });
+    expect(result, raw).toMatchObject({ taskId, status: 'working' });
+    await ann.request('tasks/cancel', { taskId });
+  });
+
+  it('is told of to nobody else who listens for it', async () => {
+    const ann = await open('ann');
+    const taskId = await made(ann, tool);
+    const bob = modernOf('bob', path);
+    const stream = await bob.listen({ taskIds: [taskId, 'task-1', 'task-2'] });
+    const [acknowledged] = stream.messages.all;
+    const agreed = acknowledged?.params?.['notifications'] as Json;
+    expect(agreed['taskIds'] ?? []).toEqual([]);
+    const session = await legacyOf('bob', path);
+    const pushed = session.openStream();
+    await pushed.head;
+    await ann.request('tasks/cancel', { taskId });
+    await bob.request('tools/list');
+    await session.request('tools/list');
+    const isTold = hasMethod('notifications/tasks');
+    const isToldOld = hasMethod('notifications/tasks/status');
+    const told = [...stream.messages.all, ...pushed.messages.all];
+    expect(told.filter((message) => isTold(message) || isToldOld(message))).toEqual([]);
+    stream.destroy();
+  });
+
+  it('takes no message of somebody else that says it belongs to it', async () => {
+    const ann = await open('ann');
+    const taskId = await made(ann, tool);
+    const name = tool.replace(/hold|make/, 'last');
+    // Between modern peers the key has no meaning, and is carried like any other.
+    const bobs = tool.endsWith('make') ? [] : [modernOf('bob', path)];
+    for (const bob of [...bobs, await legacyOf('bob', path)]) {
+      await bob.request('tools/list');
+      const before = about(journal).length;
+      for (const id of [taskId, 'task-1']) {
+        const meta = { [RELATED]: { taskId: id } };
+        // Either refused, or passed on with nothing that leads to the task.
+        await bob.request('tools/call', { name, arguments: {}, _meta: meta }, { meta });
+      }
+      const heard = about(journal).slice(before);
+      expect(heard.filter((line) => line.includes('related-task'))).toEqual([]);
+    }
+    await ann.request('tasks/cancel', { taskId });
+  });
+});
+
+describe('GW-134 what a task asks', () => {
+  it('is asked of its owner, and answered by nobody else', async () => {
+    const path = '/servers/legacy/mcp';
+    const ann = await legacyOf('ann', path);
+    const bob = await legacyOf('bob', path);
+    const streams = [ann.openStream(), bob.openStream()];
+    await Promise.all(streams.map(({ head }) => head));
+    const taskId = await made(ann, 'ask');
+    // Bob has a call in flight while ann's task asks.
+    const held = await made(bob, 'hold');
+    const result = ann.begin('tasks/result', { taskId });
+    const isQuestion = hasMethod('elicitation/create');
+    const question = await Promise.race([
+      result.exchange.messages.next(isQuestion),
+      streams[0]?.messages.next(isQuestion),
+    ]);
+    expect(question?.params?.['_meta']).toEqual({ [RELATED]: { taskId } });
+    for (const id of [question?.id, 'q1', 1, 0]) {
+      await bob.respond(id as string, { action: 'accept', content: { answer: 'of bob' } });
+    }
+    await bob.request('tasks/get', { taskId: held });
+    expect(JSON.stringify(streams[1]?.messages.all)).not.toContain('elicitation');
+    await ann.respond(question?.id, { action: 'accept', content: { answer: 'of ann' } });
+    expect((await result.answer).raw).toContain('of ann');
+    expect(JSON.stringify(about(legacy.journal))).not.toContain('of bob');
+    await bob.request('tasks/cancel', { taskId: held });
+  });
+});
+
+/** A text as a header may carry it. */
+function encoded(text: string): string {
+  return `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
