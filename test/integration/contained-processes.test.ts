@@ -170,6 +170,8 @@ describe.skipIf(!IS_ROOT)('runAs', () => {
 describe.skipIf(!HAS_BWRAP)('wrap', () => {
   const sandbox = [
     ...['bwrap', '--ro-bind', '/', '/', '--tmpfs', '/tmp', '--dev', '/dev'],
+    // The checkout may be below it.
+    ...[FIXTURES, process.execPath].flatMap((path) => ['--ro-bind', path, path]),
     ...['--unshare-pid', '--proc', '/proc', '--unshare-net', '--die-with-parent', '--'],
   ];
   const rig = useGateway(() => ({
