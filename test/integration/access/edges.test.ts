@@ -6,10 +6,11 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { POST_HEADERS, post, send } from '../../support/http-client.ts';
 import { initializeRequest } from '../../support/legacy-session.ts';
+import { ModernClient } from '../../support/modern-client.ts';
 import { exchangeRaw } from '../../support/raw-socket.ts';
 import { scriptedServer } from '../../support/scripted-server.ts';
 import { until, within } from '../../support/until.ts';
-import { useScripted } from '../../support/use-gateway.ts';
+import { useGateway, useScripted } from '../../support/use-gateway.ts';
 
 const ALLOWED = 'https://app.example';
 const PATH = '/servers/one/mcp';
@@ -90,6 +91,39 @@ describe('a request', () => {
     },
   );
 
+  it.each([
+    ['a length and chunks', 'Transfer-Encoding: chunked\r\n'],
+    ['two lengths', 'Content-Length: 3\r\n'],
+    ['a length with a sign', 'Content-Length: +3\r\n'],
+    ['chunks and something else', 'Transfer-Encoding: chunked, identity\r\n'],
+    ['a NUL in a header', 'X-A: a\0b\r\n'],
+    ['a line that begins with a blank', 'X-A: a\r\n b: c\r\n: d\r\n'],
+    ['a header without a name', ': a\r\n'],
+    ['a blank behind a name', 'X-A : a\r\n'],
+    ['a lone line feed', 'X-A: a\n\rX-B: b\r\n'],
+  ])('A09 %s get 400, and the connection ends', async (_, headers) => {
+    const before = journal.messages().length;
+    expect(await status(raw(TYPE + headers))).toBe(400);
+    expect(journal.messages()).toHaveLength(before);
+  });
+
+  it('A10 names that objects have are names like any other', async () => {
+    const session = await rig.session();
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      const id = await session.call(
+        'echo',
+        { [name]: name },
+        { id: name, headers: { [name]: 'x' } },
+      );
+      expect(id).toMatchObject({ id: name, result: {} });
+      const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+      const named = { 'mcp-session-id': name };
+      expect((await post(rig.url(), ping, named).head).status).toBe(404);
+      expect((await post(`${rig.url()}?${name}=x`, ping).head).status).toBe(400);
+      expect((await post(rig.gateway.endpoint(name), ping).head).status).toBe(404);
+    }
+  });
+
   it('C08 a WebSocket is never compressed, whatever its client offers', async () => {
     const ws = await rig.webSocket();
     expect(ws.socket.extensions).toBe('');
@@ -137,6 +171,24 @@ describe('an address', () => {
     const refused = heads.find(({ status }) => status === 429);
     expect(refused?.headers['retry-after']).toBeDefined();
     await until(async () => (await post(rig.url(), ping).head).status === 400);
+  });
+});
+
+describe('a remote server that is not there', () => {
+  const secret = 'hidden-path';
+  const rig = useGateway(() => ({
+    servers: {
+      lost: { url: `http://127.0.0.1:9/${secret}`, transport: 'streamable-http' },
+    },
+    waitReady: false,
+  }));
+
+  it('H05 tells clients nothing of where it is', async () => {
+    const answer = await new ModernClient(rig.url('lost')).request('tools/list');
+    expect(answer.error).toMatchObject({ data: { reason: 'server_unavailable' } });
+    for (const text of [secret, '127.0.0.1', '.ts', 'node_modules']) {
+      expect(answer.raw).not.toContain(text);
+    }
   });
 });
 

@@ -1,0 +1,277 @@
+// Guards of who somebody is and what they may open: keys, tickets, rules, and sessions and streams that belong
+// to somebody.
+import type { Guard } from './guard.ts';
+
+const GATEKEEPER = 'src/listener/gatekeeper.ts';
+const AUTHENTICATOR = 'src/auth/authenticator.ts';
+const KEY_RING = 'src/auth/key-ring.ts';
+const KEY_FILE = 'src/auth/key-file.ts';
+const TICKETS = 'src/auth/tickets.ts';
+const POLICY = 'src/auth/policy.ts';
+const STORE = 'src/session/session-store.ts';
+const SSE = 'src/listener/http-sse/routes.ts';
+const KEY_TESTS = 'test/integration/access/api-keys.test.ts';
+const ISSUER_TESTS = 'test/integration/access/token-issuers.test.ts';
+const FILE_TESTS = 'test/unit/auth/key-file.test.ts';
+const RULE_TESTS = 'test/integration/principals-rules.test.ts';
+const TICKET_TESTS = 'test/unit/auth/tickets.test.ts';
+const POLICY_TESTS = 'test/unit/auth/policy.test.ts';
+
+export const accessGuards: readonly Guard[] = [
+  {
+    name: 'credentials/missing',
+    file: GATEKEEPER,
+    find: 'if (guards === undefined) return ADMIT_ANYBODY;',
+    replace:
+      'if (guards === undefined || request.headers.authorization === undefined) return ADMIT_ANYBODY;',
+    test: [KEY_TESTS, 'GW-155 B07 G04 G07 none gets 401'],
+  },
+  {
+    name: 'credentials/in-address',
+    file: GATEKEEPER,
+    find: "const { authorization, 'x-api-key': apiKey } = request.headers;",
+    replace: `const { 'x-api-key': apiKey } = request.headers;
+  const [, inAddress] = /[?&]access_token=([^&]+)/.exec(request.url ?? '') ?? [];
+  const { authorization = inAddress && \`Bearer \${inAddress}\` } = request.headers;`,
+    test: [KEY_TESTS, 'GW-153'],
+  },
+  {
+    name: 'credentials/two',
+    file: AUTHENTICATOR,
+    find: "if (apiKey !== undefined) return '';",
+    replace: '',
+    test: [KEY_TESTS, 'two different ones gets 401'],
+  },
+  {
+    name: 'credentials/scheme',
+    file: AUTHENTICATOR,
+    find: "return BEARER.exec(authorization)?.[1] ?? '';",
+    replace: "return BEARER.exec(authorization)?.[1] ?? authorization.split(' ').at(-1);",
+    test: [KEY_TESTS, 'scheme gets 401'],
+  },
+  {
+    name: 'credentials/failed-logins',
+    file: GATEKEEPER,
+    find: '? this.#failures.take(this.proxies.addressOf(request), monotonicMs())',
+    replace: '? 0',
+    test: ['test/integration/access/listeners.test.ts', 'G10 tells the address'],
+  },
+  {
+    name: 'key/secret',
+    file: KEY_RING,
+    find: 'this.#byHash.get(hashApiKey(key));',
+    replace: "this.#byHash.get(hashApiKey(key)) ?? this.#byId.get(key.split('_')[1] ?? '');",
+    test: [KEY_TESTS, 'another secret under a known id'],
+  },
+  {
+    name: 'key/expired',
+    file: KEY_RING,
+    find: 'return principal !== undefined && isFresh(principal) ? principal : undefined;',
+    replace: 'return principal;',
+    test: [KEY_TESTS, 'an expired one gets 401'],
+  },
+  {
+    name: 'key/revoked',
+    file: KEY_RING,
+    find: '    this.#byHash = byHash;',
+    replace: '    this.#byHash = new Map([...this.#byHash, ...byHash]);',
+    test: [KEY_TESTS, 'G08'],
+  },
+  {
+    name: 'key/revoked-streams',
+    file: 'src/listener/leases.ts',
+    find: 'if (!this.#rules.holds(lease.principal)) lease.end();',
+    replace: '',
+    test: ['test/unit/listener/leases.test.ts', 'G08'],
+  },
+  {
+    name: 'key/revoked-sessions',
+    file: GATEKEEPER,
+    find: "return principal.kind === 'key' && !this.holds(principal);",
+    replace: "return principal.kind === 'anonymous' && !this.holds(principal);",
+    test: [KEY_TESTS, 'G08'],
+  },
+  {
+    name: 'key/file-mode',
+    file: KEY_FILE,
+    find: 'if ((found.mode & (OTHERS_MAY_READ | OTHERS_MAY_WRITE)) !== 0) {',
+    replace: 'if (found.mode === 0) {',
+    test: [FILE_TESTS, 'A05 with mode'],
+  },
+  {
+    name: 'key/file-empty',
+    file: KEY_RING,
+    find: 'if (keys === undefined || keys.length === 0) {',
+    replace: 'if (keys === undefined) {',
+    test: [FILE_TESTS, 'G01 with'],
+  },
+  {
+    name: 'key/file-expiry',
+    file: KEY_FILE,
+    find: "if (typeof expires !== 'string' || Number.isNaN(Date.parse(expires))) return undefined;",
+    replace: "if (typeof expires !== 'string') return undefined;",
+    test: [FILE_TESTS, 'G01 with'],
+  },
+  {
+    name: 'key/file-written-closed',
+    file: KEY_FILE,
+    find: "openSync(next, 'wx', OWNER_ONLY)",
+    replace: "openSync(next, 'wx', OWNER_ONLY | OTHERS_MAY_READ)",
+    test: [FILE_TESTS, 'shows a key once and keeps its hash only'],
+  },
+  {
+    name: 'ticket/once',
+    file: TICKETS,
+    find: 'this.#open.delete(ticket);',
+    replace: '',
+    test: [KEY_TESTS, 'opens one WebSocket, once'],
+  },
+  {
+    name: 'ticket/endpoint',
+    file: TICKETS,
+    find: 'found?.endpoint === endpoint && found.endMs',
+    replace: 'found !== undefined && endpoint !== undefined && found.endMs',
+    test: [KEY_TESTS, 'B10 a ticket is good at its endpoint only'],
+  },
+  {
+    name: 'ticket/expiry',
+    file: TICKETS,
+    find: '&& found.endMs > monotonicMs();',
+    replace: ';',
+    test: [TICKET_TESTS, 'half a minute'],
+  },
+  {
+    name: 'ticket/caps',
+    file: TICKETS,
+    find: 'if (own >= MAX_PER_PRINCIPAL || this.#open.size >= MAX_TICKETS) return undefined;',
+    replace: '',
+    test: [TICKET_TESTS, 'bounded'],
+  },
+  {
+    name: 'ticket/browsers-only',
+    file: GATEKEEPER,
+    find: "if (!isForBrowsers || request.method !== 'GET') return undefined;",
+    replace: 'if (isForBrowsers && request.url === undefined) return undefined;',
+    test: [KEY_TESTS, 'is good for nothing else'],
+  },
+  {
+    name: 'ticket/revoked-holder',
+    file: GATEKEEPER,
+    find: 'holder !== undefined && guards.authenticator.holds(holder)',
+    replace: 'holder !== undefined',
+    test: [KEY_TESTS, 'G08 the ticket of a revoked key'],
+  },
+  {
+    name: 'rules/endpoint',
+    file: GATEKEEPER,
+    find: 'if (!isOpenTo(guards.policy, route, identity)) {',
+    replace: 'if (route === undefined) {',
+    test: [KEY_TESTS, 'G02 an endpoint of a server that is not allowed'],
+  },
+  {
+    name: 'rules/groups',
+    file: POLICY,
+    find: 'who.groups.length === 0 || who.groups.some((group) => groups?.has(group));',
+    replace: 'who.groups.length === 0 || groups !== null;',
+    test: [POLICY_TESTS, 'is for'],
+  },
+  {
+    name: 'rules/keys',
+    file: POLICY,
+    find: "(kind === 'key' && who.keys.some((key) => key === keyId || key === name));",
+    replace: 'who.keys.some((key) => key === keyId || key === name);',
+    test: [POLICY_TESTS, 'is for'],
+  },
+  {
+    name: 'rules/scopes',
+    file: POLICY,
+    find: 'return who.scopes.every((scope) => principal.scopes?.has(scope) === true);',
+    replace:
+      'return who.scopes.some((scope) => principal.scopes?.has(scope)) || who.scopes.length === 0;',
+    test: [POLICY_TESTS, 'is for'],
+  },
+  {
+    name: 'rules/server',
+    file: POLICY,
+    find: 'if (!names(rule.servers, item.server)) return false;',
+    replace: '',
+    test: [POLICY_TESTS, 'G02'],
+  },
+  {
+    name: 'rules/kind',
+    file: POLICY,
+    find: 'return rule.tools === undefined && rule.prompts === undefined && rule.resources === undefined;',
+    replace: 'return true;',
+    test: [POLICY_TESTS, 'allows none of the others'],
+  },
+  {
+    name: 'rules/plain-servers',
+    file: GATEKEEPER,
+    find: "? policy.allows(principal, { server, kind: 'method', name: '*' })",
+    replace: '? policy.opens(principal, server)',
+    test: [RULE_TESTS, 'is open to who may use everything of it'],
+  },
+  {
+    name: 'rules/spellings-of-resources',
+    file: POLICY,
+    find: "return item.kind === 'resource' ? allowsUri(list, item.name) : names(list, item.name);",
+    replace: 'return names(list, item.name) || (allowsUri(list, item.name) && false);',
+    test: ['test/integration/access/rules.test.ts', 'G05 a resource'],
+  },
+  {
+    name: 'session/principal',
+    file: STORE,
+    find: ' || session.principal.key !== principal.key) return undefined;',
+    replace: ') return undefined;',
+    test: [KEY_TESTS, 'GW-155 B06 the session of somebody else'],
+  },
+  {
+    name: 'session/principal-stream',
+    file: STORE,
+    find: ' || session.principal.key !== principal.key) return undefined;',
+    replace: ') return undefined;',
+    test: [KEY_TESTS, 'B08'],
+  },
+  {
+    name: 'session/endpoint',
+    file: STORE,
+    find: 'if (session?.endpoint !== endpoint ||',
+    replace: 'if (session === undefined || endpoint === undefined ||',
+    test: ['test/integration/legacy-http.test.ts', 'GW-053 of another server'],
+  },
+  {
+    name: 'session/sse-principal',
+    file: SSE,
+    find: ' && stream.principal.key === call.principal.key;',
+    replace: ';',
+    test: [KEY_TESTS, 'opens one event stream'],
+  },
+  {
+    name: 'session/sse-endpoint',
+    file: SSE,
+    find: 'stream?.endpoint === served.endpoint.name &&',
+    replace: 'stream !== undefined &&',
+    test: [KEY_TESTS, 'B10 an event stream takes messages at its endpoint only'],
+  },
+  {
+    name: 'session/unguessable',
+    file: STORE,
+    find: "return randomBytes(ID_BYTES).toString('base64url');",
+    replace: "return randomBytes(4).toString('base64url');",
+    test: ['test/unit/session/session-store.test.ts', 'B09'],
+  },
+  {
+    name: 'session/websocket-end',
+    file: 'src/listener/websocket/upgrade.ts',
+    find: 'if (!gate.holds(principal)) {',
+    replace: 'if (gate === undefined) {',
+    also: [
+      {
+        file: 'src/listener/leases.ts',
+        find: 'if (!this.#rules.holds(lease.principal)) lease.end();',
+        replace: '',
+      },
+    ],
+    test: [ISSUER_TESTS, 'G08 B06 each message'],
+  },
+];

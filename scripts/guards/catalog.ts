@@ -1,0 +1,224 @@
+// Guards of what is shown of servers, to whom: rules, shaping, filters, pins, and schemas that are read.
+import type { Guard } from './guard.ts';
+
+const ROUTES = 'src/router/aggregate/routes.ts';
+const VISIBILITY = 'src/router/aggregate/visibility.ts';
+const SERVICE = 'src/router/aggregate/modern-service.ts';
+const LINKS = 'src/router/aggregate/client-links.ts';
+const CATALOG = 'src/catalog/member-catalog.ts';
+const SPELLINGS = 'src/base/uri-spellings.ts';
+const FILTER = 'src/catalog/resource-filter.ts';
+const RULE_TESTS = 'test/integration/access/rules.test.ts';
+const PEOPLE_TESTS = 'test/integration/principals-rules.test.ts';
+const SPELLING_TESTS = 'test/unit/base/uri-spellings.test.ts';
+const FILTER_TESTS = 'test/unit/catalog/resource-filter.test.ts';
+const SHAPING_TESTS = 'test/integration/aggregate-shaping.test.ts';
+
+export const catalogGuards: readonly Guard[] = [
+  {
+    name: 'policy/list',
+    file: 'src/router/aggregate/answers.ts',
+    find: 'const listing = parts.visibility.of(principal, whole);',
+    replace:
+      'const listing = principal === undefined ? parts.visibility.of(principal, whole) : whole;',
+    test: [RULE_TESTS, 'G05 what a'],
+  },
+  {
+    name: 'policy/list-of-cursor',
+    file: 'src/router/aggregate/answers.ts',
+    find: 'return older && visibility.of(principal, older);',
+    replace: 'return principal === undefined ? older && visibility.of(principal, older) : older;',
+    test: [RULE_TESTS, 'B15 a cursor'],
+  },
+  {
+    name: 'policy/unknown-methods',
+    file: ROUTES,
+    find: "parts.visibility.allows(principal, { server: only.key, kind: 'method', name: method });",
+    replace: 'parts.visibility.opens(principal, only.key);',
+    test: [PEOPLE_TESTS, 'has no method that nobody knows'],
+  },
+  {
+    name: 'policy/updates',
+    file: LINKS,
+    find: 'catalog.showsResource(uri) && this.#parts.visibility.allows(this.#client.principal, item)',
+    replace: 'catalog.showsResource(uri) && item !== undefined',
+    test: [PEOPLE_TESTS, 'B18 is told of what the client may see'],
+  },
+  {
+    name: 'policy/named',
+    file: ROUTES,
+    find: 'if (!parts.visibility.allows(principal, item)) {\n    const denial',
+    replace: 'if (item.name === "") {\n    const denial',
+    test: [RULE_TESTS, 'G05 a tool'],
+  },
+  {
+    name: 'policy/prompt',
+    file: ROUTES,
+    find: 'if (!parts.visibility.allows(principal, item)) {\n    const denial',
+    replace:
+      "if (item.kind === 'tool' && !parts.visibility.allows(principal, item)) {\n    const denial",
+    test: [RULE_TESTS, 'G05 a prompt'],
+  },
+  {
+    name: 'policy/resource',
+    file: ROUTES,
+    find: 'return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);',
+    replace:
+      "return catalog?.showsResource(uri) === true && item.name !== '' && principal !== undefined;",
+    test: [RULE_TESTS, 'G05 a resource'],
+  },
+  {
+    name: 'policy/complete',
+    file: ROUTES,
+    find: `toEntry(entry, { kind: 'prompt', name: value }, context, (upstream) =>
+      withReference(frame, member, upstream),
+    );`,
+    replace: `entry === undefined
+      ? refused(\`unknown prompt \${shown(value)}.\`)
+      : {
+          kind: 'to',
+          candidates: [
+            {
+              key: context.parts.members[entry.member]?.key ?? '',
+              frame: withReference(frame, member, entry.upstream),
+            },
+          ],
+        };`,
+    test: [RULE_TESTS, 'G05 a completion'],
+  },
+  {
+    name: 'policy/listen',
+    file: ROUTES,
+    find: 'const resource = (owner: UriOwner): boolean => isShown(shownTo, owner);',
+    replace: 'const resource = (owner: UriOwner): boolean => owner !== undefined;',
+    test: [RULE_TESTS, 'G05 a listen stream'],
+  },
+  {
+    name: 'policy/search',
+    file: 'src/router/aggregate/search-service.ts',
+    find: 'return parts.visibility.of(principal, await view.named(TOOLS_LIST));',
+    replace:
+      'return principal === undefined ? parts.visibility.of(principal, await view.named(TOOLS_LIST)) : await view.named(TOOLS_LIST);',
+    test: [RULE_TESTS, 'G05 a search'],
+  },
+  {
+    name: 'policy/server-legacy',
+    file: LINKS,
+    find: 'return this.#parts.visibility.opens(this.#client.principal, key);',
+    replace: 'return key !== "";',
+    test: [RULE_TESTS, 'G02 a merged endpoint'],
+  },
+  {
+    name: 'policy/server-modern',
+    file: SERVICE,
+    find: 'const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));',
+    replace: 'const opened = this.#keys.map((key) => key !== principal.key);',
+    test: [RULE_TESTS, 'G02 a merged endpoint'],
+  },
+  {
+    name: 'policy/hidden',
+    file: VISIBILITY,
+    find: 'return scopes.length === 0 && this.#policy.hidesDenied ? undefined : { scopes };',
+    replace: 'return { scopes };',
+    test: [RULE_TESTS, 'G05 a tool'],
+  },
+  {
+    name: 'policy/own-path',
+    file: 'src/app/endpoints.ts',
+    find: "const isOpen = parts.policy === undefined || backend.protocol === 'jsonrpc';",
+    replace: "const isOpen = parts.policy !== null || backend.protocol === 'jsonrpc';",
+    test: [RULE_TESTS, 'G05'],
+  },
+  {
+    name: 'shaping/names',
+    file: 'src/catalog/shaping.ts',
+    find: 'const visible = [...shown].filter(([, name]) => passesFilter(level, name));',
+    replace: 'const visible = [...shown];',
+    test: [SHAPING_TESTS, 'a modern client and a shaped modern server'],
+  },
+  {
+    name: 'shaping/resources-listed',
+    file: CATALOG,
+    find: 'return entries.filter(({ name }) => this.#resources.passes(name)).map(asItIs);',
+    replace: 'return entries.map(asItIs);',
+    test: [SHAPING_TESTS, 'a modern client and a shaped modern server'],
+  },
+  {
+    name: 'shaping/resources-used',
+    file: ROUTES,
+    find: 'return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);',
+    replace: 'return catalog !== undefined && parts.visibility.allows(principal, item);',
+    test: [SHAPING_TESTS, 'a modern client and a shaped modern server'],
+  },
+  {
+    name: 'shaping/fixed-arguments',
+    file: 'src/catalog/shaping.ts',
+    find: "if (rules.get(name)?.kind !== 'value') rules.set(name, rule);",
+    replace: 'rules.set(name, rule);',
+    test: ['test/unit/catalog/shaping.test.ts', "of a server can't be undone by an endpoint"],
+  },
+  {
+    name: 'filter/dot-segments',
+    file: SPELLINGS,
+    find: "if (DOT_SEGMENT.test(plain.trim().normalize('NFKC')) || CONTROL.test(plain)) return undefined;",
+    replace: 'if (CONTROL.test(plain)) return undefined;',
+    test: [SPELLING_TESTS, 'C01'],
+  },
+  {
+    name: 'filter/controls',
+    file: SPELLINGS,
+    find: '|| CONTROL.test(plain)) return undefined;',
+    replace: ') return undefined;',
+    test: [SPELLING_TESTS, 'C01'],
+  },
+  {
+    name: 'filter/spellings-denied',
+    file: FILTER,
+    find: 'return isPlain || matchesGlob(glob, uri);',
+    replace: 'return (isPlain && false) || matchesGlob(glob, uri);',
+    test: [FILTER_TESTS, ''],
+  },
+  {
+    name: 'filter/spellings-allowed',
+    file: SPELLINGS,
+    find: 'spellings !== undefined && globs.some((glob) => matchesGlob(plainForm(glob), spellings.plain))',
+    replace: 'spellings !== undefined',
+    test: [SPELLING_TESTS, 'C01'],
+  },
+  {
+    name: 'pins/enforce',
+    file: CATALOG,
+    find: 'return !isWithheld;',
+    replace: 'return isWithheld !== undefined;',
+    test: ['test/integration/access/pinned-tools.test.ts', 'M02'],
+  },
+  {
+    name: 'pins/changed',
+    file: 'src/catalog/pins/pins.ts',
+    find: "return accepted.digest === digestOf(tool) ? 'pinned' : 'changed';",
+    replace: "return accepted.digest !== '' && digestOf(tool) !== '' ? 'pinned' : 'changed';",
+    test: ['test/unit/catalog/pins/pins.test.ts', 'does not hold for any other'],
+  },
+  {
+    name: 'lists/private-servers',
+    file: 'src/router/aggregate/view.ts',
+    find: 'return isShared ? lists.last(method) : undefined;',
+    replace: 'return isShared !== undefined ? lists.last(method) : undefined;',
+    test: ['test/integration/aggregate-clients.test.ts', 'are shown to nobody else'],
+  },
+  {
+    name: 'schema/no-network',
+    file: 'src/catalog/validation/compile-schema.ts',
+    find: 'const validate = validator.compile(rules);',
+    replace:
+      'for (const [url] of JSON.stringify(rules).matchAll(/http:[^"]+/g)) void fetch(url).catch(() => undefined);\n  const validate = validator.compile(rules);',
+    test: ['test/integration/access/schema-references.test.ts', 'GW-159'],
+  },
+  {
+    name: 'schema/bounds',
+    file: 'src/catalog/validation/compile-schema.ts',
+    find: 'if (beyond !== undefined) return { unusable: beyond };',
+    replace: '',
+    test: ['test/unit/catalog/validation/compile-schema.test.ts', ''],
+  },
+];

@@ -1,0 +1,135 @@
+// Guards towards servers: what a child process gets and may take, and where a remote server can lead.
+import type { Guard } from './guard.ts';
+
+const CHILD = 'src/backend/stdio/child-process.ts';
+const CHANNEL = 'src/backend/stdio/stdio-channel.ts';
+const HTTP_ENDPOINT = 'src/backend/streamable-http/http-endpoint.ts';
+const SSE = 'src/backend/http-sse/sse-channel.ts';
+const LEAK = '(globalThis as { leak?: string }).leak';
+const PROCESS_TESTS = 'test/integration/processes.test.ts';
+const CONTAINED_TESTS = 'test/integration/contained-processes.test.ts';
+const LEGACY_TESTS = 'test/integration/remote-legacy.test.ts';
+const SSE_TESTS = 'test/integration/remote-sse.test.ts';
+
+/** Keeps what a client authenticates with where it does not belong. */
+const LEAKING = {
+  file: 'src/listener/gatekeeper.ts',
+  find: 'if (guards === undefined) return ADMIT_ANYBODY;',
+  replace: `${LEAK} = request.headers.authorization ?? '';\n    if (guards === undefined) return ADMIT_ANYBODY;`,
+};
+
+export const serverGuards: readonly Guard[] = [
+  {
+    name: 'child/environment',
+    file: 'src/backend/stdio/environment.ts',
+    find: 'const result: Record<string, string> = {};',
+    replace: 'const result = { ...own } as Record<string, string>;',
+    test: [PROCESS_TESTS, '(E04)'],
+  },
+  {
+    name: 'child/no-shell',
+    file: CHILD,
+    find: 'detached: true,',
+    replace: 'detached: true,\n      shell: true,',
+    test: [PROCESS_TESTS, '(E03)'],
+  },
+  {
+    name: 'child/descriptors',
+    file: CHILD,
+    find: "stdio: ['pipe', 'pipe', 'pipe'],",
+    replace: "stdio: ['pipe', 'pipe', 'pipe', 2],",
+    test: [CONTAINED_TESTS, '(E06)'],
+  },
+  {
+    name: 'child/run-as',
+    file: CHILD,
+    find: '...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),',
+    replace: '',
+    test: [CONTAINED_TESTS, 'is that user, without other groups'],
+    needsRoot: true,
+  },
+  {
+    name: 'child/limits',
+    file: CHANNEL,
+    find: '[...limitingWords(resources), ...wrap, command, ...args]',
+    replace:
+      '[...limitingWords({ ...resources, openFiles: undefined }), ...wrap, command, ...args]',
+    test: [CONTAINED_TESTS, 'are the system’s'],
+  },
+  {
+    name: 'child/oversize',
+    file: 'src/jsonrpc/line-framing.ts',
+    find: 'if (this.#dropped !== undefined || this.#length + rest.length > this.#maxBytes) {',
+    replace: 'if (this.#dropped !== undefined) {',
+    also: [
+      {
+        file: 'src/jsonrpc/line-framing.ts',
+        find: 'if (this.#length <= this.#maxBytes) return;',
+        replace: 'if (this.#length >= 0) return;',
+      },
+    ],
+    test: ['test/integration/bounds.test.ts', 'response_too_large: only that call fails'],
+  },
+  {
+    name: 'child/stderr-rate',
+    file: 'src/backend/stdio/stderr-log.ts',
+    find: 'if (++this.#linesInWindow > MAX_LINES_PER_SECOND) this.#dropped++;',
+    replace: 'if (++this.#linesInWindow < 0) this.#dropped++;',
+    test: ['test/integration/bounds.test.ts', 'on stderr is drained'],
+  },
+  {
+    name: 'child/budget',
+    file: 'src/backend/process-budget.ts',
+    find: 'if (this.#total >= max) throw tooMany(server, `${max} in all (processes.max)`);',
+    replace: '',
+    test: [
+      'test/integration/process-sharing.test.ts',
+      'on private processes hold over all servers',
+    ],
+  },
+  {
+    name: 'remote/redirects',
+    file: HTTP_ENDPOINT,
+    find: 'if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;',
+    replace: 'if (to !== null && redirects < MAX_REDIRECTS) return to;',
+    test: [LEGACY_TESTS, 'D04'],
+  },
+  {
+    name: 'remote/redirect-count',
+    file: HTTP_ENDPOINT,
+    find: '&& redirects < MAX_REDIRECTS) return to;',
+    replace: '&& redirects >= 0) return to;',
+    test: [LEGACY_TESTS, 'D04'],
+  },
+  {
+    name: 'remote/sse-endpoint-origin',
+    file: SSE,
+    find: "address?.origin !== url.origin || address.username !== '' || address.password !== ''",
+    replace: 'address === null',
+    test: [SSE_TESTS, 'D09 the endpoint http://127.0.0.1:9/messages'],
+  },
+  {
+    name: 'remote/sse-endpoint-user',
+    file: SSE,
+    find: "address?.origin !== url.origin || address.username !== '' || address.password !== ''",
+    replace: 'address?.origin !== url.origin',
+    test: [SSE_TESTS, 'D09 an endpoint with a user name'],
+  },
+  {
+    name: 'remote/client-authorization',
+    file: 'src/backend/streamable-http/message-headers.ts',
+    find: "return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own };",
+    replace: `return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own, 'x-client': ${LEAK} ?? '' };`,
+    also: [LEAKING],
+    test: [LEGACY_TESTS, 'D01'],
+  },
+  {
+    name: 'child/client-authorization',
+    file: CHANNEL,
+    find: 'this.#child.write(withLineFeed(message));',
+    replace: `const leak = ${LEAK} ?? '';
+    this.#child.write(withLineFeed(Buffer.from(message.toString('utf8').replace(/}$/, \`,"leak":\${JSON.stringify(leak)}}\`))));`,
+    also: [LEAKING],
+    test: ['test/integration/access/api-keys.test.ts', 'GW-154 D01'],
+  },
+];

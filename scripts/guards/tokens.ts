@@ -1,0 +1,161 @@
+// Guards of access tokens and of what their issuers can do.
+import type { Guard } from './guard.ts';
+
+const AUTHENTICATOR = 'src/auth/authenticator.ts';
+const TOKENS = 'src/auth/tokens.ts';
+const ISSUER_KEYS = 'src/auth/issuer-keys.ts';
+const TOKEN_TESTS = 'test/integration/access/tokens.test.ts';
+const ISSUER_TESTS = 'test/integration/access/token-issuers.test.ts';
+
+export const tokenGuards: readonly Guard[] = [
+  {
+    name: 'token/audience',
+    file: AUTHENTICATOR,
+    find: "return isMeantForUs ? token.principal : 'invalid';",
+    replace: "return isMeantForUs || token.principal ? token.principal : 'invalid';",
+    test: [TOKEN_TESTS, 'GW-151'],
+  },
+  {
+    name: 'token/audience-of-endpoint',
+    file: 'src/auth/protected-resource.ts',
+    find: 'const own = paths.map((path) => `${root}${path}`);',
+    replace: 'const own = paths.map((path) => `${root}${path.replace("/one/", "/two/")}`);',
+    test: [TOKEN_TESTS, 'GW-151 D02 for an audience of another endpoint'],
+  },
+  {
+    name: 'token/issuer',
+    file: TOKENS,
+    find: 'const issuer = issuers.get(String(jose.decodeJwt(token).iss));',
+    replace:
+      'const issuer = issuers.get(String(jose.decodeJwt(token).iss)) ?? [...issuers.values()][0];',
+    also: [{ file: TOKENS, find: 'issuer: options.issuer,', replace: '' }],
+    test: [TOKEN_TESTS, 'G06 of another issuer'],
+  },
+  {
+    name: 'token/algorithm',
+    file: TOKENS,
+    find: 'algorithms: [...options.algorithms],',
+    replace: '',
+    test: [ISSUER_TESTS, 'G06 with an algorithm that is not listed'],
+  },
+  {
+    name: 'token/expired',
+    file: TOKENS,
+    find: 'clockTolerance: options.clockSkewMs / 1_000,',
+    replace: 'clockTolerance: 1e9,',
+    test: [TOKEN_TESTS, 'G06 that is over'],
+  },
+  {
+    name: 'token/expired-after-use',
+    file: TOKENS,
+    find: 'if (found === undefined || found.expiresAtMs > wallClockMs()) return found;',
+    replace: 'if (found !== undefined) return found;',
+    test: [ISSUER_TESTS, 'G08 is good no longer'],
+  },
+  {
+    name: 'token/expired-streams',
+    file: AUTHENTICATOR,
+    find: 'return principal.expiresAtMs === undefined || principal.expiresAtMs > wallClockMs();',
+    replace: 'return principal.kind !== undefined;',
+    test: [ISSUER_TESTS, 'G08 is good no longer'],
+  },
+  {
+    name: 'token/no-expiry',
+    file: TOKENS,
+    find: "requiredClaims: ['sub', 'exp', 'aud'],",
+    replace: '',
+    also: [
+      { file: TOKENS, find: "sub === '' || exp === undefined) {", replace: "sub === '') {" },
+      {
+        file: TOKENS,
+        find: '|| !(exp * 1_000 <= latestMs)',
+        replace: '|| (exp ?? 0) * 1_000 > latestMs',
+      },
+    ],
+    test: [TOKEN_TESTS, 'G06 without an end'],
+  },
+  {
+    name: 'token/lifetime',
+    file: TOKENS,
+    find: '|| !(exp * 1_000 <= latestMs)',
+    replace: '|| latestMs < 0',
+    test: [TOKEN_TESTS, 'G06 for ten years'],
+  },
+  {
+    name: 'token/subject',
+    file: TOKENS,
+    find: "typeof sub !== 'string' || sub === '' ||",
+    replace: '',
+    test: [TOKEN_TESTS, 'subject'],
+  },
+  {
+    name: 'token/type',
+    file: TOKENS,
+    find: '!TYPES.has(type) || hasTwins(token)',
+    replace: 'hasTwins(token)',
+    test: [TOKEN_TESTS, 'G06 for something else'],
+  },
+  {
+    name: 'token/twin-claims',
+    file: TOKENS,
+    find: '!TYPES.has(type) || hasTwins(token)',
+    replace: '!TYPES.has(type)',
+    test: [ISSUER_TESTS, 'G06 with a claim twice'],
+  },
+  {
+    name: 'token/issuer-down',
+    file: ISSUER_KEYS,
+    find: 'if (statusCode !== 200) throw',
+    replace: 'if (statusCode === 404) throw',
+    test: [TOKEN_TESTS, 'G01 whose issuer can not be reached'],
+  },
+  {
+    name: 'token/issuer-redirect',
+    file: ISSUER_KEYS,
+    find: 'await request(url, {',
+    replace: `await request(url).then(async ({ statusCode, headers, body }) => {
+    await body.dump();
+    const { location } = headers;
+    return statusCode === 302 && typeof location === 'string' ? location : url;
+  }).then((to) => request(to, {`,
+    also: [
+      { file: ISSUER_KEYS, find: 'signal: AbortSignal.timeout(FETCH_MS),\n  });', replace: '}));' },
+    ],
+    test: [ISSUER_TESTS, 'D04 whose issuer redirects'],
+  },
+  {
+    name: 'token/issuer-document-size',
+    file: ISSUER_KEYS,
+    find: 'if (length > MAX_BYTES) throw',
+    replace: 'if (length > MAX_BYTES * MAX_BYTES) throw',
+    test: [ISSUER_TESTS, 'F78 whose issuer sends too much'],
+  },
+  {
+    name: 'token/issuer-flood',
+    file: ISSUER_KEYS,
+    find: 'monotonicMs() - this.#triedMs >= cooldownMs;',
+    replace: 'cooldownMs > 0;',
+    test: [TOKEN_TESTS, 'made-up keys are not asked for again'],
+  },
+  {
+    name: 'principal/parts',
+    file: 'src/auth/principal-key.ts',
+    find: '`${part.length}:${part}`',
+    replace: 'part',
+    test: ['test/unit/auth/principal-key.test.ts', 'B06'],
+  },
+  {
+    name: 'principal/client',
+    file: TOKENS,
+    find: "principalKey('token', [iss, sub, clientId])",
+    replace: "principalKey('token', [iss, sub, clientId && ''])",
+    test: [TOKEN_TESTS, 'GW-155 B06 of somebody else'],
+  },
+  {
+    name: 'principal/subject',
+    file: TOKENS,
+    find: "principalKey('token', [iss, sub, clientId])",
+    replace: "principalKey('token', [iss, clientId])",
+    test: [TOKEN_TESTS, 'GW-155 B06 of somebody else'],
+  },
+];
