@@ -33,7 +33,12 @@ export function createAccess(config: Config, logger: Logger, metrics: Metrics): 
   const audit = createAuditLog(config.audit, metrics);
   const { maxPerPrincipal, ...sessionLimits } = config.sessions;
   const sessions = new SessionStore(
-    { ...sessionLimits, maxPerPrincipal: isOn ? maxPerPrincipal : undefined },
+    {
+      ...sessionLimits,
+      maxPerPrincipal: isOn ? maxPerPrincipal : undefined,
+      // A key runs out without anything that would tell.
+      isRevoked: (principal) => gate.isRevoked(principal),
+    },
     audit && sessionEvents(audit),
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);

@@ -7,6 +7,8 @@ import type { Principal } from '../ports/principal.ts';
 import type { Session } from './session.ts';
 
 const ID_BYTES = 32;
+/** What is open of a principal ends this long after its key, at the latest (reliability.md G08). */
+const MAX_PERIOD_MS = 5_000;
 
 /** A new session id: 256 random bits in visible ASCII (2025-11-25 basic/transports). */
 export function newSessionId(): string {
@@ -21,6 +23,8 @@ export interface SessionLimits {
   readonly max: number;
   /** Of one principal; absent while all clients are one. */
   readonly maxPerPrincipal?: number | undefined;
+  /** Whether what a principal came in with is good no more, for ever: a key that was revoked or is old. */
+  readonly isRevoked?: (principal: Principal) => boolean;
 }
 
 /** Told of sessions. */
@@ -42,7 +46,8 @@ export class SessionStore {
   constructor(options: SessionLimits, events?: SessionEvents) {
     this.#options = options;
     this.#events = events;
-    this.#sweeper = every(Math.min(Math.max(options.idleMs / 4, 50), 30_000), () => this.#sweep());
+    const periodMs = Math.min(Math.max(options.idleMs / 4, 50), MAX_PERIOD_MS);
+    this.#sweeper = every(periodMs, () => this.#sweep());
   }
 
   get size(): number {
@@ -132,10 +137,11 @@ export class SessionStore {
 
   #sweep(): void {
     const nowMs = monotonicMs();
-    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY, isRevoked } = this.#options;
     for (const session of [...this.#sessions.values()]) {
       const isOld = session.openedMs < nowMs - maxAgeMs && session.isIdleSince(nowMs);
-      if (isOld || session.isIdleSince(nowMs - idleMs)) this.end(session);
+      const isGone = isRevoked?.(session.principal) === true;
+      if (isOld || isGone || session.isIdleSince(nowMs - idleMs)) this.end(session);
       else session.outlet.tidy();
     }
   }

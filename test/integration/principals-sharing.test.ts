@@ -229,6 +229,28 @@ describe('sharing: shared, with clients of two people', () => {
   });
 });
 
+// What sharing costs: of tools that ask one call at a time is at work (design.md 5.2 step 4).
+describe('somebody who does not answer', () => {
+  const one = scriptedServer({ config: { timeouts: { request: '1s' } } });
+  const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
+
+  it('keeps others from tools that ask, with an error that says so, and from nothing else', async () => {
+    const eve = people.modern(rig, 'eve', '/servers/one/mcp');
+    const bob = people.modern(rig, 'bob', '/servers/one/mcp');
+    const round = await eve.call('ask', { v: 'eve' });
+    const [key = ''] = Object.keys(questionsOf(round));
+    const refused = await bob.call('ask', { v: 'bob' });
+    expect(refused.error?.data).toMatchObject({ reason: 'queue_timeout', outcome: 'not_sent' });
+    expect(textOf(await bob.call('echo', { v: 'bob' }))).toContain('bob');
+    await eve.retry('ask', { v: 'eve' }, round, { [key]: accept('at last') });
+    const next = await bob.call('ask', { v: 'bob' });
+    const [own = ''] = Object.keys(questionsOf(next));
+    expect(textOf(await bob.retry('ask', { v: 'bob' }, next, { [own]: accept('b') }))).toContain(
+      'b',
+    );
+  });
+});
+
 describe('sharing: principal', () => {
   const one = scriptedServer({ config: { sharing: 'principal' } });
   const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));

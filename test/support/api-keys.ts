@@ -23,6 +23,14 @@ export class TestKeys {
     return key;
   }
 
+  /** Changes what stands in the file of a key. */
+  change(name: string, fields: Fields): void {
+    const record = this.#records.get(name);
+    if (record === undefined) throw new Error(`no key ${name}`);
+    this.#records.set(name, { ...record, ...fields });
+    this.#write();
+  }
+
   revoke(name: string): void {
     this.#records.delete(name);
     this.#write();

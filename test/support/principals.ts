@@ -10,8 +10,6 @@ import type { GatewayUnderTest } from './use-gateway.ts';
 import type { Json } from './wire-message.ts';
 import { WsClient } from './ws-client.ts';
 
-export type Person = 'ann' | 'bob' | 'eve';
-
 /** What every client of these tests can do. */
 export const CAPABLE: Json = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
