@@ -82,7 +82,7 @@ async function required(probe: Promise<ServerIdentity | undefined>): Promise<Ser
   return identity;
 }
 
-/** The legacy handshake's outcome, unless the modern one succeeds before it. */
+/** The legacy handshake's outcome, unless only the modern one succeeds. */
 async function firstOf(
   legacy: Promise<ServerIdentity>,
   probe: Promise<ServerIdentity | undefined>,
@@ -94,7 +94,11 @@ async function firstOf(
     }, reject);
   });
   try {
-    return await Promise.race([modern, legacy]);
+    const first = await Promise.race([modern, legacy]);
+    if (first.era === 'legacy') return first;
+    // One that speaks both goes by what it read last, which was `initialize`.
+    const last = legacy.catch(() => undefined);
+    return (await within(PROBE_MS, last)) ?? first;
   } catch (refusal) {
     // A modern server that was slow to start refuses the old handshake. It was asked the other thing
     // before that, so its answer to it is not far.

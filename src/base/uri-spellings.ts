@@ -11,13 +11,15 @@ export interface UriSpellings {
 
 /**
  * The spellings of a URI.
- * @returns undefined when it has `.` or `..` as a segment in some spelling, or characters that parsers
+ * @returns undefined when it has `.`, `..` or nothing as a segment in some spelling, or characters that parsers
  *   drop on the way
  */
 export function spellingsOf(uri: string): UriSpellings | undefined {
   const plain = plainForm(uri);
   // Parsers take off blanks at the ends; some file systems and servers fold compatible characters.
-  if (DOT_SEGMENT.test(plain.trim().normalize('NFKC')) || CONTROL.test(plain)) return undefined;
+  const folded = plain.trim().normalize('NFKC');
+  if (DOT_SEGMENT.test(folded) || EMPTY_SEGMENT.test(pathOf(folded))) return undefined;
+  if (CONTROL.test(plain)) return undefined;
   const parsed = URL.canParse(uri) ? plainForm(new URL(uri).href) : plain;
   return { plain, parsed };
 }
@@ -39,11 +41,18 @@ export function plainForm(uri: string): string {
 }
 
 const DOT_SEGMENT = /[\\/]\.\.?(?:[\\/?#]|$)/;
+/** Most file systems read two slashes as one; on the web they are two. */
+const EMPTY_SEGMENT = /[\\/]{2}/;
 const CONTROL = /\p{Cc}/u;
 /** Scheme and host, which have no case. */
 const ORIGIN = /^[^:/?#]+:(?:\/\/[^/?#]*)?/;
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 const MAX_ESCAPES = 3;
+
+function pathOf(uri: string): string {
+  if (/^https?:/i.test(uri)) return '';
+  return uri.replace(ORIGIN, '').split(/[?#]/, 1)[0] ?? '';
+}
 
 /** Without escapes, also where some of them make no text. */
 function decoded(text: string): string {

@@ -8,6 +8,7 @@ import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
 import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { META } from '../mcp/meta.ts';
@@ -20,6 +21,7 @@ import type { Seat } from '../ports/seat.ts';
 import { keyLetter } from './input-requests.ts';
 import { legacyError } from './legacy-errors.ts';
 import { WrappedResults } from './output-schemas.ts';
+import { unguessableId } from './parks.ts';
 import { withParams } from './request-text.ts';
 import { legacyResult } from './result-text.ts';
 
@@ -273,7 +275,19 @@ function requestOf(entry: Buffer): Frame {
     ['jsonrpc', Buffer.from('"2.0"')],
     ['id', UNUSED_ID],
   ]);
-  return scan(editObject(entry, 0, entry.length, { set }));
+  return withElicitationId(scan(editObject(entry, 0, entry.length, { set })));
+}
+
+/** Clients of the session era know a page to visit by an id, which modern servers don't give. */
+function withElicitationId(request: Frame): Frame {
+  const { bytes, method, paramsStart, paramsEnd } = request;
+  if (method !== ELICITATION || paramsStart < 0) return request;
+  const { mode, elicitationId } = parseParams(request);
+  if (mode !== 'url' || elicitationId !== undefined) return request;
+  const set = new Map([['elicitationId', jsonBytes(unguessableId())]]);
+  return scan(
+    replaceSpan(bytes, paramsStart, paramsEnd, editObject(bytes, paramsStart, paramsEnd, { set })),
+  );
 }
 
 /** What a session said in `initialize`, as the envelope of a request. */

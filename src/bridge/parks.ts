@@ -6,6 +6,11 @@ import { after, type Timer } from '../base/clock.ts';
 const MAX_PARKS = 10_000;
 const MAX_PER_PRINCIPAL = 100;
 
+/** An id that nobody can guess. */
+export function unguessableId(): string {
+  return randomBytes(16).toString('base64url');
+}
+
 /** A call that can be parked. */
 export interface Parkable {
   readonly principalKey: string;
@@ -48,7 +53,7 @@ export class Parks<T extends Parkable> {
     if (id !== undefined) this.release(id);
     const own = this.#perPrincipal.get(call.principalKey) ?? 0;
     if (this.#parks.size >= MAX_PARKS || own >= MAX_PER_PRINCIPAL) return undefined;
-    const key = id ?? randomBytes(16).toString('base64url');
+    const key = id ?? unguessableId();
     const timer = after(this.#ttlMs, () => {
       this.release(key);
       call.expired();

@@ -1,9 +1,12 @@
 // One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
 // whatever is made of lists can be kept by what they are.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { membersOf } from '../jsonrpc/members.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { TOOLS_LIST } from '../mcp/methods.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
+
+const ANY_ARGUMENTS = Buffer.from('{"type":"object"}');
 
 /** A tool, prompt, resource or template. */
 export interface ListedEntry {
@@ -50,7 +53,7 @@ export function readPage(method: ListMethod, answer: Frame): ListPage | undefine
     const entry = parseSpan(view, 0, view.length);
     const name = isObject(entry) ? entry[named] : undefined;
     // Copied: a view would keep the whole message.
-    return typeof name === 'string' ? [{ name, text: Buffer.from(view) }] : [];
+    return typeof name === 'string' ? [{ name, text: readable(method, view, entry) }] : [];
   });
   const { nextCursor, ttlMs, cacheScope } = result;
   return {
@@ -59,4 +62,12 @@ export function readPage(method: ListMethod, answer: Frame): ListPage | undefine
     isPublic: cacheScope === 'public',
     next: typeof nextCursor === 'string' ? nextCursor : undefined,
   };
+}
+
+/** Clients drop a whole list for one tool without a schema: it gets one that says nothing. */
+function readable(method: ListMethod, view: Buffer, entry: unknown): Buffer {
+  if (method !== TOOLS_LIST || !isObject(entry) || isObject(entry['inputSchema'])) {
+    return Buffer.from(view);
+  }
+  return editObject(view, 0, view.length, { set: new Map([['inputSchema', ANY_ARGUMENTS]]) });
 }

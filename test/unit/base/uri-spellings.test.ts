@@ -17,6 +17,14 @@ it.each([
   expect(allowsUri(['*'], uri)).toBe(false);
 });
 
+it('with an empty segment, which file systems leave out, leads nowhere', () => {
+  for (const uri of ['file:///data//private/a', 'file:///data/%2fprivate/a', 'x:a\\\\b']) {
+    expect(spellingsOf(uri), uri).toBeUndefined();
+  }
+  expect(spellingsOf('https://a.example//b')).toBeDefined();
+  expect(spellingsOf('file:///a?next=//b')).toBeDefined();
+});
+
 it('C01 is allowed in every spelling or not at all', () => {
   expect(allowsUri(['file:///data/*'], 'file:///data/a%20b')).toBe(true);
   expect(allowsUri(['FILE:///data/*'], 'file:///data/a')).toBe(false);
