@@ -160,15 +160,15 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'filter/dot-segments',
     file: SPELLINGS,
-    find: "if (DOT_SEGMENT.test(plain.trim().normalize('NFKC')) || CONTROL.test(plain)) return undefined;",
-    replace: 'if (CONTROL.test(plain)) return undefined;',
+    find: 'const DOT_SEGMENT = ',
+    replace: 'const DOT_SEGMENT = /(?!)/ ?? ',
     test: [SPELLING_TESTS, 'C01'],
   },
   {
     name: 'filter/controls',
     file: SPELLINGS,
-    find: '|| CONTROL.test(plain)) return undefined;',
-    replace: ') return undefined;',
+    find: 'const CONTROL = ',
+    replace: 'const CONTROL = /(?!)/ ?? ',
     test: [SPELLING_TESTS, 'C01'],
   },
   {

@@ -4,8 +4,10 @@ import type { Guard } from './guard.ts';
 const CHILD = 'src/backend/stdio/child-process.ts';
 const CHANNEL = 'src/backend/stdio/stdio-channel.ts';
 const HTTP_ENDPOINT = 'src/backend/streamable-http/http-endpoint.ts';
+const BUDGET = 'src/backend/process-budget.ts';
 const SSE = 'src/backend/http-sse/sse-channel.ts';
 const LEAK = '(globalThis as { leak?: string }).leak';
+const BUDGET_TESTS = 'test/unit/backend/process-budget.test.ts';
 const PROCESS_TESTS = 'test/integration/processes.test.ts';
 const CONTAINED_TESTS = 'test/integration/contained-processes.test.ts';
 const LEGACY_TESTS = 'test/integration/remote-legacy.test.ts';
@@ -79,13 +81,17 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'child/budget',
-    file: 'src/backend/process-budget.ts',
+    file: BUDGET,
     find: 'if (this.#total >= max) throw tooMany(server, `${max} in all (processes.max)`);',
     replace: '',
-    test: [
-      'test/integration/process-sharing.test.ts',
-      'on private processes hold over all servers',
-    ],
+    test: [BUDGET_TESTS, 'caps hold'],
+  },
+  {
+    name: 'child/budget-of-principal',
+    file: BUDGET,
+    find: 'if (own >= maxPerPrincipal) {',
+    replace: 'if (own < 0) {',
+    test: [BUDGET_TESTS, 'caps hold'],
   },
   {
     name: 'remote/redirects',

@@ -116,7 +116,7 @@ export const tokenGuards: readonly Guard[] = [
     replace: `await request(url).then(async ({ statusCode, headers, body }) => {
     await body.dump();
     const { location } = headers;
-    return statusCode === 302 && typeof location === 'string' ? location : url;
+    return statusCode === 302 && typeof location === 'string' ? new URL(location, url).href : url;
   }).then((to) => request(to, {`,
     also: [
       { file: ISSUER_KEYS, find: 'signal: AbortSignal.timeout(FETCH_MS),\n  });', replace: '}));' },

@@ -217,7 +217,7 @@ describe('a proxy in front', () => {
         return (await post(url, initializeRequest(), headers).response()).status;
       };
       const bad = [];
-      for (let at = 0; at < 4; at++) bad.push(await status('6.6.6.6, 7.7.7.7'));
+      for (let at = 0; at < 4; at++) bad.push(await status(`6.6.6.${at}, 7.7.7.7`));
       expect(bad).toEqual([401, 401, 429, 429]);
       expect(await status('7.7.7.7, 8.8.8.8')).toBe(401);
       expect(await status('6.6.6.6, 7.7.7.7', `Bearer ${keys.key('a')}`)).toBe(200);
