@@ -13,6 +13,8 @@ export class CallTable {
   readonly #calls = new Map<number, Call>();
   #abandoned = 0;
   #own = 0;
+  /** The tools that the calls in flight were matched with last. */
+  #toolsVersion = 0;
   /**
    * How many calls of interactive tools each client waits for. There is more than one client only
    * where a tool turned out to ask when its calls were in flight already.
@@ -29,8 +31,15 @@ export class CallTable {
     return this.#own;
   }
 
-  /** Whether a call of an interactive tool of a client other than `client` is in flight. */
-  isLaneBusyFor(client: Downstream): boolean {
+  /**
+   * Whether a call of an interactive tool of a client other than `client` is in flight.
+   * @param tools as they are known now
+   */
+  isLaneBusyFor(client: Downstream, tools: InteractiveTools): boolean {
+    if (this.#toolsVersion !== tools.version) {
+      this.#toolsVersion = tools.version;
+      this.#noteInteractive(tools);
+    }
     return this.#lane.size > (this.#lane.has(client) ? 1 : 0);
   }
 
@@ -42,16 +51,6 @@ export class CallTable {
     this.#calls.set(call.id, call);
     if (call.exchange === undefined) this.#own++;
     if (call.interactiveTool !== undefined) this.#enterLane(call);
-  }
-
-  /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
-  noteInteractive(tools: InteractiveTools): void {
-    for (const call of this.#calls.values()) {
-      if (call.interactiveTool !== undefined || call.abandonedAtMs !== undefined) continue;
-      if (call.exchange === undefined) continue;
-      call.interactiveTool = tools.match(call.exchange.frame);
-      if (call.interactiveTool !== undefined) this.#enterLane(call);
-    }
   }
 
   find(id: number): Call | undefined {
@@ -73,6 +72,16 @@ export class CallTable {
     this.#abandoned++;
     if (call.interactiveTool !== undefined) this.#leaveLane(call);
     if (this.#abandoned > MAX_ABANDONED) this.#forgetOldest();
+  }
+
+  /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
+  #noteInteractive(tools: InteractiveTools): void {
+    for (const call of this.#calls.values()) {
+      if (call.interactiveTool !== undefined || call.abandonedAtMs !== undefined) continue;
+      if (call.exchange === undefined) continue;
+      call.interactiveTool = tools.match(call.exchange.frame);
+      if (call.interactiveTool !== undefined) this.#enterLane(call);
+    }
   }
 
   #enterLane({ exchange }: Call): void {

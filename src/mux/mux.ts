@@ -43,8 +43,6 @@ export class Mux implements CallOwner {
   readonly #calls = new CallTable();
   readonly tasks = new FollowedTasks();
   #questions: Questions | undefined;
-  /** The tools that the calls in flight were matched with last. */
-  #toolsVersion = 0;
   #lastId = 0;
   readonly #deadlines: Deadlines;
   #isClosed = false;
@@ -82,11 +80,7 @@ export class Mux implements CallOwner {
    * server, and a question of the server's could then be either's.
    */
   isLaneBusyFor(client: Downstream): boolean {
-    if (this.#toolsVersion !== this.#tools.version) {
-      this.#toolsVersion = this.#tools.version;
-      this.#calls.noteInteractive(this.#tools);
-    }
-    return this.#calls.isLaneBusyFor(client);
+    return this.#calls.isLaneBusyFor(client, this.#tools);
   }
 
   get isWritable(): boolean {
@@ -136,12 +130,13 @@ export class Mux implements CallOwner {
     });
   }
 
-  #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): void {
+  #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): number {
     const deadlineMs = monotonicMs() + limitMs;
     const limits = { limitMs, deadlineMs, lastDeadlineMs: deadlineMs };
     const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
     this.#open(call);
     this.#send(callMessage(method, params, call.id));
+    return call.id;
   }
 
   /**
@@ -154,12 +149,7 @@ export class Mux implements CallOwner {
       // Answered, or broken off; with the whole connection gone there is nobody to open it again.
       if (!this.#isClosed) ended();
     };
-    const forever = Number.POSITIVE_INFINITY;
-    const limits = { limitMs: forever, deadlineMs: forever, lastDeadlineMs: forever };
-    const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
-    this.#open(call);
-    this.#send(callMessage(method, params, call.id));
-    return call.id;
+    return this.#ask(method, params, Number.POSITIVE_INFINITY, onAnswer);
   }
 
   /** Ends a request that `openStream` made. */
@@ -204,7 +194,7 @@ export class Mux implements CallOwner {
   /** Fails the call whose answer was over the size limit. */
   receiveOversize(head: Buffer, tail: Buffer, length: number): void {
     const id = ownerOfOversize(head, tail);
-    const call = id === undefined ? undefined : this.#calls.find(id);
+    const call = this.#callOf(id);
     if (call !== undefined) {
       this.#fail(
         call,
@@ -277,7 +267,7 @@ export class Mux implements CallOwner {
 
   #onResponse(frame: Frame): void {
     const id = integerId(frame.bytes, frame.idStart, frame.idEnd);
-    const call = id === undefined ? undefined : this.#calls.find(id);
+    const call = this.#callOf(id);
     if (call === undefined) {
       this.#traffic.unmatched++;
       return;
@@ -339,7 +329,7 @@ export class Mux implements CallOwner {
     }
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
     const id = ownerOfInvalid(frame);
-    const call = id === undefined ? undefined : this.#calls.find(id);
+    const call = this.#callOf(id);
     const what = frame.fault ?? 'shape';
     this.#traffic.noise++;
     // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.
