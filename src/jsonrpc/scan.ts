@@ -3,7 +3,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Fault, Frame } from './frame.ts';
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   COMMA,
   decodeString,
@@ -17,6 +16,7 @@ import {
   skipValue,
   TOO_DEEP,
 } from './json-text.ts';
+import { foldsInto, isKey, matches } from './keys.ts';
 
 const JSONRPC = Buffer.from('jsonrpc');
 const ID = Buffer.from('id');
@@ -46,8 +46,6 @@ const PARAM_MEMBERS = new Set(
     ' ',
   ),
 );
-
-const LONGEST_NAME = 'inputResponses'.length;
 
 // Other members of `params` that the protocol has; no need to look at their spelling.
 const PLAIN_PARAMS = 'arguments cursor ref argument context reason data taskId'
@@ -364,38 +362,4 @@ function isIntegral(frame: Frame): boolean {
 function isTwoPointZero(bytes: Buffer, start: number, end: number): boolean {
   if (matches(bytes, start, end, TWO_POINT_ZERO)) return true;
   return bytes[start] === QUOTE && decodeString(bytes, start, end) === '2.0';
-}
-
-/** Whether the key at [start, end), quotes included, is `name`, escapes resolved. */
-function isKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (end - start === name.length + 2) return matches(bytes, start + 1, end - 1, name);
-  if (end - start < name.length + 2) return false;
-  return isEscapedKey(bytes, start, end, name);
-}
-
-function isEscapedKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  // An escape takes at most 6 bytes for one, so a longer key can't be this name.
-  if (end - start > name.length * 6 + 2) return false;
-  for (let at = start; at < end; at++) {
-    if (bytes[at] === BACKSLASH) return decodeString(bytes, start, end) === name.toString('latin1');
-  }
-  return false;
-}
-
-function matches(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
-  if (end - start !== word.length) return false;
-  for (let at = 0; at < word.length; at++) {
-    if (bytes[start + at] !== word[at]) return false;
-  }
-  return true;
-}
-
-function foldsInto(bytes: Buffer, start: number, end: number, names: Set<string>): boolean {
-  // A letter takes 3 bytes at most, unless it is escaped; a NUL is always.
-  const isLong = end - start > LONGEST_NAME * 3 + 2;
-  if (isLong && !bytes.subarray(start, end).includes(BACKSLASH)) return false;
-  // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
-  const folded = decodeString(bytes, start, end).toUpperCase().toLowerCase();
-  const nul = folded.indexOf('\0');
-  return names.has(nul < 0 ? folded : folded.slice(0, nul));
 }
