@@ -29,6 +29,22 @@ export function keyLetter(method: string): string | undefined {
   return LETTERS.get(method);
 }
 
+/**
+ * The result that asks a client, as JSON text.
+ * @param questions by their keys, which are letters and digits
+ */
+export function inputRequired(questions: ReadonlyMap<string, Question>, state: string): Buffer {
+  const parts: Buffer[] = [];
+  for (const [key, { frame }] of questions) {
+    parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), inputRequest(frame));
+  }
+  return Buffer.concat([
+    Buffer.from('{"resultType":"input_required","inputRequests":{'),
+    ...parts,
+    Buffer.from(`},"requestState":${jsonText(state)}}`),
+  ]);
+}
+
 /** A question as an entry of `inputRequests`, as JSON text. */
 export function inputRequest(question: Frame): Buffer {
   const method = Buffer.from(jsonText(question.method));

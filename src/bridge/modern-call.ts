@@ -13,7 +13,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { errorMessage, jsonBytes, resultMessage } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
@@ -25,7 +25,7 @@ import type { Principal } from '../ports/principal.ts';
 import type { Seat } from '../ports/seat.ts';
 import {
   answerForNobody,
-  inputRequest,
+  inputRequired,
   isWellFormed,
   keyLetter,
   requiredCapability,
@@ -222,7 +222,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
       return;
     }
     this.#open.set(`${letter}${++this.#asked}`, question);
-    this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
+    this.#promptSoon();
   }
 
   withdraw(question: Question): void {
@@ -300,7 +300,11 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #continue(): void {
     if (this.#kept !== undefined) this.#deliver(this.#kept);
     else if (this.#keptFailure !== undefined) this.#deliverFailure(this.#keptFailure);
-    else if (this.#open.size > 0) this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
+    else if (this.#open.size > 0) this.#promptSoon();
+  }
+
+  #promptSoon(): void {
+    this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
   }
 
   #answerQuestions(responses: Buffer): void {
@@ -337,18 +341,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   }
 
   #inputRequired(state: string): Buffer {
-    const parts: Buffer[] = [];
-    for (const [key, { frame }] of this.#open) {
-      parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), inputRequest(frame));
-    }
-    const result = resultMessage(
-      UNUSED_ID,
-      Buffer.concat([
-        Buffer.from('{"resultType":"input_required","inputRequests":{'),
-        ...parts,
-        Buffer.from(`},"requestState":${jsonText(state)}}`),
-      ]),
-    );
+    const result = resultMessage(UNUSED_ID, inputRequired(this.#open, state));
     return this.#context.dress.addServerInfo(scan(result));
   }
 
