@@ -1,8 +1,7 @@
 // Which arguments of a server's tools a client has to repeat in headers: read from the server's own
 // list, once for each state that the list is in (2026-07-28 basic/transports/streamable-http).
-import { isObject, parseParams, parseResult } from '../jsonrpc/parse.ts';
+import { isObject, parseParams } from '../jsonrpc/parse.ts';
 import { isHeaderFor } from '../mcp/header-values.ts';
-import { TOOLS_LIST } from '../mcp/methods.ts';
 import {
   argumentAt,
   hasValidHeaders,
@@ -11,9 +10,9 @@ import {
 } from '../mcp/param-headers.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Seat } from '../ports/seat.ts';
+import { readToolPages } from './tool-lists.ts';
 
 export const HEADER_MISMATCH = -32020;
-const MAX_PAGES = 64;
 const MAX_TOOLS = 10_000;
 
 /** The mirrored arguments of one list of tools. */
@@ -79,15 +78,6 @@ export class ToolSchemas {
 
 async function list(seat: Seat): Promise<MirroredArguments | undefined> {
   const mirrored = new MirroredArguments();
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await seat.list(TOOLS_LIST, cursor);
-    const result = answer && parseResult(answer);
-    if (result === undefined) return undefined;
-    mirrored.learn(result['tools']);
-    const next = result['nextCursor'];
-    if (typeof next !== 'string' || next === cursor) break;
-    cursor = next;
-  }
-  return mirrored;
+  const isWhole = await readToolPages(seat, (tools) => mirrored.learn(tools));
+  return isWhole ? mirrored : undefined;
 }

@@ -1,11 +1,9 @@
 // What of tasks a server offers, and to which clients (2025-11-25 basic/utilities/tasks, SEP-2663).
-import { isObject, type JsonObject, parseResult } from '../../jsonrpc/parse.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../../mcp/meta.ts';
-import { TOOLS_LIST } from '../../mcp/methods.ts';
 import { isAtLeast } from '../../mcp/versions.ts';
 import type { Seat, ServerIdentity } from '../../ports/seat.ts';
-
-const MAX_PAGES = 64;
+import { readToolPages } from '../tool-lists.ts';
 
 /** Whether a server of the session era takes calls of tools as tasks. */
 export function takesToolTasks(identity: ServerIdentity | undefined): boolean {
@@ -60,17 +58,8 @@ export class TaskTools {
   async read(seat: Seat): Promise<ReadonlyMap<string, TaskSupport>> {
     const key = seat.listKey('tools');
     const support = new Map<string, TaskSupport>();
-    let cursor: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const answer = await seat.list(TOOLS_LIST, cursor);
-      const result = answer === undefined ? undefined : parseResult(answer);
-      if (result === undefined) return support;
-      note(result['tools'], support);
-      const { nextCursor } = result;
-      if (typeof nextCursor !== 'string' || nextCursor === cursor) break;
-      cursor = nextCursor;
-    }
-    this.#lists.set(key, support);
+    const isWhole = await readToolPages(seat, (tools) => note(tools, support));
+    if (isWhole) this.#lists.set(key, support);
     return support;
   }
 }
