@@ -1,6 +1,6 @@
 // The URIs in what servers send, as clients of an endpoint with several servers must see them, so that
 // they can read them there (protocol.md 4.10). Text that only looks like a URI is left alone.
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -105,7 +105,7 @@ function uriMember(text: Buffer, expose: ExposeUri): Buffer {
 /** Changes one member of an object. */
 function within(text: Buffer, key: string, edit: Edit): Buffer {
   if (text[0] !== OPEN_BRACE) return text;
-  const member = membersOf(text, 0, text.length).findLast((one) => one.key === key);
+  const member = lastMember(text, 0, text.length, key);
   if (member === undefined) return text;
   const value = text.subarray(member.valueStart, member.valueEnd);
   const edited = edit(value);
@@ -123,7 +123,7 @@ function each(list: Buffer, edit: Edit): Buffer {
 
 /** A listed entry, or any object, with another name in it. */
 export function withMember(text: Buffer, key: string, value: string): Buffer {
-  const member = membersOf(text, 0, text.length).findLast((one) => one.key === key);
+  const member = lastMember(text, 0, text.length, key);
   if (member !== undefined) {
     return replaceSpan(text, member.valueStart, member.valueEnd, jsonBytes(value));
   }

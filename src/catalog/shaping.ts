@@ -1,7 +1,7 @@
 // What of a server's tools and prompts clients see, and under which names and words, as its entry and
 // its endpoint say: one level on top of the other. Names first, since what isn't named can't be
 // called; then the text of an entry. What isn't replaced is copied as it stands.
-import { editObject, type Member, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember, type Member, membersOf, memberText } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -166,7 +166,7 @@ function withoutProperties(schema: Buffer, hidden: ReadonlySet<string>): Buffer 
     const remove = (key: string): boolean => hidden.has(key);
     set.set('properties', editObject(properties, 0, properties.length, { remove }));
   }
-  const required = memberOf(schema, 'required');
+  const required = lastMember(schema, 0, schema.length, 'required');
   const names = required === undefined ? [] : splitArray(textOf(schema, required));
   const kept = names.filter((name) => !hidden.has(parseString(name, 0, name.length) ?? ''));
   const isNoneLeft = kept.length === 0 && names.length > 0;
@@ -196,14 +196,8 @@ function withMembers(text: Buffer, set: ReadonlyMap<string, Buffer>): Buffer {
 }
 
 function objectMember(text: Buffer, key: string): Buffer | undefined {
-  const member = memberOf(text, key);
-  const value = member === undefined ? undefined : textOf(text, member);
+  const value = memberText(text, 0, text.length, key);
   return value?.[0] === OPEN_BRACE ? value : undefined;
-}
-
-/** Of several with one name the last, as parsers take them. */
-function memberOf(text: Buffer, key: string): Member | undefined {
-  return membersOf(text, 0, text.length).findLast((member) => member.key === key);
 }
 
 function textOf(text: Buffer, { valueStart, valueEnd }: Member): Buffer {

@@ -40,6 +40,27 @@ export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
   return members;
 }
 
+/** The member of a key; of several the last, as parsers take them. */
+export function lastMember(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  key: string,
+): Member | undefined {
+  return membersOf(bytes, start, end).findLast((member) => member.key === key);
+}
+
+/** The text of that member's value. */
+export function memberText(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  key: string,
+): Buffer | undefined {
+  const member = lastMember(bytes, start, end, key);
+  return member && bytes.subarray(member.valueStart, member.valueEnd);
+}
+
 /** What becomes of the members of an object. */
 export interface ObjectEdit {
   /** Members that go. */

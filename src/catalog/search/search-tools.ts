@@ -1,6 +1,6 @@
 // The three tools that an endpoint with `toolList: search` lists instead of all the others: their
 // definitions, written for a model, and how their arguments are read.
-import { editObject, membersOf } from '../../jsonrpc/members.ts';
+import { editObject, membersOf, memberText } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { DEFAULT_FOUND, MAX_FOUND, MAX_QUERY_CHARS } from './tool-search.ts';
@@ -152,8 +152,8 @@ const OPEN_BRACE = 0x7b;
  * @param params JSON text of `params`
  */
 export function unwrapCall(params: Buffer): WrappedCall | Problem {
-  const outer = memberText(params, 'arguments') ?? EMPTY;
-  const nameText = outer[0] === OPEN_BRACE ? memberText(outer, 'name') : undefined;
+  const outer = memberText(params, 0, params.length, 'arguments') ?? EMPTY;
+  const nameText = outer[0] === OPEN_BRACE ? memberText(outer, 0, outer.length, 'name') : undefined;
   const name = nameText && parseSpan(nameText, 0, nameText.length);
   if (nameText === undefined || typeof name !== 'string') {
     return { problem: '"name" must be the name of a tool.' };
@@ -165,7 +165,7 @@ export function unwrapCall(params: Buffer): WrappedCall | Problem {
     const where = `Put the tool's arguments into "arguments"`;
     return { problem: `${where}: ${jsonText(stray.key.slice(0, 64))} does not belong beside it.` };
   }
-  const inner = memberText(outer, 'arguments') ?? EMPTY;
+  const inner = memberText(outer, 0, outer.length, 'arguments') ?? EMPTY;
   if (inner[0] !== OPEN_BRACE) {
     return { problem: '"arguments" must be an object, not text or anything else.' };
   }
@@ -177,11 +177,6 @@ export function unwrapCall(params: Buffer): WrappedCall | Problem {
 }
 
 /** Of members with one name the last one counts, as for every reader that builds objects. */
-function memberText(object: Buffer, name: string): Buffer | undefined {
-  const member = membersOf(object, 0, object.length).findLast(({ key }) => key === name);
-  return member && object.subarray(member.valueStart, member.valueEnd);
-}
-
 function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

@@ -6,7 +6,7 @@ import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { membersOf } from '../../jsonrpc/members.ts';
+import { lastMember, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
@@ -260,9 +260,8 @@ function withText(frame: Frame, start: number, end: number, text: string, own: s
 
 function withReference(frame: Frame, member: string, own: string): Frame {
   const { bytes, paramsStart, paramsEnd } = frame;
-  const ref = membersOf(bytes, paramsStart, paramsEnd).findLast(({ key }) => key === 'ref');
-  const value =
-    ref && membersOf(bytes, ref.valueStart, ref.valueEnd).findLast(({ key }) => key === member);
+  const ref = lastMember(bytes, paramsStart, paramsEnd, 'ref');
+  const value = ref && lastMember(bytes, ref.valueStart, ref.valueEnd, member);
   if (value === undefined) return frame;
   return scan(replaceSpan(bytes, value.valueStart, value.valueEnd, jsonBytes(own)));
 }

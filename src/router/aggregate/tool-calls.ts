@@ -11,7 +11,7 @@ import type {
 import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { membersOf } from '../../jsonrpc/members.ts';
+import { memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Candidate } from './route.ts';
@@ -116,11 +116,6 @@ export class ToolCalls {
 
 function argumentsOf({ bytes, paramsStart, paramsEnd }: Frame): Buffer | undefined {
   return paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'arguments');
-}
-
-function memberText(bytes: Buffer, start: number, end: number, key: string): Buffer | undefined {
-  const member = membersOf(bytes, start, end).findLast((one) => one.key === key);
-  return member && bytes.subarray(member.valueStart, member.valueEnd);
 }
 
 function invalid(
