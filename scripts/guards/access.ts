@@ -219,6 +219,13 @@ export const accessGuards: readonly Guard[] = [
     test: ['test/integration/access/rules.test.ts', 'G05 a resource'],
   },
   {
+    name: 'rules/hidden-scopes',
+    file: 'src/router/aggregate/visibility.ts',
+    find: 'this.#policy === undefined || this.#policy.hidesDenied',
+    replace: 'this.#policy === undefined',
+    test: ['test/integration/access/rules.test.ts', 'G05 what more scopes would open'],
+  },
+  {
     name: 'session/principal',
     file: STORE,
     find: ' || session.principal.key !== principal.key) return undefined;',

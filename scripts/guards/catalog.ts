@@ -33,8 +33,9 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/unknown-methods',
     file: ROUTES,
-    find: "parts.visibility.allows(principal, { server: only.key, kind: 'method', name: method });",
-    replace: 'parts.visibility.opens(principal, only.key);',
+    find: 'if (!mayUse(item, context)) return denied(item, what',
+    replace:
+      'if (!context.parts.visibility.opens(context.principal, only.key)) return denied(item, what',
     test: [PEOPLE_TESTS, 'has no method that nobody knows'],
   },
   {
@@ -47,16 +48,15 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/named',
     file: ROUTES,
-    find: 'if (!parts.visibility.allows(principal, item)) {\n    const denial',
-    replace: 'if (item.name === "") {\n    const denial',
+    find: 'if (!mayUse(item, context)) return denied(item, `the ${kind}',
+    replace: 'if (item.name === "") return denied(item, `the ${kind}',
     test: [RULE_TESTS, 'G05 a tool'],
   },
   {
     name: 'policy/prompt',
     file: ROUTES,
-    find: 'if (!parts.visibility.allows(principal, item)) {\n    const denial',
-    replace:
-      "if (item.kind === 'tool' && !parts.visibility.allows(principal, item)) {\n    const denial",
+    find: 'if (!mayUse(item, context)) return denied(item, `the ${kind}',
+    replace: "if (item.kind === 'tool' && !mayUse(item, context)) return denied(item, `the ${kind}",
     test: [RULE_TESTS, 'G05 a prompt'],
   },
   {
@@ -118,8 +118,8 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/hidden',
     file: VISIBILITY,
-    find: 'return scopes.length === 0 && this.#policy.hidesDenied ? undefined : { scopes };',
-    replace: 'return { scopes };',
+    find: 'this.#policy === undefined || this.#policy.hidesDenied',
+    replace: 'this.#policy === undefined',
     test: [RULE_TESTS, 'G05 a tool'],
   },
   {

@@ -181,7 +181,7 @@ export const authSchema = section({
     }),
   onDenied: oneOf(['hide', 'challenge']).prefault('hide').meta({
     description:
-      '`hide` answers as if a denied thing did not exist; `challenge` with 403. Missing scopes are always told.',
+      '`hide` answers as if a denied thing did not exist; `challenge` with 403 and, for access tokens, the scopes that would do. Those that a whole endpoint needs are always told.',
   }),
 })
   .refine((value) => hasSource(value), {

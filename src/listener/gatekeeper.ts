@@ -145,6 +145,17 @@ export class Gatekeeper {
     return this.#perPrincipal?.take(principal.key, monotonicMs()) ?? 0;
   }
 
+  /**
+   * What the head of a 403 says to a client that may get more scopes.
+   * @param scopes that would do; none: it is told of no way
+   */
+  stepUp(route: Route, scopes: readonly string[]): Refusal['headers'] {
+    const resource = this.#guards?.resource;
+    if (resource === undefined || scopes.length === 0) return undefined;
+    const error = 'insufficient_scope';
+    return { 'www-authenticate': resource.challenge(challengedPath(route), { error, scopes }) };
+  }
+
   /** A ticket for a principal that was let in. */
   issueTicket(principal: Principal, route: Route): ReturnType<Tickets['issue']> {
     return this.#guards?.tickets.issue(principal, route.served.endpoint.name);
@@ -196,14 +207,9 @@ export class Gatekeeper {
   }
 
   // What more scopes would open is told, since clients can get them; anything else is hidden.
-  #forbidden(guards: Guards, route: Route, principal: Principal): Refusal {
-    const { policy, resource } = guards;
-    const scopes = policy.missingScopesFor(principal, serversOf(route));
-    if (scopes.length > 0) {
-      const error = 'insufficient_scope';
-      const challenge = resource.challenge(challengedPath(route), { error, scopes });
-      return { ...REFUSALS.forbidden, headers: { 'www-authenticate': challenge } };
-    }
+  #forbidden({ policy }: Guards, route: Route, principal: Principal): Refusal {
+    const headers = this.stepUp(route, policy.missingScopesFor(principal, serversOf(route)));
+    if (headers !== undefined) return { ...REFUSALS.forbidden, headers };
     return policy.hidesDenied ? REFUSALS.notFound : REFUSALS.forbidden;
   }
 

@@ -218,7 +218,7 @@ export class HttpServer {
     response: ServerResponse,
     body: unknown,
   ): void {
-    const call: HttpCall = { request, response, principal };
+    const call: HttpCall = { request, response, principal, route };
     if (request.method === 'POST') this.#servePost(route, call, body);
     else if (route.face === 'mcp') this.#serveMcp(route, call);
     else if (route.face === 'sse' && request.method === 'GET') {

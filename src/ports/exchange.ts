@@ -4,6 +4,7 @@ import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from './downstream.ts';
+import type { Denial } from './principal.ts';
 import type { FollowedTask, TaskFollower } from './task.ts';
 
 /** Whoever works on an exchange: a queue, then a mux. */
@@ -42,8 +43,11 @@ export interface Exchange {
   respond(answer: Frame): void;
   /** Settles with a result of the gateway's own, as JSON text. */
   answer(result: Buffer): void;
-  /** Settles with an error of the protocol. */
-  refuse(error: WireError): void;
+  /**
+   * Settles with an error of the protocol.
+   * @param denial the rules are why, and that is told openly
+   */
+  refuse(error: WireError, denial?: Denial): void;
   /** Settles with a failure of the gateway's own. */
   fail(failure: GatewayError): void;
   /**

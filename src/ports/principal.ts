@@ -40,6 +40,12 @@ export interface AccessItem {
   readonly name: string;
 }
 
+/** A refusal that is told openly. */
+export interface Denial {
+  /** Scopes with which it would be allowed; none: more scopes would not help. */
+  readonly scopes: readonly string[];
+}
+
 /** What a principal may see and use. Listing and calling ask the same question. */
 export interface AccessPolicy {
   /** Whether denied things look as if they did not exist; otherwise their use is refused openly. */

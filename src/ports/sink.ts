@@ -10,6 +10,11 @@ export interface AnswerSink {
    * @param code of an error, where a transport has a status for it
    */
   end(message: Buffer, code?: number): void;
+  /**
+   * The error for what the rules deny, where the transport has a way to say so besides.
+   * @param scopes that would do; none: more would not help
+   */
+  forbid?(message: Buffer, scopes: readonly string[]): void;
   /** A large answer in pieces, where the transport can send it without joining them first. */
   endInParts?(parts: readonly Buffer[]): void;
   /** There will be no answer: the caller cancelled. */

@@ -16,7 +16,7 @@ import type { RequestOutcome } from '../observe/metrics.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
-import type { Principal } from '../ports/principal.ts';
+import type { Denial, Principal } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 
 /** Told when an exchange is over. */
@@ -94,8 +94,12 @@ export class ClientExchange implements Exchange {
     this.#sink.end(resultMessage(this.#id, readable));
   }
 
-  refuse(error: WireError): void {
-    if (this.#settle('error')) this.#sink.end(errorMessage(this.#id, error), error.code);
+  refuse(error: WireError, denial?: Denial): void {
+    if (!this.#settle('error')) return;
+    const message = errorMessage(this.#id, error);
+    if (denial === undefined || this.#sink.forbid === undefined) {
+      this.#sink.end(message, error.code);
+    } else this.#sink.forbid(message, denial.scopes);
   }
 
   fail(failure: GatewayError): void {

@@ -45,7 +45,8 @@ function start(
   { frame, envelope }: { readonly frame: Frame; readonly envelope: Envelope },
 ): void {
   const sink = new ModernSink(call.response, {
-    principal: call.principal,
+    call,
+    gate: context.gate,
     heartbeat: context.heartbeat,
     gone: () => exchange.cancel(undefined),
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),

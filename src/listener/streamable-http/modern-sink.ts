@@ -4,19 +4,21 @@ import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
-import type { Principal } from '../../ports/principal.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
 import { sendJson, sendJsonParts } from '../error-response.ts';
+import type { Gatekeeper } from '../gatekeeper.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { cutIfUnread } from '../unread.ts';
+import type { HttpCall } from './routes.ts';
 
 const MISSING_CAPABILITY = -32021;
 const HEADER_MISMATCH = -32020;
 const TRANSPORT = 'streamable-http';
 
 export interface ModernSinkContext {
-  readonly principal: Principal;
+  readonly call: HttpCall;
+  readonly gate: Gatekeeper;
   readonly heartbeat: Heartbeat;
   /** The client closed the stream before the answer: it does not want it any more. */
   gone(): void;
@@ -57,6 +59,18 @@ export class ModernSink implements AnswerSink, PendingResponse {
     }
   }
 
+  /** With a status of its own, unless a stream has begun. */
+  forbid(message: Buffer, scopes: readonly string[]): void {
+    if (this.#isDone || this.#writer !== undefined) {
+      this.end(message);
+      return;
+    }
+    this.#finish();
+    if (this.#response.destroyed) return;
+    const { call, gate } = this.#context;
+    sendJson(this.#response, 403, message, gate.stepUp(call.route, scopes));
+  }
+
   endInParts(parts: readonly Buffer[]): void {
     if (this.#writer !== undefined) {
       this.end(Buffer.concat(parts));
@@ -84,7 +98,7 @@ export class ModernSink implements AnswerSink, PendingResponse {
       {},
       { closed: (closed) => heartbeat.closed(closed), slow: () => this.#context.slow() },
     );
-    heartbeat.opened(this.#writer, TRANSPORT, this.#context.principal);
+    heartbeat.opened(this.#writer, TRANSPORT, this.#context.call.principal);
     this.#writer.write(comment('ok'));
   }
 

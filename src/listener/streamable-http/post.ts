@@ -185,7 +185,8 @@ function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall
 
 function sinkFor(context: ListenerContext, call: PostCall, found: OpenSession): ResponseSink {
   return new ResponseSink(call.response, {
-    principal: call.principal,
+    call,
+    gate: context.gate,
     sessionId: found.session.id,
     streams: found.streams,
     accepted: call.accepted,

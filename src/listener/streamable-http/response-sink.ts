@@ -3,18 +3,20 @@
 import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { onOneLine } from '../../jsonrpc/splice.ts';
-import type { Principal } from '../../ports/principal.ts';
 import type { AnswerSink } from '../../ports/sink.ts';
 import type { EventStream } from '../../session/event-stream.ts';
 import type { SessionStreams } from '../../session/session-streams.ts';
 import { sendEmpty, sendJson, sendJsonParts } from '../error-response.ts';
+import type { Gatekeeper } from '../gatekeeper.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import type { Accepted } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { cutIfUnread } from '../unread.ts';
+import type { HttpCall } from './routes.ts';
 
 export interface ResponseContext {
-  readonly principal: Principal;
+  readonly call: HttpCall;
+  readonly gate: Gatekeeper;
   readonly sessionId: string;
   readonly streams: SessionStreams;
   readonly accepted: Accepted;
@@ -56,6 +58,18 @@ export class ResponseSink implements AnswerSink, PendingResponse {
       sendJson(this.#response, 200, message);
       cutIfUnread(this.#response, this.#context.slow);
     }
+  }
+
+  /** With a status of its own, unless a stream has begun. */
+  forbid(message: Buffer, scopes: readonly string[]): void {
+    if (this.#isDone || this.#stream !== undefined) {
+      this.end(message);
+      return;
+    }
+    this.#finish();
+    if (this.#response.destroyed) return;
+    const { call, gate } = this.#context;
+    sendJson(this.#response, 403, message, gate.stepUp(call.route, scopes));
   }
 
   endInParts(parts: readonly Buffer[]): void {
@@ -115,7 +129,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
         slow: () => this.#context.slow(),
       },
     );
-    heartbeat.opened(writer, 'streamable-http', this.#context.principal);
+    heartbeat.opened(writer, 'streamable-http', this.#context.call.principal);
     this.#stream = streams.openForCall(writer);
   }
 

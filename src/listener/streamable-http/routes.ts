@@ -6,6 +6,7 @@ import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
+import type { Route } from '../paths.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 
@@ -14,6 +15,8 @@ export interface HttpCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly principal: Principal;
+  /** The path that it came in by. */
+  readonly route: Route;
 }
 
 /** A session together with its streams. */

@@ -157,7 +157,7 @@ export class AggregateAttachment implements Attachment {
   #follow(exchange: Exchange, route: Route): void {
     if (exchange.isSettled) return;
     if (route.kind === 'refused') {
-      exchange.refuse(route.error);
+      exchange.refuse(route.error, route.denial);
       return;
     }
     if (route.kind === 'answered') {

@@ -92,9 +92,9 @@ export class ModernService {
   #follow(exchange: ModernExchange, view: View, route: Route): void {
     if (exchange.isSettled) return;
     if (route.kind === 'refused') {
-      const { error } = route;
+      const { error, denial } = route;
       const isNotFound = error.code === RESOURCE_NOT_FOUND;
-      exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error);
+      exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error, denial);
       return;
     }
     if (route.kind === 'answered') {

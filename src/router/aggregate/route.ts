@@ -2,6 +2,7 @@
 import type { OfferedEntry } from '../../catalog/listing.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import type { Denial } from '../../ports/principal.ts';
 
 /** A server, and the request in its own words. */
 export interface Candidate {
@@ -14,7 +15,12 @@ export interface Candidate {
 
 /** Where a request goes. */
 export type Route =
-  | { readonly kind: 'refused'; readonly error: WireError }
+  | {
+      readonly kind: 'refused';
+      readonly error: WireError;
+      /** The rules are why, and that is told openly. */
+      readonly denial?: Denial;
+    }
   /** The gateway has the answer: a result as the session era writes it. */
   | { readonly kind: 'answered'; readonly result: Buffer }
   /** The likeliest server first; only a URI may have several. */

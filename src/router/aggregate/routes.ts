@@ -24,12 +24,12 @@ import {
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
 import type { Exchange } from '../../ports/exchange.ts';
-import type { AccessKind, Principal } from '../../ports/principal.ts';
+import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { Route } from './route.ts';
 import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
-import { type Denial, kindOf } from './visibility.ts';
+import { kindOf } from './visibility.ts';
 
 /** What routes need of an endpoint. */
 export interface RouteContext {
@@ -98,17 +98,15 @@ function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route
 function toEntry(
   entry: OfferedEntry | undefined,
   { kind, name }: { readonly kind: AccessKind; readonly name: string },
-  { parts, principal }: RouteContext,
+  context: RouteContext,
   frameFor: (upstream: string) => Frame,
 ): Route {
+  const { parts } = context;
   const unknown = refused(`unknown ${kind} ${shown(name)}.`);
   const key = entry && parts.members[entry.member]?.key;
   if (entry === undefined || key === undefined) return unknown;
   const item = { server: key, kind, name: entry.upstream };
-  if (!parts.visibility.allows(principal, item)) {
-    const denial = parts.visibility.reason(principal, item);
-    return denial === undefined ? unknown : forbidden(`the ${kind} ${shown(name)}`, denial);
-  }
+  if (!mayUse(item, context)) return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown;
   return { kind: 'to', candidates: [{ key, frame: frameFor(entry.upstream) }], tool: entry };
 }
 
@@ -197,14 +195,15 @@ function byTask(exchange: Exchange, context: RouteContext): Route {
  * What no part of a message says the server of goes nowhere, unless there is but one. What it does
  * there nobody knows, so it is for those who may use everything.
  */
-function byMethod({ frame }: Exchange, { parts, principal }: RouteContext): Route {
+function byMethod({ frame }: Exchange, context: RouteContext): Route {
   const { method } = frame;
-  const [only] = parts.members;
-  const isAllowed =
-    only !== undefined &&
-    parts.members.length === 1 &&
-    parts.visibility.allows(principal, { server: only.key, kind: 'method', name: method });
-  if (!isAllowed) return notOffered(method.slice(0, 100));
+  const { members } = context.parts;
+  const [only] = members;
+  const unknown = notOffered(method.slice(0, 100));
+  if (only === undefined || members.length > 1) return unknown;
+  const item: AccessItem = { server: only.key, kind: 'method', name: method };
+  const what = `the method ${shown(method)}`;
+  if (!mayUse(item, context)) return denied(item, what, context) ?? unknown;
   return { kind: 'to', candidates: [{ key: only.key, frame }] };
 }
 
@@ -218,16 +217,24 @@ function isShown({ parts, principal }: Shown, { key, uri }: UriOwner): boolean {
   return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);
 }
 
-function deniedResource(
-  owners: readonly UriOwner[],
-  { parts, principal }: RouteContext,
-): Route | undefined {
-  const [owner] = owners;
+function mayUse(item: AccessItem, { parts, principal }: Shown): boolean {
+  return parts.visibility.allows(principal, item);
+}
+
+/**
+ * The open refusal of something that may not be used.
+ * @param what it is, in words
+ * @returns undefined: it is to look as if there was none
+ */
+function denied(item: AccessItem, what: string, { parts, principal }: Shown): Route | undefined {
+  const denial = parts.visibility.reason(principal, item);
+  return denial && forbidden(what, denial);
+}
+
+function deniedResource([owner]: readonly UriOwner[], shownTo: Shown): Route | undefined {
   if (owner === undefined) return undefined;
   const item = { server: owner.key, kind: 'resource', name: owner.uri } as const;
-  if (parts.visibility.allows(principal, item)) return undefined;
-  const denial = parts.visibility.reason(principal, item);
-  return denial && forbidden('this resource', denial);
+  return mayUse(item, shownTo) ? undefined : denied(item, 'this resource', shownTo);
 }
 
 /**
@@ -271,10 +278,10 @@ function refused(what: string): Route {
 }
 
 /** Said openly, with the scopes that would help. */
-function forbidden(what: string, { scopes }: Denial): Route {
+function forbidden(what: string, denial: Denial): Route {
   const message = `Invalid params: you may not use ${what}.`;
-  const data = scopes.length === 0 ? {} : { data: { requiredScopes: scopes } };
-  return { kind: 'refused', error: { code: INVALID_PARAMS, message, ...data } };
+  const data = denial.scopes.length === 0 ? {} : { data: { requiredScopes: denial.scopes } };
+  return { kind: 'refused', error: { code: INVALID_PARAMS, message, ...data }, denial };
 }
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */

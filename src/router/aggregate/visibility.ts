@@ -2,7 +2,13 @@
 // what is listed is exactly what can be called.
 import { Listing, type OfferedEntry } from '../../catalog/listing.ts';
 import { PROMPTS_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
-import type { AccessItem, AccessKind, AccessPolicy, Principal } from '../../ports/principal.ts';
+import type {
+  AccessItem,
+  AccessKind,
+  AccessPolicy,
+  Denial,
+  Principal,
+} from '../../ports/principal.ts';
 
 /** The view that a policy leaves. */
 export class Visibility {
@@ -59,15 +65,9 @@ export class Visibility {
    * @returns undefined: it is to look as if there was no such thing
    */
   reason(principal: Principal, item: AccessItem): Denial | undefined {
-    if (this.#policy === undefined) return undefined;
-    const scopes = this.#policy.missingScopes(principal, item);
-    return scopes.length === 0 && this.#policy.hidesDenied ? undefined : { scopes };
+    if (this.#policy === undefined || this.#policy.hidesDenied) return undefined;
+    return { scopes: this.#policy.missingScopes(principal, item) };
   }
-}
-
-/** An open refusal; `scopes` are those that would help, if any. */
-export interface Denial {
-  readonly scopes: readonly string[];
 }
 
 /** What a list's entries are to a policy. */

@@ -8,9 +8,11 @@ import { CatalogServer, tools } from '../../support/catalog-server.ts';
 import { ERAS, type Era, type EraClient, pagesOf } from '../../support/era-client.ts';
 import { LegacySession } from '../../support/legacy-session.ts';
 import { ModernClient } from '../../support/modern-client.ts';
+import { SseClient } from '../../support/sse-client.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { type GatewayUnderTest, useGateway } from '../../support/use-gateway.ts';
 import { type Json, textOf, type WireMessage } from '../../support/wire-message.ts';
+import { WsClient } from '../../support/ws-client.ts';
 
 function server(key: string, era: Era): CatalogServer {
   const spec = {
@@ -273,26 +275,110 @@ describe('with onDenied: challenge', () => {
     },
   }));
 
-  it.each(ERAS)(
-    'GW-152 what is denied is refused, with the scopes that would do (%s)',
-    async (era) => {
-      const token = await issuer.token({ aud: 'api://sluice', scope: 'w' });
-      const bearer = { authorization: `Bearer ${token}` };
-      const client = await clientOf(rig, '/mcp', era, bearer);
-      const refused = await client.call('a__write_file');
-      expect(refused.error).toMatchObject({ code: -32_602, data: { requiredScopes: ['w', 'x'] } });
-      const keyed = await clientOf(rig, '/mcp', era, keys.headers('tess'));
-      for (const { error } of [
-        await keyed.call('a__write_file'),
-        await keyed.request('prompts/get', { name: 'b__closed' }),
-        await keyed.request('resources/read', { uri: 'file:///priv/a' }),
-      ]) {
-        expect(error).toMatchObject({
-          code: -32_602,
-          message: expect.stringContaining('may not use'),
-        });
+  const METADATA = 'https://gw.example/.well-known/oauth-protected-resource';
+  const bearer = async (scope: string): Promise<Record<string, string>> => ({
+    authorization: `Bearer ${await issuer.token({ aud: 'api://sluice', scope })}`,
+  });
+
+  it.each(CASES)(
+    'GW-152 a token lacks scopes for a tool: 403 with all of them (%s, %s, %s)',
+    async (era, path, key, prefix) => {
+      const client = await clientOf(rig, path, era, await bearer('w'));
+      const before = heard();
+      const params = { name: `${prefix}write_file`, arguments: {} };
+      const { exchange, answer, id } = client.begin('tools/call', params);
+      const { error } = await answer;
+      const { status, headers } = await exchange.head;
+      expect(status).toBe(403);
+      expect(headers['content-type']).toBe('application/json');
+      if (key === 'a') {
+        expect(headers['www-authenticate']).toBe(
+          `Bearer error="insufficient_scope", scope="w x", resource_metadata="${METADATA}${path}"`,
+        );
+        expect(error).toMatchObject({ code: -32_602, data: { requiredScopes: ['w', 'x'] } });
+      } else {
+        // No rule would allow it, whatever the scopes.
+        expect(headers['www-authenticate']).toBeUndefined();
         expect(error?.data).toBeUndefined();
       }
+      expect(exchange.messages.all.map((message) => message.id)).toEqual([id]);
+      expect(heard()).toBe(before);
     },
   );
+
+  it.each(ERAS)('GW-152 the token with all of the scopes may use the tool (%s)', async (era) => {
+    const client = await clientOf(rig, '/mcp', era, await bearer('w x'));
+    const { exchange, answer } = client.begin('tools/call', { name: 'a__write_file' });
+    expect(textOf(await answer)).toContain('write_file');
+    expect((await exchange.head).status).toBe(200);
+  });
+
+  it.each(ERAS)('G05 a key is told 403 and of no way to get more (%s)', async (era) => {
+    const keyed = await clientOf(rig, '/servers/a/mcp', era, keys.headers('tess'));
+    const before = heard();
+    for (const [method, params] of [
+      ['tools/call', { name: 'write_file' }],
+      ['prompts/get', { name: 'closed' }],
+      ['resources/read', { uri: 'file:///priv/a' }],
+      ['completion/complete', { ref: { type: 'ref/prompt', name: 'closed' } }],
+      ['made/up', {}],
+    ] as const) {
+      const { exchange, answer } = keyed.begin(method, params);
+      const { error } = await answer;
+      expect(error, method).toMatchObject({
+        code: -32_602,
+        message: expect.stringContaining('you may not use'),
+      });
+      expect(error?.data).toBeUndefined();
+      const { status, headers } = await exchange.head;
+      expect([status, headers['www-authenticate']], method).toEqual([403, undefined]);
+    }
+    const { exchange, answer } = keyed.begin('tools/call', { name: 'none_such' });
+    expect((await answer).error?.message).toContain('unknown tool');
+    expect((await exchange.head).status).toBe(200);
+    expect(heard()).toBe(before);
+  });
+
+  it('GW-152 on a WebSocket or an event stream the error says it', async () => {
+    const headers = await bearer('w');
+    const at = (face: string): string => rig.gateway.url + face;
+    for (const client of [
+      rig.track(await WsClient.connect(at('/servers/a/ws'), { headers })),
+      rig.track(await SseClient.open(at('/servers/a/sse'), headers)),
+    ]) {
+      await client.initialize();
+      expect((await client.call('write_file')).error).toMatchObject({
+        code: -32_602,
+        data: { requiredScopes: ['w', 'x'] },
+      });
+    }
+  });
+});
+
+describe('with onDenied: hide', () => {
+  const rig = useGateway(() => ({
+    servers: { a: entries.a },
+    listen: { publicUrl: 'https://gw.example', allowedHosts: ['127.0.0.1'] },
+    config: {
+      auth: {
+        issuers: [{ issuer: issuer.issuer, jwksUrl: issuer.jwksUrl, audiences: ['api://sluice'] }],
+        allow: [
+          { servers: ['a'], tools: ['read_*'] },
+          { who: { scopes: ['w'] }, servers: ['a'], tools: ['write_*'] },
+        ],
+      },
+    },
+  }));
+
+  it.each(ERAS)('G05 what more scopes would open looks absent too (%s)', async (era) => {
+    const token = await issuer.token({ aud: 'api://sluice', scope: 'x' });
+    const headers = { authorization: `Bearer ${token}` };
+    const client = await clientOf(rig, '/servers/a/mcp', era, headers);
+    const said = async (name: string): Promise<unknown[]> => {
+      const { exchange, answer } = client.begin('tools/call', { name });
+      const head = await exchange.head;
+      return [head.status, head.headers['www-authenticate'], blank(await answer, name)];
+    };
+    expect(await said('write_file')).toEqual(await said('write_fill'));
+  });
 });
