@@ -56,8 +56,8 @@ export class Admission {
   }
 
   /** Refuses everything that waits. */
-  refuseWaiting(): void {
-    for (const exchange of this.#waiting.clear()) exchange.fail(this.unavailable());
+  refuseWaiting(failure = this.unavailable()): void {
+    for (const exchange of this.#waiting.clear()) exchange.fail(failure);
   }
 
   /** Refuses everything that waits, since the server is being stopped. */

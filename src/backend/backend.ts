@@ -17,7 +17,7 @@ import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';
 import type { ServerOptions } from './options.ts';
 import { PrivateInstances } from './private-instances.ts';
-import type { ProcessBudget } from './process-budget.ts';
+import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
 import type { OpenChannel } from './server-channel.ts';
 import { variantOf } from './variants.ts';
 
@@ -53,7 +53,7 @@ export class ServerBackend implements Backend {
       isShared: options.sharing === 'shared',
       nameOf: (instance) => this.#private?.nameOf(instance) ?? this.#replicaName(instance),
       alternative: (exchange, own) => this.#alternative(exchange, own),
-      left: (seat) => this.#private?.release(seat.instance),
+      left: (seat) => this.#private?.release(seat.instance, seat.client),
     };
     if (options.sharing === 'shared') this.#createReplicas();
     else this.#private = this.#createPrivate(options.sharing);
@@ -130,15 +130,25 @@ export class ServerBackend implements Backend {
     return new PrivateInstances({
       server: this.name,
       sharing,
+      isReplaceable: this.protocol === 'mcp',
+      absentMs: this.#options.timeouts.absentMs,
       budget: this.#parts.budget,
+      logger: this.#logger,
       variantOf: (client) => variantOf(this.#options, client.principal),
-      create: (client, key) =>
-        this.#createInstance(introductionOf(client, sharing), this.#logger.child({ key })),
+      create: (client, key, takePlace) => {
+        const logger = this.#logger.child({ key });
+        return this.#createInstance(introductionOf(client, sharing), logger, takePlace);
+      },
     });
   }
 
-  #createInstance(introduction: Introduction, logger: Logger): Instance {
+  #createInstance(
+    introduction: Introduction,
+    logger: Logger,
+    takePlace?: () => ProcessPlace,
+  ): Instance {
     return new Instance({
+      takePlace,
       options: this.#options,
       isShared: this.#options.sharing === 'shared',
       introduction,

@@ -78,6 +78,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.ready();
   }
 
+  running(): Promise<void> {
+    return this.instance.running();
+  }
+
   dispatch(exchange: Exchange): void {
     const isBound = exchange.isBoundToSeat === true;
     const { instance } = this;
@@ -148,7 +152,8 @@ export class InstanceSeat implements Seat, Listener {
   async #wish(
     tell: (wishes: ServerWishes) => Promise<WireError | undefined>,
   ): Promise<WireError | undefined> {
-    await this.instance.ready().catch(() => undefined);
+    // One that failed is not waited for.
+    if (!this.isDown) await this.instance.running().catch(() => undefined);
     const { wishes } = this.instance;
     if (wishes !== undefined) return await tell(wishes);
     const { server } = this.#context;

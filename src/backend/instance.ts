@@ -2,48 +2,27 @@
 // and replays what the server must know after a restart. One state, changed in one place.
 
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import type { InteractiveTools } from '../mux/interactive-tools.ts';
-import type { Logger } from '../observe/logger.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
-import { describeEnd, isEndedByItself, reasonLabel } from './end-reasons.ts';
+import { describeEnd, reasonLabel } from './end-reasons.ts';
+import { EraSearch } from './era-search.ts';
 import { FanOut } from './fan-out.ts';
-import { type EraChoice, handshake, type Introduction, ownEnvelope } from './handshake.ts';
-import type { InstanceState } from './instance-state.ts';
+import { handshake, ownEnvelope } from './handshake.ts';
+import type { InstanceContext } from './instance-context.ts';
+import { type InstanceState, StateWaiters } from './instance-state.ts';
 import { KnownLists } from './known-lists.ts';
 import { ListKeys } from './list-keys.ts';
-import type { ServerOptions } from './options.ts';
-import type { ProcessBudget } from './process-budget.ts';
+import type { ProcessPlace } from './process-budget.ts';
 import { RestartPolicy } from './restart-policy.ts';
-import type { OpenChannel } from './server-channel.ts';
-import {
-  LegacyWishes,
-  ModernWishes,
-  type ServerWishes,
-  type WishChannel,
-} from './server-wishes.ts';
-
-export interface InstanceContext {
-  readonly options: ServerOptions;
-  readonly isShared: boolean;
-  readonly introduction: Introduction;
-  readonly budget: ProcessBudget;
-  readonly tools: InteractiveTools;
-  readonly traffic: Traffic;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly openChannel: OpenChannel;
-}
+import { type ServerWishes, wishesOf } from './server-wishes.ts';
 
 /** How long a question of the gateway's own to a server may take. */
 const OWN_REQUEST_MS = 10_000;
@@ -58,15 +37,13 @@ export class Instance {
   #state: InstanceState = 'idle';
   #connection: Connection | undefined;
   #identity: ServerIdentity | undefined;
-  #readyWaiters: (() => void)[] = [];
+  readonly #waiters = new StateWaiters();
+  #place: ProcessPlace | undefined;
   #lastFailure = 'not started yet';
   #restartTimer: Timer | undefined;
   #idleTimer: Timer | undefined;
   #wishes: ServerWishes | undefined;
-  /** The server was found not to be modern, or did not survive the question. */
-  #legacyFound = false;
-  /** The handshake may end the server, see #startAsLegacy. */
-  #isProbing = false;
+  readonly #era: EraSearch;
   #starts = 0;
   readonly listKeys = new ListKeys();
   readonly #stopping = new Set<Promise<void>>();
@@ -85,6 +62,7 @@ export class Instance {
       callers: () => this.#connection?.callers() ?? [],
     });
     this.#lists = new KnownLists();
+    this.#era = new EraSearch(options);
     this.#admission = new Admission({
       options,
       tools: context.tools,
@@ -135,9 +113,39 @@ export class Instance {
     return this.#connection?.mux.isLaneBusyFor(client) ?? false;
   }
 
+  /** Whether nothing is on here that a process is needed for: it could be stopped. */
+  get isUnused(): boolean {
+    // Who watches a resource uses the server too.
+    return this.#state !== 'starting' && this.load === 0 && this.fanOut.uris.length === 0;
+  }
+
+  /**
+   * Takes the place of its process, if that is not its own yet.
+   * @throws GatewayError when there is none
+   */
+  takePlace(): void {
+    this.#place ??= this.#context.takePlace?.();
+  }
+
   /** Starts the server unless it runs, is starting, or has to wait for its backoff. */
   start(): void {
-    if (this.#state === 'idle') void this.#run();
+    if (this.#state !== 'idle') return;
+    try {
+      this.takePlace();
+    } catch (error) {
+      this.#admission.refuseWaiting(error instanceof GatewayError ? error : undefined);
+      return;
+    }
+    void this.#run();
+  }
+
+  /** Stops the process, which the next call starts again. */
+  rest(): void {
+    if (this.#state === 'starting' || this.#state === 'closed') return;
+    this.#restartTimer?.cancel();
+    this.#transition('idle');
+    this.#connection?.end('idle');
+    void this.#givePlaceBack();
   }
 
   /**
@@ -145,13 +153,22 @@ export class Instance {
    * @throws GatewayError when it can't be started
    */
   async ready(): Promise<void> {
+    if (this.#identity === undefined || this.#policy.isOpen) await this.running();
+    else this.start();
+  }
+
+  /**
+   * Waits until the server runs.
+   * @throws GatewayError when it can't be started
+   */
+  async running(): Promise<void> {
     const { options } = this.#context;
     const endMs = monotonicMs() + options.timeouts.startMs;
+    if (this.#state === 'idle') this.takePlace();
     this.start();
     while (this.#state !== 'ready' && monotonicMs() < endMs) {
-      if (this.#identity !== undefined && !this.#policy.isOpen) return;
       if (this.#state === 'closed' || this.#policy.isOpen) break;
-      await this.#change(endMs - monotonicMs());
+      await this.#waiters.next(endMs - monotonicMs());
     }
     if (this.#state === 'starting') throw this.#admission.starting();
     if (this.#state !== 'ready') throw this.#admission.unavailable();
@@ -194,29 +211,24 @@ export class Instance {
     this.#restartTimer?.cancel();
     this.#idleTimer?.cancel();
     this.#admission.close(reason);
-    const connection = this.#connection;
-    connection?.end('stopped');
+    this.#connection?.end('stopped');
     this.fanOut.close();
-    await Promise.all(this.#stopping);
+    await this.#givePlaceBack();
+  }
+
+  /** Resolves when no process is left. */
+  #givePlaceBack(): Promise<unknown> {
+    const gone = Promise.all(this.#stopping);
+    this.#place?.giveBack(gone);
+    this.#place = undefined;
+    return gone;
   }
 
   #transition(state: InstanceState): void {
     if (this.#state === 'closed') return;
     this.#state = state;
     this.#context.logger.debug({ state }, 'instance state');
-    const waiters = this.#readyWaiters;
-    this.#readyWaiters = [];
-    for (const wake of waiters) wake();
-  }
-
-  #change(limitMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = after(Math.max(limitMs, 0), resolve);
-      this.#readyWaiters.push(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
+    this.#waiters.wake();
   }
 
   async #run(): Promise<void> {
@@ -225,17 +237,17 @@ export class Instance {
     // There are never two processes of one instance: the last one must be gone first. Others may
     // start meanwhile.
     await Promise.all(this.#stopping);
+    await this.#place?.free;
     await budget.turnToStart();
     const startedMs = monotonicMs();
     let connection: Connection | undefined;
     try {
       if ((this.#state as InstanceState) === 'closed') return;
       connection = this.#connect();
-      this.#isProbing = options.protocol === 'mcp' && this.#eraToTry() === 'auto';
       if (options.protocol === 'mcp') {
         const { introduction } = this.#context;
         this.#identity = await handshake(connection.mux, introduction, {
-          era: this.#eraToTry(),
+          era: this.#era.begin(),
           limitMs: options.timeouts.startMs,
         });
       } else if (connection.pid === undefined) {
@@ -286,8 +298,7 @@ export class Instance {
   }
 
   #onReady(): void {
-    this.#isProbing = false;
-    this.#legacyFound = this.#identity?.era === 'legacy';
+    this.#era.found(this.#identity?.era);
     this.#policy.ready(monotonicMs());
     this.#lastFailure = '';
     this.listKeys.renew();
@@ -309,24 +320,15 @@ export class Instance {
   #createWishes(): ServerWishes | undefined {
     const connection = this.#connection;
     if (connection === undefined || this.#identity === undefined) return undefined;
-    const { era, capabilities } = this.#identity;
-    const channel: WishChannel = {
+    return wishesOf(this.#identity, {
       request: (method, params) => this.request(method, params),
       listen: (params, declared) =>
         connection.listen({ ...params, _meta: this.#ownMeta(declared) }),
-    };
-    if (era === 'legacy') return new LegacyWishes(channel);
-    return new ModernWishes(channel, capabilities);
+    });
   }
 
   #ownMeta(declared: JsonObject = {}): JsonObject {
     return ownEnvelope(this.#context.introduction, declared);
-  }
-
-  /** What a server was found to be stays true, so that it is asked only once. */
-  #eraToTry(): EraChoice {
-    const { era } = this.#context.options;
-    return era === 'auto' && this.#legacyFound ? 'legacy' : era;
   }
 
   async #tellWhatChanged(): Promise<void> {
@@ -342,8 +344,11 @@ export class Instance {
       for (const exchange of again) this.#admission.admit(exchange);
       return;
     }
-    if (this.#isProbing && isEndedByItself(reason)) {
-      this.#startAsLegacy(reason);
+    if (this.#era.explains(reason)) {
+      // That was our doing, not a failure.
+      this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
+      this.#transition('idle');
+      this.start();
       return;
     }
     this.#failed(reason, connection.lastWords, again);
@@ -351,8 +356,7 @@ export class Instance {
 
   /** Lets the next start wait. */
   #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
-    // Not every server that ends at the first question is legacy: unless one was, it is asked again.
-    this.#legacyFound = this.#identity?.era === 'legacy';
+    this.#era.failed(this.#identity?.era);
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
     this.#lastFailure = describeEnd(reason, lastWords);
@@ -371,15 +375,6 @@ export class Instance {
     });
   }
 
-  // Some servers end on any message before `initialize`: that was our doing, not a failure.
-  #startAsLegacy(reason: string): void {
-    this.#isProbing = false;
-    this.#legacyFound = true;
-    this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
-    this.#transition('idle');
-    this.start();
-  }
-
   #pump(): void {
     this.#watchIdle();
     this.#admission.pump();
@@ -390,11 +385,9 @@ export class Instance {
     if (idleMs === 0 || this.#state !== 'ready') return;
     this.#idleTimer?.cancel();
     this.#idleTimer = after(idleMs, () => {
-      // Who watches a resource uses the server too.
-      if (this.#state !== 'ready' || this.load > 0 || this.fanOut.uris.length > 0) return;
+      if (this.#state !== 'ready' || !this.isUnused) return;
       this.#context.logger.info('server stopped, since nobody used it');
-      this.#transition('idle');
-      this.#connection?.end('idle');
+      this.rest();
     });
   }
 }

@@ -28,6 +28,8 @@ export interface ServerTimeouts {
   readonly queueMs: number;
   /** Without a call for this long the process is stopped; 0 is never. */
   readonly idleMs: number;
+  /** The same for the process of clients that have no stream open, as if they had left. */
+  readonly absentMs: number;
   /** Between TERM and KILL when the process is stopped. */
   readonly stopMs: number;
 }
@@ -41,6 +43,9 @@ export interface ServerLimits {
   /** The largest message that is accepted from the server, in bytes. */
   readonly messageBytes: number;
 }
+
+/** After this without a call a client that has no stream open has probably left. */
+const ABSENT_MS = 300_000;
 
 /** A static root that the gateway answers `roots/list` with. */
 export interface RootOptions {
@@ -93,8 +98,9 @@ const timeouts = section({
   queue: duration(1).prefault('5s').meta({
     description: "How long a call may wait in the server's queue.",
   }),
-  idle: duration(0).prefault('0s').meta({
-    description: 'Stop the process after this long without a call; 0s is never.',
+  idle: duration(0).optional().meta({
+    description:
+      'Stop the process after this long without a call; 0s is never. Default: never, but `5m` for a process of one session or principal that has no stream open.',
   }),
   stop: duration(0).prefault('5s').meta({
     description: 'Between asking the process to end and killing it.',
@@ -112,7 +118,8 @@ const timeouts = section({
       requestMs: value.request,
       requestMaxMs: value.requestMax,
       queueMs: value.queue,
-      idleMs: value.idle,
+      idleMs: value.idle ?? 0,
+      absentMs: value.idle ?? ABSENT_MS,
       stopMs: value.stop,
     }),
   );

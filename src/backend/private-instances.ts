@@ -1,60 +1,52 @@
-// The instances of a server that are not shared by everybody: which client has which, how long one
-// is kept without clients, and how many there may be (design.md 5.1).
+// The instances of a server that are not shared by everybody: which client has which, and how long
+// one is kept, and its process, when nobody seems to need it (design.md 5.1).
 
-import { after, type Timer } from '../base/clock.ts';
+import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
 import { isObject } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
+import type { Logger } from '../observe/logger.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Instance } from './instance.ts';
-import type { ProcessBudget } from './process-budget.ts';
+import { PrivateInstance } from './private-instance.ts';
+import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
 
 /**
  * A modern client has no session that would end, and its server may keep state between its requests:
  * the instance is kept as long as an idle session is.
  */
 const KEPT_FOR_MODERN_MS = 1_800_000;
+/** How often it is looked whose clients are absent. */
+const SWEEPS = 4;
 
-interface Entry {
-  readonly key: string;
-  readonly principalKey: string;
-  readonly instance: Instance;
-  /** Seats that are taken. */
-  users: number;
-  /** How long it stays without a user. */
-  keptMs: number;
-  timer: Timer | undefined;
+/** What the private instances of a server need of it. */
+export interface PrivateInstancesParts {
+  readonly server: string;
+  readonly sharing: 'principal' | 'session';
+  /** Whether a new process can be told what the last one was: plain JSON-RPC has no handshake. */
+  readonly isReplaceable: boolean;
+  /** After this the process of clients that are absent is stopped; 0 is never. */
+  readonly absentMs: number;
+  readonly budget: ProcessBudget;
+  readonly logger: Logger;
+  /**
+   * What of a client makes another instance necessary, besides who it is; empty when nothing does.
+   * @throws GatewayError when the client lacks something that its instance needs
+   */
+  variantOf(client: Downstream): string;
+  create(client: Downstream, key: string, takePlace: () => ProcessPlace): Instance;
 }
 
 /** Private instances of one server. */
 export class PrivateInstances {
-  readonly #parts: {
-    readonly server: string;
-    readonly sharing: 'principal' | 'session';
-    readonly budget: ProcessBudget;
-    /**
-     * What of a client makes another instance necessary, besides who it is; empty when nothing does.
-     * @throws GatewayError when the client lacks something that its instance needs
-     */
-    variantOf(client: Downstream): string;
-    create(client: Downstream, key: string): Instance;
-  };
-  readonly #byKey = new Map<string, Entry>();
-  readonly #byInstance = new Map<Instance, Entry>();
+  readonly #parts: PrivateInstancesParts;
+  readonly #byKey = new Map<string, PrivateInstance>();
+  readonly #byInstance = new Map<Instance, PrivateInstance>();
   readonly #closing = new Set<Promise<void>>();
+  #sweeper: Timer | undefined;
   #sessions = 0;
 
-  constructor(parts: {
-    readonly server: string;
-    readonly sharing: 'principal' | 'session';
-    readonly budget: ProcessBudget;
-    /**
-     * What of a client makes another instance necessary, besides who it is; empty when nothing does.
-     * @throws GatewayError when the client lacks something that its instance needs
-     */
-    variantOf(client: Downstream): string;
-    create(client: Downstream, key: string): Instance;
-  }) {
+  constructor(parts: PrivateInstancesParts) {
     this.#parts = parts;
   }
 
@@ -88,8 +80,8 @@ export class PrivateInstances {
     return this.#byInstance.get(instance)?.key ?? '';
   }
 
-  #use(entry: Entry, client: Downstream): Instance {
-    entry.users++;
+  #use(entry: PrivateInstance, client: Downstream): Instance {
+    entry.enter(client);
     entry.timer?.cancel();
     entry.instance.seen(client.principal);
     if (isModernVersion(client.version)) entry.keptMs = KEPT_FOR_MODERN_MS;
@@ -97,19 +89,13 @@ export class PrivateInstances {
   }
 
   /** A client is done with its instance. */
-  release(instance: Instance): void {
+  release(instance: Instance, client: Downstream): void {
     const entry = this.#byInstance.get(instance);
     if (entry === undefined) return;
-    entry.users--;
-    if (entry.users > 0) return;
-    if (entry.keptMs === 0) {
-      this.#end(entry);
-      return;
-    }
-    // The map is in the order of last use.
-    this.#byKey.delete(entry.key);
-    this.#byKey.set(entry.key, entry);
-    entry.timer = after(entry.keptMs, () => this.#end(entry));
+    entry.leave(client);
+    if (entry.isInUse) return;
+    if (entry.keptMs === 0) this.#end(entry);
+    else entry.timer = after(entry.keptMs, () => this.#end(entry));
   }
 
   /** Ends all of them. */
@@ -124,38 +110,53 @@ export class PrivateInstances {
     return `modern ${client.principal.key} ${jsonText(sorted(client.capabilities))}`;
   }
 
-  #create(client: Downstream, key: string): Entry {
-    const principalKey = client.principal.key;
-    try {
-      this.#parts.budget.acquire(principalKey, this.#parts.server);
-    } catch (error) {
-      // Makes room for whoever asks next, once the process is gone.
-      this.#endLongestUnused();
-      throw error;
-    }
-    const instance = this.#parts.create(client, key);
-    const entry: Entry = { key, principalKey, instance, users: 0, keptMs: 0, timer: undefined };
+  #create(client: Downstream, key: string): PrivateInstance {
+    const { server, isReplaceable, budget } = this.#parts;
+    const entry = new PrivateInstance(
+      {
+        key,
+        principalKey: client.principal.key,
+        server,
+        isReplaceable,
+        end: (unused) => this.#end(unused),
+      },
+      (owner) => this.#parts.create(client, key, () => budget.take(owner)),
+    );
+    // Whoever comes when there are too many is told so at once.
+    entry.instance.takePlace();
     this.#byKey.set(key, entry);
-    this.#byInstance.set(instance, entry);
+    this.#byInstance.set(entry.instance, entry);
+    this.#watchAbsent();
     return entry;
   }
 
-  #endLongestUnused(): void {
+  #watchAbsent(): void {
+    const { absentMs } = this.#parts;
+    if (absentMs > 0) this.#sweeper ??= every(absentMs / SWEEPS, () => this.#sweep());
+  }
+
+  /** Stops processes whose clients probably left without a word. */
+  #sweep(): void {
+    const beforeMs = monotonicMs() - this.#parts.absentMs;
     for (const entry of this.#byKey.values()) {
-      if (entry.users > 0) continue;
-      this.#end(entry);
-      return;
+      // Those without a client have a timer of their own.
+      if (!entry.isInUse || !entry.instance.hasProcess) continue;
+      const { spareSinceMs } = entry;
+      if (spareSinceMs === undefined || spareSinceMs > beforeMs) continue;
+      this.#parts.logger.info({ key: entry.key }, 'server stopped, since its clients are absent');
+      entry.instance.rest();
     }
   }
 
-  #end(entry: Entry, reason?: 'server_unavailable' | 'draining'): void {
+  #end(entry: PrivateInstance, reason?: 'server_unavailable' | 'draining'): void {
     entry.timer?.cancel();
     this.#byKey.delete(entry.key);
     this.#byInstance.delete(entry.instance);
-    const closed = entry.instance.close(reason).finally(() => {
-      this.#parts.budget.release(entry.principalKey);
-      this.#closing.delete(closed);
-    });
+    if (this.#byKey.size === 0) {
+      this.#sweeper?.cancel();
+      this.#sweeper = undefined;
+    }
+    const closed = entry.instance.close(reason).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
   }
 }

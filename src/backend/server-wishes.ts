@@ -9,6 +9,7 @@ import { tellsChanges } from '../mcp/capabilities.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import { taskOfTopic } from '../mcp/subscription.ts';
+import type { ServerIdentity } from '../ports/seat.ts';
 
 /** How wishes reach the server. */
 export interface WishChannel {
@@ -35,8 +36,16 @@ export interface ServerWishes {
 const KNOWS_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
 const NO_ANSWER: WireError = { code: INTERNAL_ERROR, message: 'The server did not answer.' };
 
+/** The wishes of a server of either era. */
+export function wishesOf(
+  { era, capabilities }: ServerIdentity,
+  channel: WishChannel,
+): ServerWishes {
+  return era === 'legacy' ? new LegacyWishes(channel) : new ModernWishes(channel, capabilities);
+}
+
 /** Wishes as requests of the session era. */
-export class LegacyWishes implements ServerWishes {
+class LegacyWishes implements ServerWishes {
   readonly #channel: WishChannel;
 
   constructor(channel: WishChannel) {
@@ -69,7 +78,7 @@ export class LegacyWishes implements ServerWishes {
 }
 
 /** Wishes as the filter of one listen stream. */
-export class ModernWishes implements ServerWishes {
+class ModernWishes implements ServerWishes {
   readonly #channel: WishChannel;
   readonly #flags: JsonObject;
 

@@ -67,7 +67,7 @@ export class ServerLists {
   async read(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
     if (seat.isDown) return undefined;
     try {
-      await seat.ready();
+      await seat.running();
     } catch {
       return undefined; // the instance has logged why
     }

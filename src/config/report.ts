@@ -72,7 +72,7 @@ function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
       request: formatDuration(timeouts.requestMs),
       requestMax: formatDuration(timeouts.requestMaxMs),
       queue: formatDuration(timeouts.queueMs),
-      idle: formatDuration(timeouts.idleMs),
+      ...(timeouts.idleMs === timeouts.absentMs ? { idle: formatDuration(timeouts.idleMs) } : {}),
       stop: formatDuration(timeouts.stopMs),
     },
     limits: {

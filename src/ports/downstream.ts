@@ -33,6 +33,11 @@ export interface Downstream {
   /** Whether it reads now what belongs to no call. Absent where nothing reaches it like that. */
   readonly isListening?: boolean;
   /**
+   * Since when nothing shows that it is still there, by the monotonic clock; in the future where it
+   * is too early to tell. Undefined while something does.
+   */
+  readonly absentSinceMs?: number | undefined;
+  /**
    * Tells the client something that belongs to no call of its.
    * @param kind messages of equal kind replace each other while nobody reads; undefined: keep all
    */

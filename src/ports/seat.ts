@@ -33,10 +33,15 @@ export interface Seat {
   /** Whether the server failed and waits for its next start: nobody should wait for it now. */
   readonly isDown: boolean;
   /**
-   * Resolves when the server can be used.
+   * Resolves when the server can be used: its handshake was done once, and it starts if it has to.
    * @throws GatewayError when it can't be started
    */
   ready(): Promise<void>;
+  /**
+   * Resolves when the server runs, also when it was stopped meanwhile.
+   * @throws GatewayError when it can't be started
+   */
+  running(): Promise<void>;
   /** Least severity of log messages that the client wants; undefined while it has set none. */
   readonly severity: number | undefined;
   /** Told each time that a handshake is done. Set before `join`. */

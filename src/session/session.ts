@@ -28,6 +28,8 @@ import { ClientExchange, type ExchangeOwner } from './client-exchange.ts';
 const EMPTY_RESULT = Buffer.from('{}');
 /** Calls that one session may have in flight (reliability.md 2.3). */
 const MAX_IN_FLIGHT = 64;
+/** How long after its last call a client that never listened is certainly there. */
+const UNHEARD_GRACE_MS = 30_000;
 
 /** What a client said of itself. */
 export interface ClientProfile {
@@ -69,6 +71,7 @@ export class Session implements Downstream, ExchangeOwner {
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
   #lastUsedMs = monotonicMs();
+  #hasListened = false;
   #isSilent = false;
   #isClosed = false;
 
@@ -118,8 +121,18 @@ export class Session implements Downstream, ExchangeOwner {
     return this.#lastUsedMs < sinceMs && this.pending === 0 && !this.outlet.isOpen;
   }
 
-  /** Notes that the client is alive. */
-  touch(): void {
+  /**
+   * A client without a stream and without calls may have left: most libraries say nothing when they
+   * close. One that never had a stream, as they open at once, gets some time until its next call.
+   */
+  get absentSinceMs(): number | undefined {
+    if (this.pending > 0 || this.outlet.isOpen) return undefined;
+    return this.#lastUsedMs + (this.#hasListened ? 0 : UNHEARD_GRACE_MS);
+  }
+
+  /** Notes that the client opened a stream for what belongs to no call, or that it closed. */
+  noteStream(): void {
+    this.#hasListened = true;
     this.#lastUsedMs = monotonicMs();
   }
 

@@ -350,7 +350,9 @@ describe('sharing: session', () => {
     for (const client of [...sessions, ...moderns]) pids.push(textOf(await client.call('pid')));
     expect(new Set(pids).size).toBe(3);
     expect(pids[2]).toBe(pids[3]);
-    // Ann has all of hers; bob his.
+    // Ann has all of hers, but nothing uses that of the modern client now; bob has his.
+    sessions.push(await people.ws(rig, 'ann', `${path}/ws`));
+    await waitGone([Number(pids[2])]);
     await expect(people.legacy(rig, 'ann', `${path}/mcp`)).rejects.toThrow('overloaded');
     const bob = await people.ws(rig, 'bob', `${path}/ws`);
     expect(pids).not.toContain(textOf(await bob.call('pid')));

@@ -180,6 +180,76 @@ describe('caps', () => {
   });
 });
 
+describe('clients that close without a word', () => {
+  const one = scriptedServer({ config: SESSION });
+  const rig = useGateway(() => ({
+    servers: { one: one.config },
+    config: { processes: { maxPerPrincipal: 3 } },
+  }));
+  const streams = async (): Promise<number> =>
+    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_streams');
+
+  it('give way to new ones, and find a new process when they come back', async () => {
+    const gone: LegacySession[] = [];
+    for (let at = 0; at < 3; at++) {
+      const session = await rig.session();
+      const stream = session.openStream();
+      await stream.head;
+      expect(textOf(await session.call('count'))).toBe('1');
+      // As SDK clients do: the stream is closed, DELETE is not sent.
+      stream.destroy();
+      gone.push(session);
+    }
+    await until(async () => (await streams()) === 0);
+    const pids = one.journal.starts;
+    const next = [await rig.session(), await rig.session()];
+    await waitGone(pids.slice(0, 2));
+    const [back, , still] = gone;
+    await still?.openStream().head;
+    expect(textOf(await (still as LegacySession).call('count'))).toBe('2');
+    // Nobody has left for certain now: there is no room for one that comes back.
+    const refused = await back?.call('count');
+    expect(refused?.error?.data).toMatchObject({
+      reason: 'overloaded',
+      outcome: 'not_sent',
+      server: 'one',
+    });
+    const [first] = one.journal.starts.slice(3);
+    await next[0]?.delete();
+    await waitGone([first ?? 0]);
+    // A wish is as good a sign of life as a call.
+    expect((await back?.request('resources/subscribe', { uri: 'test://one' }))?.result).toEqual({});
+    expect(textOf(await (back as LegacySession).call('count'))).toBe('1');
+    const told = one.journal.messages().filter(({ pid }) => pid === one.journal.starts.at(-1));
+    expect(told.slice(0, 2).map(({ method }) => method)).toEqual([
+      'initialize',
+      'notifications/initialized',
+    ]);
+    expect(textOf(await (next[1] as LegacySession).call('count'))).toBe('1');
+  });
+
+  it('never give way while they work, listen or watch', async () => {
+    const [working, listening, watching] = [
+      await rig.session(),
+      await rig.session(),
+      await rig.session(),
+    ];
+    const streams_ = [working, watching].map((session) => session.openStream());
+    await Promise.all(streams_.map(({ head }) => head));
+    await listening.openStream().head;
+    const call = working.beginCall('hold', { key: 'work' });
+    await watching.request('resources/subscribe', { uri: 'test://one' });
+    await one.journal.waitForEvent('held:work');
+    for (const stream of streams_) stream.destroy();
+    await until(async () => (await streams()) === 1);
+    await expect(rig.session()).rejects.toThrow('overloaded');
+    await working.call('release', { key: 'work' });
+    expect(textOf(await call.answer)).toBe('held');
+    // Now one of them may be gone.
+    expect(textOf(await (await rig.session()).call('count'))).toBe('1');
+  });
+});
+
 describe('idle sessions', () => {
   const one = scriptedServer({ config: SESSION });
   const rig = useGateway(() => ({

@@ -80,7 +80,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
     refuse(call.response, streamRefusal(lack));
     return;
   }
-  session.touch();
+  session.noteStream();
   const writer = new SseWriter(
     call.response,
     { 'mcp-session-id': session.id },
@@ -88,7 +88,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
       closed: (closed) => {
         heartbeat.closed(closed);
         streams.closed(closed);
-        session.touch();
+        session.noteStream();
       },
       slow: () => metrics.slowConsumers.inc({ transport: 'streamable-http' }),
     },

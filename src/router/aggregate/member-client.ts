@@ -44,6 +44,10 @@ export class MemberClient implements Downstream {
     return this.#client.principal;
   }
 
+  get absentSinceMs(): number | undefined {
+    return this.#client.absentSinceMs;
+  }
+
   notify(message: Buffer, kind: string | undefined): void {
     if (kind?.startsWith(RESOURCE_UPDATED) !== true) {
       this.#client.notify(message, kind);

@@ -23,7 +23,7 @@ function setUp() {
     subscribe: vi.fn(async () => undefined),
     unsubscribe: vi.fn(async () => undefined),
   };
-  const instance = { fanOut, wishes, ready: () => started.promise } as unknown as Instance;
+  const instance = { fanOut, wishes, running: () => started.promise } as unknown as Instance;
   const seat = new InstanceSeat({} as Downstream, instance, {
     server: 's',
     isShared: true,

@@ -1,6 +1,7 @@
 /** What a backend makes of servers that end: which era they are of, and who is placed where. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { InstanceSeat } from '../../../src/backend/instance-seat.ts';
+import { monotonicMs } from '../../../src/base/clock.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
 import { type Life, NO_LIFE, scriptedLives } from './scripted-lives.ts';
 
@@ -57,4 +58,42 @@ it('no client is placed at a replica that keeps ending while another one is up',
   await backend.close('draining');
   await vi.advanceTimersByTimeAsync(40_000);
   await started;
+});
+
+describe('the private process of a client that shows no sign of life', () => {
+  const absent = (sinceMs: number | undefined): Downstream =>
+    ({
+      principal: { key: 'a' },
+      version: '2025-11-25',
+      capabilities: {},
+      absentSinceMs: sinceMs,
+    }) as unknown as Downstream;
+  const leftOf = async (sharing: 'principal' | 'session', clients: Downstream[]) => {
+    const { backend } = scriptedLives([legacy], { sharing, era: 'legacy' });
+    for (const client of clients) await backend.place(client).ready();
+    await vi.advanceTimersByTimeAsync(700_000);
+    const left = backend.instances;
+    await backend.close('draining');
+    return left;
+  };
+
+  it('is stopped after a while, and started for the next call', async () => {
+    const { backend, asked } = scriptedLives([legacy], { sharing: 'session', era: 'legacy' });
+    const seat = backend.place(absent(monotonicMs()));
+    await seat.ready();
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(backend.instances).toBe(1);
+    await vi.advanceTimersByTimeAsync(80_000);
+    expect(backend.instances).toBe(0);
+    await seat.running();
+    expect([backend.instances, asked.length]).toEqual([1, 2]);
+    await backend.close('draining');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('goes on while one of its clients is there', async () => {
+    expect(await leftOf('session', [absent(undefined)])).toBe(1);
+    expect(await leftOf('principal', [absent(0), absent(undefined)])).toBe(1);
+    expect(await leftOf('principal', [absent(0), absent(0)])).toBe(0);
+  });
 });

@@ -1,14 +1,97 @@
-// How many private processes there may be.
-import { expect, it } from 'vitest';
-import { ProcessBudget } from '../../../src/backend/process-budget.ts';
+// How many private processes there may be, and which one gives way to another.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ProcessBudget, type ProcessPlace } from '../../../src/backend/process-budget.ts';
+import { monotonicMs } from '../../../src/base/clock.ts';
 
-it('caps hold for each principal and for all of them, and places are given back', () => {
+/** Takes places of a budget in the name of principals. */
+class Owner {
+  readonly principalKey: string;
+  readonly server = 's';
+  spareSinceMs: number | undefined;
+  readonly gone = Promise.withResolvers<void>();
+  readonly place: ProcessPlace;
+  hasGivenWay = false;
+
+  constructor(budget: ProcessBudget, principalKey: string) {
+    this.principalKey = principalKey;
+    this.place = budget.take(this);
+  }
+
+  giveWay(): void {
+    this.hasGivenWay = true;
+    this.place.giveBack(this.gone.promise);
+  }
+}
+
+it('caps hold for each principal and for all of them, and places are given back', async () => {
   const budget = new ProcessBudget({ max: 3, maxPerPrincipal: 2, maxStarting: 1 });
-  for (const key of ['a', 'a', 'b']) budget.acquire(key, 's');
-  expect(() => budget.acquire('b', 's')).toThrow('3 in all');
-  budget.release('b');
-  expect(() => budget.acquire('a', 's')).toThrow('2 for one user');
-  budget.acquire('c', 's');
-  expect(() => budget.acquire('b', 's')).toThrow('3 in all');
+  const [, , third] = ['a', 'a', 'b'].map((key) => new Owner(budget, key));
+  expect(() => new Owner(budget, 'b')).toThrow('3 in all');
+  third?.giveWay();
+  third?.gone.resolve();
+  await third?.gone.promise;
+  expect(budget.total).toBe(2);
+  expect(() => new Owner(budget, 'a')).toThrow('2 for one user');
+  new Owner(budget, 'c');
+  expect(() => new Owner(budget, 'b')).toThrow('3 in all');
   expect(budget.total).toBe(3);
+});
+
+describe('beyond the cap', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 100_000 });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('the process gives way that nobody has needed for longest, and is gone before the next', async () => {
+    vi.advanceTimersByTime(50_000);
+    const budget = new ProcessBudget({ max: 9, maxPerPrincipal: 3, maxStarting: 1 });
+    const [needed, short, long] = ['a', 'a', 'a'].map((key) => new Owner(budget, key));
+    const other = new Owner(budget, 'b');
+    const nowMs = monotonicMs();
+    if (short === undefined || long === undefined) throw new Error('three');
+    short.spareSinceMs = nowMs - 1_000;
+    long.spareSinceMs = nowMs - 2_000;
+    other.spareSinceMs = nowMs - 9_000;
+    const next = new Owner(budget, 'a');
+    expect([needed, short, long, other].map((one) => one?.hasGivenWay)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+    let isFree = false;
+    void next.place.free.then(() => {
+      isFree = true;
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(isFree).toBe(false);
+    long.gone.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isFree).toBe(true);
+    expect(budget.total).toBe(4);
+  });
+
+  it('it is too early for one that may be needed soon', () => {
+    const budget = new ProcessBudget({ max: 2, maxPerPrincipal: 2, maxStarting: 1 });
+    const [first] = [new Owner(budget, 'a'), new Owner(budget, 'a')];
+    first.spareSinceMs = monotonicMs() + 1_000;
+    expect(() => new Owner(budget, 'a')).toThrow('2 for one user');
+    vi.advanceTimersByTime(1_000);
+    new Owner(budget, 'a');
+    expect(first.hasGivenWay).toBe(true);
+  });
+
+  it('where all have too many, those of others give way after the own ones', () => {
+    const budget = new ProcessBudget({ max: 2, maxPerPrincipal: 2, maxStarting: 1 });
+    const [own, other] = [new Owner(budget, 'a'), new Owner(budget, 'b')];
+    own.spareSinceMs = monotonicMs();
+    other.spareSinceMs = monotonicMs() - 5_000;
+    new Owner(budget, 'a');
+    expect([own.hasGivenWay, other.hasGivenWay]).toEqual([true, false]);
+    new Owner(budget, 'a');
+    expect(other.hasGivenWay).toBe(true);
+  });
 });

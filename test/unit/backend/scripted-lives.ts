@@ -38,6 +38,7 @@ const OPTIONS: ServerOptions = {
     requestMaxMs: 120_000,
     queueMs: 60_000,
     idleMs: 0,
+    absentMs: 300_000,
     stopMs: 1_000,
   },
   limits: { inFlight: 6, queue: 64, messageBytes: 1_000_000 },

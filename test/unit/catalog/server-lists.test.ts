@@ -19,7 +19,7 @@ function place(list: (cursor: string | undefined) => Promise<Answer>) {
   const seat = {
     isDown: false,
     identity: { era: 'legacy', capabilities: { tools: { listChanged: true } } },
-    ready: () => Promise.resolve(),
+    running: () => Promise.resolve(),
     listKey: () => key,
     list: vi.fn((_method: string, cursor: string | undefined) => list(cursor)),
   };

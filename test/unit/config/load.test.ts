@@ -112,6 +112,7 @@ describe('a configuration', () => {
             requestMaxMs: 600_000,
             queueMs: 5000,
             idleMs: 0,
+            absentMs: 300_000,
             stopMs: 5000,
           },
           limits: { inFlight: 256, queue: 256, messageBytes: 16 * 1024 ** 2 },

@@ -1,0 +1,26 @@
+// What an instance is given: its server's options, who it introduces, and what it shares with others.
+import type { InteractiveTools } from '../mux/interactive-tools.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { Introduction } from './handshake.ts';
+import type { ServerOptions } from './options.ts';
+import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
+import type { OpenChannel } from './server-channel.ts';
+
+export interface InstanceContext {
+  readonly options: ServerOptions;
+  readonly isShared: boolean;
+  readonly introduction: Introduction;
+  readonly budget: ProcessBudget;
+  /**
+   * Takes a place for a process; undefined where there is always one.
+   * @throws GatewayError when there is none
+   */
+  readonly takePlace: (() => ProcessPlace) | undefined;
+  readonly tools: InteractiveTools;
+  readonly traffic: Traffic;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly openChannel: OpenChannel;
+}
