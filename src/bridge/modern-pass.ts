@@ -6,9 +6,8 @@ import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
-import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
+import { withValue } from '../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
@@ -203,7 +202,7 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
 
 /** The request with the server's own state in place of the sealed one. */
 function withServerState(request: Frame, upstream: string | undefined): Frame {
-  const { bytes, stateStart, stateEnd } = request;
+  const { stateStart, stateEnd } = request;
   if (stateStart < 0 || upstream === undefined) return request;
-  return scan(replaceSpan(bytes, stateStart, stateEnd, jsonBytes(upstream)));
+  return withValue(request, stateStart, stateEnd, jsonBytes(upstream));
 }

@@ -25,7 +25,9 @@ export const LISTS: Readonly<Record<ListMethod, ListRow>> = {
   [TEMPLATES_LIST]: { kind: 'resources', member: 'resourceTemplates', named: 'uriTemplate' },
 };
 
+const METHODS: ReadonlySet<string> = new Set(Object.keys(LISTS));
+
 /** Whether a request asks for a list. */
 export function isListMethod(method: string): method is ListMethod {
-  return Object.hasOwn(LISTS, method);
+  return METHODS.has(method);
 }

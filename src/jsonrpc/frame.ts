@@ -1,5 +1,6 @@
 // A message as it travels through Sluice: its bytes as received and the spans of the few members
-// that Sluice reads (design.md 4.2). Made by scan.ts only; nobody changes one afterwards.
+// that Sluice reads (design.md 4.2). Made by scan.ts, or from one of those by `replaced`; nobody
+// changes one afterwards.
 
 export type FrameKind = 'request' | 'notification' | 'response' | 'invalid';
 
@@ -70,9 +71,11 @@ export class Frame {
   responsesEnd = -1;
   stateStart = -1;
   stateEnd = -1;
-  /** `result._meta` and `result.resultType` */
+  /** `result._meta`, `result.content` and `result.resultType` */
   resultMetaStart = -1;
   resultMetaEnd = -1;
+  contentStart = -1;
+  contentEnd = -1;
   resultTypeStart = -1;
   resultTypeEnd = -1;
   /** `params._meta["io.modelcontextprotocol/protocolVersion"]`: a claim to the modern era */
@@ -97,4 +100,59 @@ export class Frame {
   get idBytes(): Buffer | undefined {
     return this.slice(this.idStart, this.idEnd);
   }
+
+  /**
+   * The same message with another string or number in place of the one that ends at `end`: its spans
+   * are these ones, moved, instead of scanned for again.
+   * @param bytes the whole new text
+   * @param by how much longer the new value is, in bytes
+   */
+  replaced(bytes: Buffer, end: number, by: number): Frame {
+    const to = new Frame(bytes);
+    to.kind = this.kind;
+    to.fault = this.fault;
+    to.method = this.method;
+    to.idStart = moved(this.idStart, end, by);
+    to.idEnd = moved(this.idEnd, end, by);
+    to.paramsStart = moved(this.paramsStart, end, by);
+    to.paramsEnd = moved(this.paramsEnd, end, by);
+    to.resultStart = moved(this.resultStart, end, by);
+    to.resultEnd = moved(this.resultEnd, end, by);
+    to.errorStart = moved(this.errorStart, end, by);
+    to.errorEnd = moved(this.errorEnd, end, by);
+    to.nameStart = moved(this.nameStart, end, by);
+    to.nameEnd = moved(this.nameEnd, end, by);
+    to.uriStart = moved(this.uriStart, end, by);
+    to.uriEnd = moved(this.uriEnd, end, by);
+    to.requestIdStart = moved(this.requestIdStart, end, by);
+    to.requestIdEnd = moved(this.requestIdEnd, end, by);
+    to.metaStart = moved(this.metaStart, end, by);
+    to.metaEnd = moved(this.metaEnd, end, by);
+    to.tokenStart = moved(this.tokenStart, end, by);
+    to.tokenEnd = moved(this.tokenEnd, end, by);
+    to.progressStart = moved(this.progressStart, end, by);
+    to.progressEnd = moved(this.progressEnd, end, by);
+    to.levelStart = moved(this.levelStart, end, by);
+    to.levelEnd = moved(this.levelEnd, end, by);
+    to.paramIdStart = moved(this.paramIdStart, end, by);
+    to.paramIdEnd = moved(this.paramIdEnd, end, by);
+    to.responsesStart = moved(this.responsesStart, end, by);
+    to.responsesEnd = moved(this.responsesEnd, end, by);
+    to.stateStart = moved(this.stateStart, end, by);
+    to.stateEnd = moved(this.stateEnd, end, by);
+    to.resultMetaStart = moved(this.resultMetaStart, end, by);
+    to.resultMetaEnd = moved(this.resultMetaEnd, end, by);
+    to.contentStart = moved(this.contentStart, end, by);
+    to.contentEnd = moved(this.contentEnd, end, by);
+    to.resultTypeStart = moved(this.resultTypeStart, end, by);
+    to.resultTypeEnd = moved(this.resultTypeEnd, end, by);
+    to.claimStart = moved(this.claimStart, end, by);
+    to.claimEnd = moved(this.claimEnd, end, by);
+    return to;
+  }
+}
+
+/** Where an offset is when what ends at `end` got longer by `by`. */
+function moved(offset: number, end: number, by: number): number {
+  return offset < end ? offset : offset + by;
 }

@@ -186,7 +186,11 @@ export function skipColon(text: Uint8Array, from: number, end: number): number {
 
 /** Decodes the JSON string at [start, end), quotes included. The text must be well-formed. */
 export function decodeString(text: Buffer, start: number, end: number): string {
-  const hasEscape = text.subarray(start, end).includes(BACKSLASH);
-  if (hasEscape) return JSON.parse(text.toString('utf8', start, end)) as string;
-  return text.toString('utf8', start + 1, end - 1);
+  let isAscii = true;
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = text[at] as number;
+    if (byte === BACKSLASH) return JSON.parse(text.toString('utf8', start, end)) as string;
+    if (byte > 0x7f) isAscii = false;
+  }
+  return text.toString(isAscii ? 'latin1' : 'utf8', start + 1, end - 1);
 }

@@ -1,7 +1,14 @@
 // Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
 // The only JSON.parse on the data path.
 import type { Frame } from './frame.ts';
-import { CLOSE_BRACKET, OPEN_BRACKET, skipSpace, skipValue } from './json-text.ts';
+import {
+  CLOSE_BRACKET,
+  decodeString,
+  OPEN_BRACKET,
+  QUOTE,
+  skipSpace,
+  skipValue,
+} from './json-text.ts';
 
 export type JsonObject = { readonly [member: string]: unknown };
 
@@ -20,10 +27,9 @@ export function parseText(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** The string at [start, end), or undefined when it is absent or of another type. */
+/** The string at [start, end), or undefined when it is absent (-1) or of another type. */
 export function parseString(bytes: Buffer, start: number, end: number): string | undefined {
-  const value = parseSpan(bytes, start, end);
-  return typeof value === 'string' ? value : undefined;
+  return start >= 0 && bytes[start] === QUOTE ? decodeString(bytes, start, end) : undefined;
 }
 
 /** `params` as an object; empty when absent. */

@@ -33,6 +33,7 @@ const REQUEST_ID = Buffer.from('requestId');
 const PROGRESS_TOKEN = Buffer.from('progressToken');
 const CLAIM = Buffer.from('io.modelcontextprotocol/protocolVersion');
 const RESULT_TYPE = Buffer.from('resultType');
+const CONTENT = Buffer.from('content');
 const INPUT_RESPONSES = Buffer.from('inputResponses');
 const REQUEST_STATE = Buffer.from('requestState');
 const TWO_POINT_ZERO = Buffer.from('"2.0"');
@@ -190,6 +191,9 @@ function scanResult(frame: Frame, open: number): number {
     } else if (isKey(bytes, at, keyEnd, RESULT_TYPE)) {
       frame.resultTypeStart = value;
       frame.resultTypeEnd = after;
+    } else if (isKey(bytes, at, keyEnd, CONTENT)) {
+      frame.contentStart = value;
+      frame.contentEnd = after;
     }
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;

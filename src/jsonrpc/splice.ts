@@ -20,6 +20,15 @@ export function replaceSpan(
   return out;
 }
 
+/**
+ * The message with another value of a member that scan.ts noted, a string or number; not `method`.
+ * @param value JSON text
+ */
+export function withValue(frame: Frame, start: number, end: number, value: Uint8Array): Frame {
+  const bytes = replaceSpan(frame.bytes, start, end, value);
+  return frame.replaced(bytes, end, value.length - (end - start));
+}
+
 /** A request with an id of ours, and that id as progress token where its sender gave one. */
 export function withOwnId(request: Frame, id: number): Buffer {
   const text = Buffer.from(String(id), 'latin1');

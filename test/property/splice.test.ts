@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { scan } from '../../src/jsonrpc/scan.ts';
-import { onOneLine, replaceSpan, replaceTwoSpans } from '../../src/jsonrpc/splice.ts';
-import { anyText, member, numberText, objectOf, stringText } from './json-texts.ts';
+import { onOneLine, replaceSpan, replaceTwoSpans, withValue } from '../../src/jsonrpc/splice.ts';
+import { anyText, type Member, member, numberText, objectOf, stringText } from './json-texts.ts';
 
 const RUNS = { numRuns: 3_000 };
 const key = stringText(fc.string({ maxLength: 6 }));
@@ -35,6 +35,51 @@ const requests = fc
     ];
     const at = turn % 4;
     return Buffer.from(objectOf([...members.slice(at), ...members.slice(0, at)], gap).text);
+  });
+
+/** Values that one of them may be replaced by another. */
+const VALUES = [
+  ['idStart', 'idEnd'],
+  ['nameStart', 'nameEnd'],
+  ['uriStart', 'uriEnd'],
+  ['tokenStart', 'tokenEnd'],
+  ['levelStart', 'levelEnd'],
+  ['stateStart', 'stateEnd'],
+  ['claimStart', 'claimEnd'],
+] as const;
+
+const CLAIM = 'io.modelcontextprotocol/protocolVersion';
+const named = (name: string): fc.Arbitrary<Member> => member(fc.constant(name), id);
+
+/** The same in another order. */
+function turned<T>(items: readonly T[], by: number): readonly T[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+/** A request with every member that the scanner notes, in any order. */
+const requestsOfAllMembers = fc
+  .tuple(
+    fc.tuple(named('progressToken'), named(CLAIM)),
+    fc.tuple(named('name'), named('uri'), named('level'), named('requestState'), named('id')),
+    named('id'),
+    fc.nat(1_000),
+  )
+  .map(([inMeta, inParams, idMember, turn]) => {
+    const meta = { key: '_meta', keyText: '"_meta"', value: objectOf(inMeta, '') };
+    const params = objectOf(turned([...inParams, meta], turn), ' ');
+    const written = (key: string, text: string): Member => ({
+      key,
+      keyText: `"${key}"`,
+      value: { text, value: undefined },
+    });
+    const message = [
+      written('jsonrpc', '"2.0"'),
+      written('method', '"tools/call"'),
+      written('params', params.text),
+      idMember,
+    ];
+    return Buffer.from(objectOf(turned(message, turn >> 3), '').text);
   });
 
 describe('splice', () => {
@@ -70,6 +115,19 @@ describe('splice', () => {
         const spliced = replaceSpan(bytes, idStart, idEnd, Buffer.from(newId.text));
         const expected = `${bytes.toString('latin1', 0, idStart)}${Buffer.from(newId.text).toString('latin1')}${bytes.toString('latin1', idEnd)}`;
         expect(spliced.toString('latin1')).toBe(expected);
+      }),
+      RUNS,
+    );
+  });
+
+  test('a message with another value is what a scan of its text gives', () => {
+    fc.assert(
+      fc.property(requestsOfAllMembers, id, fc.nat(VALUES.length - 1), (bytes, value, which) => {
+        const frame = scan(bytes);
+        const [from, to] = VALUES[which] ?? VALUES[0];
+        const replaced = withValue(frame, frame[from], frame[to], Buffer.from(value.text));
+        expect(replaced).toEqual(scan(replaced.bytes));
+        expect(replaced.slice(replaced[from], replaced[to])?.toString()).toBe(value.text);
       }),
       RUNS,
     );
