@@ -3,6 +3,7 @@
 import { RecentMap } from '../base/recent-map.ts';
 import { legacyTool } from '../bridge/output-schemas.ts';
 import { modernTool } from '../bridge/tool-lists.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
@@ -200,6 +201,7 @@ function offer(
     member,
     name: exposed,
     upstream,
+    upstreamText: jsonBytes(upstream),
     ownText,
     terms,
     legacyText: isTool && era === 'modern' ? legacyTool(text) : text,

@@ -13,6 +13,8 @@ export interface OfferedEntry {
   readonly name: string;
   /** As the server calls it. */
   readonly upstream: string;
+  /** The same as JSON text. */
+  readonly upstreamText: Buffer;
   /** As the server wrote it. */
   readonly ownText: Buffer;
   /** Of a tool that is not called just as the client says. */

@@ -1,5 +1,7 @@
 // The URIs in what servers send, as clients of an endpoint with several servers must see them, so that
 // they can read them there (protocol.md 4.10). Text that only looks like a URI is left alone.
+import type { Frame } from '../jsonrpc/frame.ts';
+import { matches } from '../jsonrpc/keys.ts';
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -12,9 +14,38 @@ export type ExposeUri = (uri: string) => string;
 
 type Edit = (text: Buffer) => Buffer;
 
-const URI = Buffer.from('"uri"');
+// Without the first quote, of which JSON has so many that the search would stop all the time.
+const URI = Buffer.from('uri"');
+const COMPLETE = Buffer.from('"complete"');
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
+
+/**
+ * The result of a server's answer with the URIs that clients can use.
+ * @param method of the request
+ * @param answer one with a result
+ * @returns undefined where nothing changes
+ */
+export function exposedResult(
+  method: string,
+  answer: Frame,
+  expose: ExposeUri,
+): Buffer | undefined {
+  const { bytes, resultStart, resultEnd } = answer;
+  if (!mayNameUris(method, answer)) return undefined;
+  const result = bytes.subarray(resultStart, resultEnd);
+  const exposed = exposeResult(method, result, expose);
+  return exposed === result ? undefined : exposed;
+}
+
+/** Nearly all results of tools have none: large ones are looked through only where one could be. */
+function mayNameUris(method: string, answer: Frame): boolean {
+  const { bytes, contentStart, contentEnd, resultTypeStart, resultTypeEnd } = answer;
+  if (method !== TOOLS_CALL) return true;
+  const isOver = resultTypeStart < 0 || matches(bytes, resultTypeStart, resultTypeEnd, COMPLETE);
+  if (!isOver) return true;
+  return contentStart >= 0 && bytes.subarray(contentStart, contentEnd).includes(URI);
+}
 
 /**
  * A result with the URIs that clients can use.
@@ -23,7 +54,6 @@ const OPEN_BRACE = 0x7b;
  * @returns the same object where nothing changes
  */
 export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
-  // Nearly all results have none.
   if (!result.includes(URI)) return result;
   const block: Edit = (text) => contentBlock(text, expose);
   switch (method) {

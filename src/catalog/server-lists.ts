@@ -32,6 +32,8 @@ interface Kept {
 
 /** The lists of one server, for all who see it. */
 export class ServerLists {
+  /** Another one whenever any of the lists is another one, at whatever instance. */
+  version = 0;
   readonly #server: string;
   readonly #logger: Logger;
   readonly #kept = new WeakMap<object, Map<ListMethod, Kept>>();
@@ -91,6 +93,7 @@ export class ServerLists {
     const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
     const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
     this.#kept.set(key, byMethod.set(method, { list, untilMs: monotonicMs() + holdsMs }));
+    this.version++;
     // An older list may come later than the one that took its place.
     if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, list);
     return list;

@@ -3,8 +3,7 @@
 import { GatewayError, messageOf } from '../../base/errors.ts';
 import { SessionTasks } from '../../bridge/tasks/session-tasks.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
-import type { Listing } from '../../catalog/listing.ts';
-import { exposeResult } from '../../catalog/resource-texts.ts';
+import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -24,48 +23,43 @@ import { DirectAttachment } from '../direct-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, mergedHello, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
-import { inTurn } from './in-turn.ts';
+import { follow, type Sending, type Way } from './follow.ts';
 import type { Member } from './member.ts';
 import type { Candidate, Route } from './route.ts';
-import { RoutedExchange, type RouteOptions } from './routed-exchange.ts';
+import { RoutedExchange } from './routed-exchange.ts';
 import { routeOf, withUri } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** What a client may say to any of its servers. */
 const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
-/** How a call is sent. */
-interface Sending extends Omit<RouteOptions, 'edit'> {
-  /** The tool, where the client was told that its results are wrapped. */
-  readonly wrapped?: string | undefined;
-}
-
 /** A session's link to the servers of an endpoint. */
 export class AggregateAttachment implements Attachment {
   readonly welcome: Welcome;
   readonly #parts: AggregateParts;
   readonly #links: ClientLinks;
-  readonly #keys: readonly string[];
-  /** Links to servers whose handshake is done. */
-  readonly #direct = new Map<string, DirectAttachment>();
+  /** Links to servers whose handshake is done, in the order of the endpoint's servers. */
+  readonly #direct: (DirectAttachment | undefined)[] = [];
+  readonly #way: Way<Exchange> = {
+    refuse: (exchange, error, denial) => exchange.refuse(error, denial),
+    answer: (exchange, result) => exchange.answer(result),
+    send: (exchange, candidate, sending) => this.#send(exchange, candidate, sending),
+  };
   /** Where a watched resource is, by the URI that the client knows. */
   readonly #watched = new Map<string, UriOwner>();
 
   constructor(links: ClientLinks, parts: AggregateParts) {
     this.#parts = parts;
     this.#links = links;
-    this.#keys = parts.members.map(({ key }) => key);
     this.welcome = this.#welcome(links);
   }
 
   /** One server alone says itself who it is. */
   #welcome({ links, welcomeParts }: ClientLinks): Welcome {
-    const [only, ...others] = links;
-    const [key] = this.#keys;
-    const direct =
-      only !== undefined && others.length === 0 && key !== undefined
-        ? this.#directTo(key, only)
-        : undefined;
+    const [member, ...others] = this.#parts.members;
+    const [link] = links;
+    const isOne = member !== undefined && link !== undefined && others.length === 0;
+    const direct = isOne ? this.#directTo(member, link) : undefined;
     if (direct !== undefined) return direct.welcome;
     return { result: mergedHello(welcomeParts, this.#parts.gatewayVersion) };
   }
@@ -79,16 +73,18 @@ export class AggregateAttachment implements Attachment {
 
   notify(notification: Frame): void {
     const { method } = notification;
-    for (const [index, { seat, client }] of this.#links.links.entries()) {
-      const item = { server: this.#keys[index] ?? '', kind: 'method', name: method } as const;
+    for (const { key, index } of this.#parts.members) {
+      const link = this.#links.links[index];
+      if (link === undefined) continue;
+      const item = { server: key, kind: 'method', name: method } as const;
       const isOpen =
-        SAID_BY_CLIENTS.has(method) || this.#parts.visibility.allows(client.principal, item);
-      if (isOpen) seat?.notify(notification);
+        SAID_BY_CLIENTS.has(method) || this.#parts.visibility.allows(link.client.principal, item);
+      if (isOpen) link.seat?.notify(notification);
     }
   }
 
   detach(): void {
-    for (const direct of this.#direct.values()) direct.detach();
+    for (const direct of this.#direct) direct?.detach();
     this.#links.leave();
   }
 
@@ -140,8 +136,12 @@ export class AggregateAttachment implements Attachment {
         era: 'legacy',
         principal: exchange.client.principal,
       });
-    if (route instanceof Promise) void route.then((found) => this.#follow(exchange, found));
-    else this.#follow(exchange, route);
+    const { calls } = this.#parts;
+    if (route instanceof Promise) {
+      void route.then((found) => follow(exchange, found, calls, this.#way));
+    } else {
+      follow(exchange, route, calls, this.#way);
+    }
   }
 
   /** A resource is unsubscribed from where it was subscribed to. */
@@ -151,99 +151,74 @@ export class AggregateAttachment implements Attachment {
     const at = this.#watched.get(uri);
     this.#watched.delete(uri);
     if (at === undefined) return undefined;
-    return { kind: 'to', candidates: [{ key: at.key, frame: withUri(frame, uri, at.uri) }] };
-  }
-
-  #follow(exchange: Exchange, route: Route): void {
-    if (exchange.isSettled) return;
-    if (route.kind === 'refused') {
-      exchange.refuse(route.error, route.denial);
-      return;
-    }
-    if (route.kind === 'answered') {
-      exchange.answer(route.result);
-      return;
-    }
-    const { tool } = route;
-    const [candidate] = route.candidates;
-    if (tool === undefined || candidate === undefined) {
-      inTurn(route.candidates, (one, missed) => this.#send(exchange, one, { missed }));
-      return;
-    }
-    const validation = this.#memberOf(candidate.key)?.validation ?? 'off';
-    // Where a client was told that the results of a tool are wrapped.
-    const wrapped = tool.legacyText === tool.modernText ? undefined : tool.upstream;
-    this.#parts.calls.prepare(exchange, { tool, candidate, validation }, (call, own, limitMs) =>
-      this.#send(call, own, { limitMs, wrapped }),
-    );
-  }
-
-  #memberOf(key: string): Member | undefined {
-    return this.#parts.members[this.#keys.indexOf(key)];
+    const member = this.#parts.members.find(({ key }) => key === at.key);
+    if (member === undefined) return undefined;
+    return { kind: 'to', candidate: { member, frame: withUri(frame, uri, at.uri) } };
   }
 
   #send(exchange: Exchange, candidate: Candidate, sending: Sending): void {
-    const { key, frame } = candidate;
-    const link = this.#links.links[this.#keys.indexOf(key)];
+    const { member, frame } = candidate;
+    const { entry, limitMs, missed } = sending;
+    const link = this.#links.links[member.index];
     if (link?.seat === undefined) {
-      this.#unreachable(exchange, key, sending.missed);
+      this.#unreachable(exchange, member, missed);
       return;
     }
-    const { method } = exchange.frame;
-    const expose = (uri: string): string =>
-      this.#links.view.knownResources().table.exposed(key, uri);
-    const routed = new RoutedExchange(exchange, frame, link.client, {
-      edit: (result) => {
-        // There is a result: this server has agreed.
-        if (method === SUBSCRIBE) this.#watch(exchange, candidate);
-        return exposeResult(method, result, expose);
-      },
-      ...sending,
-    });
-    this.#dispatch(routed, key, link, sending.wrapped);
+    const isWatch = exchange.frame.method === SUBSCRIBE;
+    const agreed = isWatch ? () => this.#watch(exchange, candidate) : undefined;
+    const { client } = link;
+    const options = { expose: client.expose, agreed, limitMs, missed };
+    this.#dispatch(new RoutedExchange(exchange, frame, client, options), member, link, entry);
   }
 
-  #watch(exchange: Exchange, { key, frame }: Candidate): void {
-    this.#watched.set(uriOf(exchange.frame), { key, uri: uriOf(frame) });
+  #watch(exchange: Exchange, { member, frame }: Candidate): void {
+    this.#watched.set(uriOf(exchange.frame), { key: member.key, uri: uriOf(frame) });
   }
 
-  /** @param wrapped the tool, where the client was told that its results are wrapped */
-  #dispatch(routed: RoutedExchange, key: string, link: Link, wrapped: string | undefined): void {
-    const direct = this.#directTo(key, link);
+  #dispatch(
+    routed: RoutedExchange,
+    member: Member,
+    link: Link,
+    entry: OfferedEntry | undefined,
+  ): void {
+    const direct = this.#directTo(member, link);
     if (direct !== undefined) {
-      if (wrapped !== undefined) direct.noteWrapped(wrapped);
+      // The client was told that the results of this tool are wrapped.
+      if (entry !== undefined && entry.legacyText !== entry.modernText) {
+        direct.noteWrapped(entry.upstream);
+      }
       direct.dispatch(routed);
       return;
     }
     // The era of a server that never was up is not known yet.
     link.seat?.ready().then(
-      () => this.#sendWhenReady(routed, key, link, wrapped),
-      (error: unknown) => routed.fail(asFailure(error, key)),
+      () => this.#sendWhenReady(routed, member, link, entry),
+      (error: unknown) => routed.fail(asFailure(error, member.key)),
     );
   }
 
   #sendWhenReady(
     routed: RoutedExchange,
-    key: string,
+    member: Member,
     link: Link,
-    wrapped: string | undefined,
+    entry: OfferedEntry | undefined,
   ): void {
     if (routed.isSettled) return;
-    if (link.seat?.identity === undefined) routed.fail(asFailure('it gave no handshake', key));
-    else this.#dispatch(routed, key, link, wrapped);
+    if (link.seat?.identity !== undefined) this.#dispatch(routed, member, link, entry);
+    else routed.fail(asFailure('it gave no handshake', member.key));
   }
 
-  #directTo(key: string, { seat, client }: Link): DirectAttachment | undefined {
-    const known = this.#direct.get(key);
-    const member = this.#memberOf(key);
-    if (known !== undefined || seat?.identity === undefined || member === undefined) return known;
-    const tasks = new SessionTasks(client, seat, member.backend, this.#parts.state.tasks);
+  #directTo(member: Member, { seat, client }: Link): DirectAttachment | undefined {
+    const { index, key, backend } = member;
+    const known = this.#direct[index];
+    if (known !== undefined || seat?.identity === undefined) return known;
+    const tasks = new SessionTasks(client, seat, backend, this.#parts.state.tasks);
     const direct = new DirectAttachment(seat, key, tasks);
-    this.#direct.set(key, direct);
+    this.#direct[index] = direct;
     return direct;
   }
 
-  #unreachable(exchange: Exchange, key: string, missed: RouteOptions['missed']): void {
+  #unreachable(exchange: Exchange, { key }: Member, missed: Sending['missed']): void {
     const deliver = (): void => exchange.fail(asFailure('there is no place for this client', key));
     if (missed === undefined) deliver();
     else missed(deliver);

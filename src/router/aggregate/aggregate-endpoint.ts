@@ -56,7 +56,9 @@ export class AggregateEndpoint implements Endpoint {
     this.name = options.name;
     this.servers = servers.map(({ backend }) => backend.name);
     this.server = (this.servers.length === 1 ? this.servers[0] : undefined) ?? '*';
-    const members = servers.map((server) => new Member(options.name, server, surroundings.state));
+    const members = servers.map(
+      (server, index) => new Member(options.name, index, server, surroundings.state),
+    );
 
     this.#parts = {
       members,

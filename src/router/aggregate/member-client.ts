@@ -19,8 +19,9 @@ export class MemberClient implements Downstream {
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
   readonly logThreshold?: number;
+  /** What a URI of the server is to the client. */
+  readonly expose: ExposeUri;
   readonly #client: Downstream;
-  readonly #expose: ExposeUri;
   readonly #shows: (uri: string) => boolean;
   /** Questions that the client sees in other words. */
   readonly #reworded = new WeakMap<Question, Question>();
@@ -31,7 +32,7 @@ export class MemberClient implements Downstream {
    */
   constructor(client: Downstream, expose: ExposeUri, shows: (uri: string) => boolean) {
     this.#client = client;
-    this.#expose = expose;
+    this.expose = expose;
     this.#shows = shows;
     this.version = client.version;
     this.capabilities = client.capabilities;
@@ -57,7 +58,7 @@ export class MemberClient implements Downstream {
     const uri = parseString(message, uriStart, uriEnd);
     // A private server may tell of resources that nobody subscribed to.
     if (uri === undefined || !this.#shows(uri)) return;
-    const exposed = this.#expose(uri);
+    const exposed = this.expose(uri);
     const text = replaceSpan(message, uriStart, uriEnd, jsonBytes(exposed));
     this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);
   }
@@ -73,7 +74,7 @@ export class MemberClient implements Downstream {
 
   #worded(question: Question): Question {
     const { bytes } = question.frame;
-    const text = exposeQuestion(bytes, this.#expose);
+    const text = exposeQuestion(bytes, this.expose);
     if (text === bytes) return question;
     const reworded: Question = {
       frame: scan(text),

@@ -31,6 +31,8 @@ export interface AggregatedServer {
 
 /** One server as an endpoint shows it. */
 export class Member {
+  /** Which of the endpoint's servers it is. */
+  readonly index: number;
   readonly key: string;
   readonly backend: Backend;
   readonly lists: ServerLists;
@@ -41,8 +43,10 @@ export class Member {
   readonly isShared: boolean;
   #reading: Seat | undefined;
 
-  constructor(endpoint: string, server: AggregatedServer, state: ModernState) {
+  /** @param endpoint its name */
+  constructor(endpoint: string, index: number, server: AggregatedServer, state: ModernState) {
     const { backend } = server;
+    this.index = index;
     this.key = backend.name;
     this.backend = backend;
     this.lists = server.lists;

@@ -6,7 +6,6 @@ import { modernCapabilities } from '../../bridge/discovery.ts';
 import { ModernListen } from '../../bridge/modern-listen.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
-import { exposeResult } from '../../catalog/resource-texts.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isLegacyOnly, LISTEN } from '../../mcp/modern-methods.ts';
@@ -16,11 +15,10 @@ import type { ListKind, Seat } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
-import { inTurn } from './in-turn.ts';
+import { follow, type Way } from './follow.ts';
 import { ListenSeat } from './listen-seat.ts';
-import type { Member } from './member.ts';
-import type { Candidate, Route } from './route.ts';
-import { RoutedModernExchange, type RouteOptions } from './routed-exchange.ts';
+import type { Route } from './route.ts';
+import { RoutedModernExchange } from './routed-exchange.ts';
 import { routeOf } from './routes.ts';
 import { View } from './view.ts';
 
@@ -74,9 +72,9 @@ export class ModernService {
 
   #route(exchange: ModernExchange): void {
     this.#withView(exchange, (view, done) => {
-      const follow = (route: Route): void => {
+      const go = (route: Route): void => {
         done();
-        this.#follow(exchange, view, route);
+        follow(exchange, route, this.#parts.calls, this.#wayFor(view));
       };
       const route = routeOf(exchange, {
         view,
@@ -84,50 +82,25 @@ export class ModernService {
         era: 'modern',
         principal: exchange.client.principal,
       });
-      if (route instanceof Promise) void route.then(follow);
-      else follow(route);
+      if (route instanceof Promise) void route.then(go);
+      else go(route);
     });
   }
 
-  #follow(exchange: ModernExchange, view: View, route: Route): void {
-    if (exchange.isSettled) return;
-    if (route.kind === 'refused') {
-      const { error, denial } = route;
-      const isNotFound = error.code === RESOURCE_NOT_FOUND;
-      exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error, denial);
-      return;
-    }
-    if (route.kind === 'answered') {
-      exchange.answer(this.#head.result(route.result));
-      return;
-    }
-    const { tool } = route;
-    const [candidate] = route.candidates;
-    if (tool === undefined || candidate === undefined) {
-      inTurn(route.candidates, (one, missed) => this.#send(exchange, view, one, { missed }));
-      return;
-    }
-    const validation = this.#memberOf(candidate.key)?.validation ?? 'off';
-    this.#parts.calls.prepare(exchange, { tool, candidate, validation }, (call, own, limitMs) =>
-      this.#send(call, view, own, { limitMs }),
-    );
-  }
-
-  #send(
-    exchange: ModernExchange,
-    view: View,
-    { key, frame, isReworded }: Candidate,
-    options: RouteOptions,
-  ): void {
-    const { method } = exchange.frame;
-    const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
-    const edit = (result: Buffer): Buffer => exposeResult(method, result, expose);
-    const routed = new RoutedModernExchange(exchange, frame, { edit, isReworded, ...options });
-    this.#memberOf(key)?.gate.serve(routed);
-  }
-
-  #memberOf(key: string): Member | undefined {
-    return this.#parts.members[this.#keys.indexOf(key)];
+  #wayFor(view: View): Way<ModernExchange> {
+    return {
+      refuse: (exchange, error, denial) => {
+        const isNotFound = error.code === RESOURCE_NOT_FOUND;
+        exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error, denial);
+      },
+      answer: (exchange, result) => exchange.answer(this.#head.result(result)),
+      send: (exchange, candidate, { limitMs, missed }) => {
+        const { key, gate } = candidate.member;
+        const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
+        const options = { expose, limitMs, missed };
+        gate.serve(new RoutedModernExchange(exchange, candidate, options));
+      },
+    };
   }
 
   #discover(exchange: ModernExchange): void {

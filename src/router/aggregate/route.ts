@@ -3,11 +3,11 @@ import type { OfferedEntry } from '../../catalog/listing.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { Denial } from '../../ports/principal.ts';
+import type { Member } from './member.ts';
 
 /** A server, and the request in its own words. */
 export interface Candidate {
-  /** Name of the server. */
-  readonly key: string;
+  readonly member: Member;
   readonly frame: Frame;
   /** The arguments are others than those whose copies stand in the client's headers. */
   readonly isReworded?: boolean;
@@ -23,9 +23,7 @@ export type Route =
     }
   /** The gateway has the answer: a result as the session era writes it. */
   | { readonly kind: 'answered'; readonly result: Buffer }
-  /** The likeliest server first; only a URI may have several. */
-  | {
-      readonly kind: 'to';
-      readonly candidates: readonly Candidate[];
-      readonly tool?: OfferedEntry;
-    };
+  /** To the server that has it; `entry` is a tool or prompt from its lists. */
+  | { readonly kind: 'to'; readonly candidate: Candidate; readonly entry?: OfferedEntry }
+  /** To the servers that may have it, one after the other, the likeliest first. */
+  | { readonly kind: 'inTurn'; readonly candidates: readonly Candidate[] };

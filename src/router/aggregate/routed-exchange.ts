@@ -1,28 +1,21 @@
 // A client's request on its way to one of several servers: under the server's own names, and the
 // answer under the client's. Settled through the request that it stands for.
 import type { GatewayError } from '../../base/errors.ts';
+import { type ExposeUri, exposedResult, exposeResult } from '../../catalog/resource-texts.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
-
-/** Changes a result's text; returns the same object where nothing changes. */
-export type ResultEdit = (result: Buffer) => Buffer;
+import type { Sending } from './follow.ts';
+import type { Candidate } from './route.ts';
 
 /** What becomes of an answer on its way back. */
-export interface RouteOptions {
-  /** What the client has to see differently in a result. */
-  readonly edit?: ResultEdit | undefined;
-  /** The arguments are others than those whose copies stand in the client's headers. */
-  readonly isReworded?: boolean | undefined;
-  /** How long it may take without an answer or progress, where that is not the server's limit. */
-  readonly limitMs?: number | undefined;
-  /**
-   * The server has not what was asked for, or was not reached: perhaps another one has it.
-   * @param deliver gives the client this server's error after all
-   */
-  readonly missed?: ((deliver: () => void) => void) | undefined;
+export interface RouteOptions extends Pick<Sending, 'limitMs' | 'missed'> {
+  /** What a URI of the server is to the client. */
+  readonly expose: ExposeUri;
+  /** Told of a result: the server has done what was asked. */
+  readonly agreed?: (() => void) | undefined;
 }
 
 /** A request as one server gets it. */
@@ -32,19 +25,21 @@ export class RoutedExchange implements Exchange {
   readonly limitMs: number | undefined;
   /** The client's own. */
   readonly original: Exchange;
-  readonly #edit: ResultEdit | undefined;
+  readonly #expose: ExposeUri;
+  readonly #agreed: RouteOptions['agreed'];
   readonly #missed: RouteOptions['missed'];
 
   /**
    * @param frame what the server gets
    * @param client as the server sees it
    */
-  constructor(original: Exchange, frame: Frame, client: Downstream, options: RouteOptions = {}) {
+  constructor(original: Exchange, frame: Frame, client: Downstream, options: RouteOptions) {
     this.original = original;
     this.frame = frame;
     this.client = client;
     this.limitMs = options.limitMs ?? original.limitMs;
-    this.#edit = options.edit;
+    this.#expose = options.expose;
+    this.#agreed = options.agreed;
     this.#missed = options.missed;
   }
 
@@ -65,18 +60,15 @@ export class RoutedExchange implements Exchange {
       this.#miss(() => this.original.respond(answer));
       return;
     }
-    if (this.#edit === undefined) {
-      this.original.respond(answer);
-      return;
-    }
-    const result = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
-    const edited = this.#edit(result);
-    if (edited === result) this.original.respond(answer);
-    else this.original.answer(edited);
+    this.#agreed?.();
+    const exposed = exposedResult(this.original.frame.method, answer, this.#expose);
+    if (exposed === undefined) this.original.respond(answer);
+    else this.original.answer(exposed);
   }
 
   answer(result: Buffer): void {
-    this.original.answer(this.#edit?.(result) ?? result);
+    this.#agreed?.();
+    this.original.answer(exposeResult(this.original.frame.method, result, this.#expose));
   }
 
   refuse(error: WireError): void {
@@ -104,9 +96,9 @@ export class RoutedModernExchange extends RoutedExchange implements ModernExchan
   readonly envelope: ModernExchange['envelope'];
   readonly headers: ModernExchange['headers'];
 
-  constructor(original: ModernExchange, frame: Frame, options?: RouteOptions) {
-    super(original, frame, original.client, options);
+  constructor(original: ModernExchange, candidate: Candidate, options: RouteOptions) {
+    super(original, candidate.frame, original.client, options);
     this.envelope = original.envelope;
-    this.headers = options?.isReworded === true ? undefined : original.headers;
+    this.headers = candidate.isReworded === true ? undefined : original.headers;
   }
 }

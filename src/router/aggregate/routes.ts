@@ -8,9 +8,8 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
-import { scan } from '../../jsonrpc/scan.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
-import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { withValue } from '../../jsonrpc/splice.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import {
   COMPLETE,
@@ -26,6 +25,7 @@ import {
 import type { Exchange } from '../../ports/exchange.ts';
 import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
+import type { Member } from './member.ts';
 import type { Route } from './route.ts';
 import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
@@ -78,20 +78,18 @@ function toolCall(frame: Frame, context: RouteContext): Route | Promise<Route> {
 function reworded(route: Route | Promise<Route>): Route | Promise<Route> {
   if (route instanceof Promise) return route.then(reworded);
   if (route.kind !== 'to') return route;
-  return { ...route, candidates: route.candidates.map((one) => ({ ...one, isReworded: true })) };
+  return { ...route, candidate: { ...route.candidate, isReworded: true } };
 }
 
 function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {
   const { bytes, nameStart, nameEnd } = frame;
   const name = parseString(bytes, nameStart, nameEnd);
   if (name === undefined) return refused('name must be a string.');
-  const kind = kindOf(method);
-  const to = (entry: OfferedEntry | undefined): Route =>
-    toEntry(entry, { kind, name }, context, (upstream) =>
-      withText(frame, nameStart, nameEnd, name, upstream),
-    );
+  const asked = { kind: kindOf(method), name };
   const entry = context.view.find(method, name);
-  return entry instanceof Promise ? entry.then(to) : to(entry);
+  return entry instanceof Promise
+    ? entry.then((found) => toEntry(found, asked, context, withName(frame)))
+    : toEntry(entry, asked, context, withName(frame));
 }
 
 /** To a tool or prompt, unless there is none or it is not for this client. */
@@ -99,15 +97,22 @@ function toEntry(
   entry: OfferedEntry | undefined,
   { kind, name }: { readonly kind: AccessKind; readonly name: string },
   context: RouteContext,
-  frameFor: (upstream: string) => Frame,
+  frameFor: (entry: OfferedEntry) => Frame,
 ): Route {
-  const { parts } = context;
-  const unknown = refused(`unknown ${kind} ${shown(name)}.`);
-  const key = entry && parts.members[entry.member]?.key;
-  if (entry === undefined || key === undefined) return unknown;
-  const item = { server: key, kind, name: entry.upstream };
-  if (!mayUse(item, context)) return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown;
-  return { kind: 'to', candidates: [{ key, frame: frameFor(entry.upstream) }], tool: entry };
+  const { parts, principal } = context;
+  const member = entry && parts.members[entry.member];
+  if (entry === undefined || member === undefined) return unknown(kind, name);
+  if (!parts.visibility.allowsEntry(principal, kind, entry)) {
+    const item = { server: member.key, kind, name: entry.upstream };
+    return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown(kind, name);
+  }
+  return { kind: 'to', candidate: { member, frame: frameFor(entry) }, entry };
+}
+
+/** A request under the name that the server knows. */
+function withName(frame: Frame): (entry: OfferedEntry) => Frame {
+  return ({ name, upstream, upstreamText }) =>
+    name === upstream ? frame : withValue(frame, frame.nameStart, frame.nameEnd, upstreamText);
 }
 
 function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
@@ -133,7 +138,7 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
     const to = (table: ResourceTable): Route =>
       toOwners(table, value, context, {
         frameFor: (uri) => withReference(frame, member, uri),
-        unknown: () => refused(`unknown resource ${shown(value)}.`),
+        unknown: () => unknown('resource', value),
       });
     const listings = context.view.resourcesToSearch();
     return listings instanceof Promise
@@ -141,7 +146,7 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
       : to(listings.table);
   }
   const to = (entry: OfferedEntry | undefined): Route =>
-    toEntry(entry, { kind: 'prompt', name: value }, context, (upstream) =>
+    toEntry(entry, { kind: 'prompt', name: value }, context, ({ upstream }) =>
       withReference(frame, member, upstream),
     );
   const entry = context.view.find(PROMPTS_LIST, value);
@@ -155,11 +160,11 @@ function toOwners(
   context: RouteContext,
   words: { readonly frameFor: (own: string) => Frame; readonly unknown: () => Route },
 ): Route {
-  const open = shownOwners(context, table, uri);
-  if (open.length > 0) {
-    const candidates = open.map(({ key, uri: own }) => ({ key, frame: words.frameFor(own) }));
-    return { kind: 'to', candidates };
-  }
+  const candidates = shownOwners(context, table, uri).flatMap(({ key, uri: own }) => {
+    const member = memberOf(context.parts, key);
+    return member === undefined ? [] : [{ member, frame: words.frameFor(own) }];
+  });
+  if (candidates.length > 0) return { kind: 'inTurn', candidates };
   const owners = ownersOf(table.resolve(uri));
   if (owners.length === 0) return notOffered('resources');
   return deniedResource(owners, context) ?? words.unknown();
@@ -180,15 +185,14 @@ function byTask(exchange: Exchange, context: RouteContext): Route {
   const { members, state } = context.parts;
   const [only] = members;
   if (only !== undefined && members.length === 1) {
-    return { kind: 'to', candidates: [{ key: only.key, frame: exchange.frame }] };
+    return { kind: 'to', candidate: { member: only, frame: exchange.frame } };
   }
   const { taskId } = parseParams(exchange.frame);
   if (taskId === undefined) return notOffered(exchange.frame.method.slice(0, 100));
   const server = state.tasks.table.open(taskId, exchange.client.principal)?.server;
-  if (members.every(({ key }) => key !== server) || server === undefined) {
-    return { kind: 'refused', error: UNKNOWN_TASK };
-  }
-  return { kind: 'to', candidates: [{ key: server, frame: exchange.frame }] };
+  const member = server === undefined ? undefined : memberOf(context.parts, server);
+  if (member === undefined) return { kind: 'refused', error: UNKNOWN_TASK };
+  return { kind: 'to', candidate: { member, frame: exchange.frame } };
 }
 
 /**
@@ -199,12 +203,17 @@ function byMethod({ frame }: Exchange, context: RouteContext): Route {
   const { method } = frame;
   const { members } = context.parts;
   const [only] = members;
-  const unknown = notOffered(method.slice(0, 100));
-  if (only === undefined || members.length > 1) return unknown;
+  const absent = notOffered(method.slice(0, 100));
+  if (only === undefined || members.length > 1) return absent;
   const item: AccessItem = { server: only.key, kind: 'method', name: method };
   const what = `the method ${shown(method)}`;
-  if (!mayUse(item, context)) return denied(item, what, context) ?? unknown;
-  return { kind: 'to', candidates: [{ key: only.key, frame }] };
+  if (!mayUse(item, context)) return denied(item, what, context) ?? absent;
+  return { kind: 'to', candidate: { member: only, frame } };
+}
+
+/** The server of a name, where the endpoint has it. */
+function memberOf({ members }: AggregateParts, key: string): Member | undefined {
+  return members.find((member) => member.key === key);
 }
 
 function ownersOf(target: UriTarget): readonly UriOwner[] {
@@ -212,7 +221,7 @@ function ownersOf(target: UriTarget): readonly UriOwner[] {
 }
 
 function isShown({ parts, principal }: Shown, { key, uri }: UriOwner): boolean {
-  const catalog = parts.members.find((member) => member.key === key)?.catalog;
+  const catalog = memberOf(parts, key)?.catalog;
   const item = { server: key, kind: 'resource', name: uri } as const;
   return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);
 }
@@ -258,11 +267,7 @@ export function shownOwners(
  * @param own as the server does
  */
 export function withUri(frame: Frame, uri: string, own: string): Frame {
-  return withText(frame, frame.uriStart, frame.uriEnd, uri, own);
-}
-
-function withText(frame: Frame, start: number, end: number, text: string, own: string): Frame {
-  return text === own ? frame : scan(replaceSpan(frame.bytes, start, end, jsonBytes(own)));
+  return uri === own ? frame : withValue(frame, frame.uriStart, frame.uriEnd, jsonBytes(own));
 }
 
 function withReference(frame: Frame, member: string, own: string): Frame {
@@ -270,11 +275,15 @@ function withReference(frame: Frame, member: string, own: string): Frame {
   const ref = lastMember(bytes, paramsStart, paramsEnd, 'ref');
   const value = ref && lastMember(bytes, ref.valueStart, ref.valueEnd, member);
   if (value === undefined) return frame;
-  return scan(replaceSpan(bytes, value.valueStart, value.valueEnd, jsonBytes(own)));
+  return withValue(frame, value.valueStart, value.valueEnd, jsonBytes(own));
 }
 
 function refused(what: string): Route {
   return { kind: 'refused', error: { code: INVALID_PARAMS, message: `Invalid params: ${what}` } };
+}
+
+function unknown(kind: AccessKind, name: string): Route {
+  return refused(`unknown ${kind} ${shown(name)}.`);
 }
 
 /** Said openly, with the scopes that would help. */

@@ -20,6 +20,7 @@ import { searchableTool, ToolSearch } from '../../catalog/search/tool-search.ts'
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
+import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -40,6 +41,7 @@ export const SEARCH_LISTING: Listing = new Listing(
       member: NO_MEMBER,
       name,
       upstream: name,
+      upstreamText: jsonBytes(name),
       ownText: text,
       terms: undefined,
       legacyText: text,

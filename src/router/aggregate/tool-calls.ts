@@ -8,28 +8,23 @@ import type {
   ArgumentValidators,
   Validator,
 } from '../../catalog/validation/argument-validators.ts';
-import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Exchange } from '../../ports/exchange.ts';
+import type { Way } from './follow.ts';
 import type { Candidate } from './route.ts';
 import { ToolLanes } from './tool-lanes.ts';
 
+/** Whatever sends a call on. */
+type Sender<E extends Exchange> = Pick<Way<E>, 'send'>;
+
 /** A call of a tool that was found. */
-export interface ToolCall {
+interface ToolCall {
   readonly tool: OfferedEntry;
   readonly candidate: Candidate;
-  readonly validation: ValidationMode;
 }
-
-/** Sends a call on, with what became of it. */
-export type SendCall<E extends Exchange> = (
-  exchange: E,
-  candidate: Candidate,
-  limitMs: number | undefined,
-) => void;
 
 const NOTHING: ToolTerms = { arguments: new Map(), timeoutMs: undefined, concurrency: undefined };
 
@@ -45,11 +40,19 @@ export class ToolCalls {
     this.#logger = logger;
   }
 
-  /** Lets a call go on as it is to be made, at once where nothing is said about the tool. */
-  prepare<E extends Exchange>(exchange: E, call: ToolCall, send: SendCall<E>): void {
-    const { tool, candidate, validation } = call;
+  /**
+   * Sends a call on as it is to be made, at once where nothing is said about the tool.
+   * @param tool or a prompt, of which nothing is ever said
+   */
+  send<E extends Exchange>(
+    exchange: E,
+    candidate: Candidate,
+    tool: OfferedEntry,
+    to: Sender<E>,
+  ): void {
+    const { validation } = candidate.member;
     if (tool.terms === undefined && validation === 'off') {
-      send(exchange, candidate, undefined);
+      to.send(exchange, candidate, { entry: tool });
       return;
     }
     const terms = tool.terms ?? NOTHING;
@@ -61,29 +64,31 @@ export class ToolCalls {
     }
     const own: Candidate =
       frame === candidate.frame ? candidate : { ...candidate, frame, isReworded: true };
-    const go = (): void => this.#go(exchange, own, terms, { tool, send });
+    const call = { tool, candidate: own };
+    const go = (): void => this.#go(exchange, call, terms, to);
     if (validation === 'off') go();
-    else void this.#check(exchange, { ...call, candidate: own }, go);
+    else void this.#check(exchange, call, go);
   }
 
   #go<E extends Exchange>(
     exchange: E,
-    candidate: Candidate,
+    { tool, candidate }: ToolCall,
     { concurrency, timeoutMs }: ToolTerms,
-    { tool, send }: { readonly tool: OfferedEntry; readonly send: SendCall<E> },
+    to: Sender<E>,
   ): void {
+    const sending = { entry: tool, limitMs: timeoutMs };
     if (concurrency === undefined) {
-      send(exchange, candidate, timeoutMs);
+      to.send(exchange, candidate, sending);
       return;
     }
-    const key = `${candidate.key} ${tool.upstream}`;
-    this.#lanes.enter(exchange, key, concurrency, (own) => send(own as E, candidate, timeoutMs));
+    const key = `${candidate.member.key} ${tool.upstream}`;
+    this.#lanes.enter(exchange, key, concurrency, (own) => to.send(own as E, candidate, sending));
   }
 
   async #check(exchange: Exchange, call: ToolCall, go: () => void): Promise<void> {
     const result = await this.#validatorOf(call)?.check(argumentsOf(call.candidate.frame));
     if (exchange.isSettled) return;
-    const isEnforced = call.validation === 'enforce';
+    const isEnforced = call.candidate.member.validation === 'enforce';
     if (result?.kind === 'busy' && isEnforced) {
       const text = 'The arguments could not be checked now, since there is too much to check.';
       exchange.fail(new GatewayError('overloaded', text, { outcome: 'not_sent' }));
@@ -96,7 +101,7 @@ export class ToolCalls {
   }
 
   #warn({ tool, candidate }: ToolCall, errors: readonly unknown[]): void {
-    const where = { server: candidate.key, tool: tool.upstream };
+    const where = { server: candidate.member.key, tool: tool.upstream };
     this.#logger.warn({ ...where, errors }, "arguments of a call do not fit the tool's schema");
   }
 
@@ -106,7 +111,7 @@ export class ToolCalls {
     const validator =
       schema &&
       this.#validators.validator(schema, (reason) => {
-        const where = { server: candidate.key, tool: tool.upstream };
+        const where = { server: candidate.member.key, tool: tool.upstream };
         this.#logger.warn({ ...where, reason }, 'schema of a tool can not be used for checks');
       });
     this.#byTool.set(tool, validator);

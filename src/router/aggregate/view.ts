@@ -27,8 +27,16 @@ export interface ViewParts {
   completed(kind: ListKind): void;
 }
 
+/** A server's list as it was last looked at; another one if any of this is. */
+interface SeenList extends MemberList {
+  readonly key: object | undefined;
+  readonly version: number;
+  /** Whether it is the list as it is at the client's own instance. */
+  readonly isCurrent: boolean;
+}
+
 interface Composed {
-  readonly of: readonly MemberList[];
+  readonly of: readonly SeenList[];
   readonly listing: Listing;
 }
 
@@ -66,15 +74,18 @@ export class View {
 
   /** Resources to look a URI up in: as they were last, unless a server's were never read. */
   resourcesToSearch(): ResourceListings | Promise<ResourceListings> {
-    const uris = this.#known(RESOURCES_LIST);
-    const templates = this.#known(TEMPLATES_LIST);
+    const uris = this.#knownLists(RESOURCES_LIST);
+    const templates = this.#knownLists(TEMPLATES_LIST);
     if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);
     return this.resources();
   }
 
   /** Resources as far as they were ever read. */
   knownResources(): ResourceListings {
-    return this.#composeResources(this.#known(RESOURCES_LIST), this.#known(TEMPLATES_LIST));
+    return this.#composeResources(
+      this.#knownLists(RESOURCES_LIST),
+      this.#knownLists(TEMPLATES_LIST),
+    );
   }
 
   /**
@@ -85,8 +96,9 @@ export class View {
     method: NamedMethod,
     name: string,
   ): OfferedEntry | undefined | Promise<OfferedEntry | undefined> {
-    const known = this.#knownListing(method).find(name);
-    if (known !== undefined && this.#current(known.member, method) !== undefined) return known;
+    const { listing, of } = this.#known(method);
+    const known = listing.find(name);
+    if (known !== undefined && of[known.member]?.isCurrent === true) return known;
     return this.#findAnew(method, name, known);
   }
 
@@ -103,7 +115,7 @@ export class View {
   ): Promise<OfferedEntry | undefined> {
     if (known === undefined) return (await this.named(method)).find(name);
     await this.#read(known.member, method);
-    return this.#knownListing(method).find(name);
+    return this.#known(method).listing.find(name);
   }
 
   #readMissing(method: ListMethod, lists: readonly (ServerList | undefined)[]): Promise<Lists> {
@@ -145,7 +157,7 @@ export class View {
     });
   }
 
-  #known(method: ListMethod): Lists {
+  #knownLists(method: ListMethod): Lists {
     return this.#parts.members.map((_, index) => this.#knownList(index, method));
   }
 
@@ -160,27 +172,41 @@ export class View {
   }
 
   /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
-  #knownListing(method: NamedMethod): Listing {
+  #known(method: NamedMethod): Composed {
     const composed = this.#composed.get(method);
-    const isStill = composed?.of.every(
-      ({ list, era }, index) => list === this.#knownList(index, method) && era === this.#era(index),
-    );
-    if (composed !== undefined && isStill === true) return composed.listing;
-    return this.#composeNamed(method, this.#known(method));
+    if (composed !== undefined && this.#isStill(composed, method)) return composed;
+    const of = this.#knownLists(method).map((list, index) => this.#seen(index, method, list));
+    const now = { of, listing: this.#parts.composer.named(method, of) };
+    this.#composed.set(method, now);
+    return now;
   }
 
   #composeNamed(method: NamedMethod, lists: Lists): Listing {
-    const known = this.#composed.get(method);
-    if (known !== undefined && this.#isOf(known, lists)) return known.listing;
-    const of = this.#withEras(lists);
-    const listing = this.#parts.composer.named(method, of);
-    this.#composed.set(method, { of, listing });
-    return listing;
+    const { listing, of } = this.#known(method);
+    if (of.every(({ list }, index) => list === lists[index])) return listing;
+    return this.#parts.composer.named(method, this.#withEras(lists));
   }
 
-  /** Whether it was made of these lists. */
-  #isOf({ of }: Composed, lists: Lists): boolean {
-    return of.every(({ list, era }, index) => list === lists[index] && era === this.#era(index));
+  #seen(index: number, method: ListMethod, list: ServerList | undefined): SeenList {
+    return {
+      list,
+      era: this.#era(index),
+      key: this.#parts.seat(index)?.listKey(LISTS[method].kind),
+      version: this.#parts.members[index]?.lists.version ?? 0,
+      isCurrent: this.#current(index, method) !== undefined,
+    };
+  }
+
+  /** Whether it was made of what is known now. */
+  #isStill({ of }: Composed, method: NamedMethod): boolean {
+    const { kind } = LISTS[method];
+    for (let index = 0; index < of.length; index++) {
+      const { key, version, era } = of[index] as SeenList;
+      const seat = this.#parts.seat(index);
+      if (version !== this.#parts.members[index]?.lists.version) return false;
+      if (key !== seat?.listKey(kind) || era !== eraOf(seat)) return false;
+    }
+    return true;
   }
 
   #composeResources(uris: Lists, templates: Lists): ResourceListings {
@@ -192,8 +218,12 @@ export class View {
   }
 
   #era(index: number): Era {
-    return this.#parts.seat(index)?.identity?.era ?? 'legacy';
+    return eraOf(this.#parts.seat(index));
   }
+}
+
+function eraOf(seat: Seat | undefined): Era {
+  return seat?.identity?.era ?? 'legacy';
 }
 
 /**

@@ -21,7 +21,8 @@ function asked(servers: readonly string[]) {
   const sent: RoutedExchange[] = [];
   inTurn(servers, (_server, missed) => {
     const { client } = original as unknown as Exchange;
-    sent.push(new RoutedExchange(original as unknown as Exchange, FRAME, client, { missed }));
+    const options = { missed, expose: (uri: string) => uri };
+    sent.push(new RoutedExchange(original as unknown as Exchange, FRAME, client, options));
   });
   return { original, sent };
 }
