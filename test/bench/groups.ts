@@ -44,6 +44,12 @@ export const GROUPS = {
     subjects: ['bare-pipe', 'sluice', 'sluice-modern', 'sluice-to-legacy', 'sluice-to-modern'],
     scenarios: CALLS,
   },
+  access: {
+    ...OF_CALLS,
+    about: 'clients that show who they are',
+    subjects: ['bare-pipe', 'sluice', 'sluice-key', 'sluice-token'],
+    scenarios: CALLS,
+  },
   aggregate: {
     ...OF_CALLS,
     about: 'one endpoint with 6 servers',

@@ -12,6 +12,8 @@ export interface Dialect {
   readonly era: 'legacy' | 'modern';
   /** What the tool `echo` is called there. */
   readonly tool: string;
+  /** By which they are let in: header lines, each with its end. */
+  readonly credentials?: string;
 }
 
 /** Where a subject listens and which process is measured. */

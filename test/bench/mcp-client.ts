@@ -100,7 +100,7 @@ export class McpClient {
   }
 
   #line(method: string): string {
-    const { port, path } = this.#endpoint;
-    return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
+    const { port, path, credentials = '' } = this.#endpoint;
+    return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${credentials}`;
   }
 }

@@ -15,7 +15,7 @@ import {
   type ProcessIdentity,
   sampleProcess,
 } from './process-table.ts';
-import type { Subject } from './subjects.ts';
+import type { Launch, Subject } from './subjects.ts';
 
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 8_000;
@@ -42,12 +42,19 @@ export class RunningSubject {
   readonly #child: ChildProcess;
   readonly #heapFile: string;
   readonly #output: () => string;
+  readonly #release: Launch['release'];
 
-  private constructor(subject: Subject, child: ChildProcess, target: Target, heapFile: string) {
+  private constructor(
+    subject: Subject,
+    child: ChildProcess,
+    target: Target,
+    parts: { readonly heapFile: string; readonly release: Launch['release'] },
+  ) {
     this.subject = subject;
     this.target = target;
     this.#child = child;
-    this.#heapFile = heapFile;
+    this.#heapFile = parts.heapFile;
+    this.#release = parts.release;
     this.#output = keepTail(child);
     running.add(this);
   }
@@ -61,7 +68,7 @@ export class RunningSubject {
     const port = await freePort();
     const heapFile = join(scratch, `heap-${port}`);
     const hook = pathToFileURL(join(import.meta.dirname, 'gc-on-signal.ts')).href;
-    const { args, path, dialect = PLAIN } = subject.launch(port, scratch);
+    const { args, path, dialect = PLAIN, release } = await subject.launch(port, scratch);
     const preload = ['--expose-gc', '--import', `${hook}?${encodeURIComponent(heapFile)}`];
     // Its own process group: a Ctrl-C reaches the benchmark, which then ends the subject in order.
     const child = spawn(process.execPath, [...preload, ...args], {
@@ -70,7 +77,7 @@ export class RunningSubject {
     });
     if (child.pid === undefined) throw new Error(`${subject.name} cannot be started`);
     const target = { ...dialect, port, path, pid: child.pid };
-    const started = new RunningSubject(subject, child, target, heapFile);
+    const started = new RunningSubject(subject, child, target, { heapFile, release });
     const listens = await waitUntil(START_TIMEOUT_MS, () =>
       child.exitCode === null ? canConnect(port) : true,
     );
@@ -131,6 +138,7 @@ export class RunningSubject {
     for (const { pid } of left) killQuietly(pid);
     if (!hasEnded()) await once(this.#child, 'exit');
     running.delete(this);
+    await this.#release?.();
     return left.length;
   }
 

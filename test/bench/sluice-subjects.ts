@@ -1,7 +1,11 @@
 // Sluice in the ways in which it is measured: which clients call which servers through which endpoint.
 // Nothing else is configured; everything has its default, as in a user's file.
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createApiKey } from '../../src/auth/api-keys.ts';
+import { writeKeyFile } from '../../src/auth/key-file.ts';
+import { TokenIssuer } from '../support/token-issuer.ts';
 import { FLEET, fleetServerName, fleetTools } from './fleet.ts';
 import type { Dialect } from './load.ts';
 import type { Launch, Subject } from './subjects.ts';
@@ -12,6 +16,13 @@ interface ServerEntry {
   readonly args: readonly string[];
 }
 
+/** Who is let in, and by what. */
+interface Access {
+  readonly config: object;
+  readonly credentials?: string;
+  readonly release?: () => Promise<void>;
+}
+
 /** One way to measure Sluice. */
 interface Variant {
   readonly title: string;
@@ -19,12 +30,15 @@ interface Variant {
   /** @param scratch a folder for generated files */
   servers(scratch: string): Record<string, ServerEntry>;
   readonly endpoints?: object;
+  /** Who is let in. */
+  access?(port: number, scratch: string): Access | Promise<Access>;
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ECHO_SERVER = join(import.meta.dirname, 'echo-server.ts');
 const FLEET_SERVER = join(import.meta.dirname, 'fleet-server.sh');
 const MERGED = 6;
+const ALLOW_ALL = [{ servers: ['*'] }];
 
 const LEGACY: Dialect = { era: 'legacy', tool: 'echo' };
 const MODERN: Dialect = { era: 'modern', tool: 'echo' };
@@ -54,6 +68,33 @@ function fleet(scratch: string): Record<string, ServerEntry> {
   return Object.fromEntries(entries);
 }
 
+/** One API key, as `sluice keys add` makes it. */
+function withKey(_port: number, scratch: string): Access {
+  const keyFile = join(scratch, 'keys.json');
+  const { id, key, sha256 } = createApiKey();
+  const created = new Date().toISOString();
+  writeKeyFile(keyFile, [{ id, name: 'bench', sha256, groups: [], scopes: [], created }]);
+  return { config: { auth: { keys: { file: keyFile }, allow: ALLOW_ALL } }, credentials: bearer(key) };
+}
+
+/** An access token of an authorization server on loopback. */
+async function withToken(port: number): Promise<Access> {
+  const issuer = await TokenIssuer.start();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const claims = { aud: publicUrl, scope: 'mcp:read mcp:write', jti: randomUUID() };
+  const token = await issuer.token(claims, { seconds: 3_600 });
+  const issuers = [{ issuer: issuer.issuer, jwksUrl: issuer.jwksUrl }];
+  return {
+    config: { listen: { port, publicUrl }, auth: { issuers, allow: ALLOW_ALL } },
+    credentials: bearer(token),
+    release: () => issuer.stop(),
+  };
+}
+
+function bearer(secret: string): string {
+  return `Authorization: Bearer ${secret}\r\n`;
+}
+
 /** A busy machine starts a hundred processes slowly. */
 const PATIENT = { '/': { listTimeout: '60s' } };
 
@@ -62,6 +103,8 @@ const VARIANTS = {
   'sluice-modern': { title: 'Sluice, modern', dialect: MODERN, servers: modernServer },
   'sluice-to-legacy': { title: 'modern to legacy', dialect: MODERN, servers: legacyServer },
   'sluice-to-modern': { title: 'legacy to modern', dialect: LEGACY, servers: modernServer },
+  'sluice-key': { title: 'API key', dialect: LEGACY, servers: legacyServer, access: withKey },
+  'sluice-token': { title: 'token', dialect: LEGACY, servers: legacyServer, access: withToken },
   'sluice-aggregate': {
     title: `${MERGED} servers`,
     dialect: { era: 'legacy', tool: MERGED_TOOL },
@@ -96,10 +139,16 @@ export function sluiceSubject(name: SluiceSubject): Subject {
     name,
     title,
     hasSessions: dialect.era === 'legacy',
-    launch: (port, scratch) => ({
-      ...launchSluice(port, scratch, { servers: variant.servers(scratch), endpoints }),
-      dialect,
-    }),
+    launch: async (port, scratch) => {
+      const servers = variant.servers(scratch);
+      const access = await variant.access?.(port, scratch);
+      const { config, credentials, release } = access ?? { config: {} };
+      return {
+        ...launchSluice(port, scratch, { servers, endpoints, ...config }),
+        dialect: credentials === undefined ? dialect : { ...dialect, credentials },
+        ...(release && { release }),
+      };
+    },
   };
 }
 

@@ -14,6 +14,8 @@ export interface Launch {
   readonly path: string;
   /** Unless clients are legacy ones and call `echo`. */
   readonly dialect?: Dialect;
+  /** Ends what was started for it besides. */
+  readonly release?: () => Promise<void>;
 }
 
 /** One program of the comparison. */
@@ -27,7 +29,7 @@ export interface Subject {
    * @param port on loopback
    * @param scratch a folder for generated files
    */
-  launch(port: number, scratch: string): Launch;
+  launch(port: number, scratch: string): Launch | Promise<Launch>;
 }
 
 /** A subject, or why it cannot take part. */
@@ -40,6 +42,8 @@ export const SUBJECT_NAMES = [
   'sluice-modern',
   'sluice-to-legacy',
   'sluice-to-modern',
+  'sluice-key',
+  'sluice-token',
   'sluice-aggregate',
   'sluice-aggregate-modern',
   'sluice-fleet',

@@ -5,14 +5,20 @@ import type { HttpAnswer } from './http-connection.ts';
 export interface Endpoint {
   readonly port: number;
   readonly path: string;
+  /** By which clients are let in: header lines, each with its end. */
+  readonly credentials?: string;
 }
 
 /**
  * A whole POST.
  * @param headers each with its line end
  */
-export function postOf({ port, path }: Endpoint, headers: string, body: string): string {
-  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+export function postOf(
+  { port, path, credentials = '' }: Endpoint,
+  headers: string,
+  body: string,
+): string {
+  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${credentials}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 /** Whether a body, JSON or SSE, is the result of that request. Servers put the id first or last. */
