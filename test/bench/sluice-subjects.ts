@@ -74,7 +74,10 @@ function withKey(_port: number, scratch: string): Access {
   const { id, key, sha256 } = createApiKey();
   const created = new Date().toISOString();
   writeKeyFile(keyFile, [{ id, name: 'bench', sha256, groups: [], scopes: [], created }]);
-  return { config: { auth: { keys: { file: keyFile }, allow: ALLOW_ALL } }, credentials: bearer(key) };
+  return {
+    config: { auth: { keys: { file: keyFile }, allow: ALLOW_ALL } },
+    credentials: bearer(key),
+  };
 }
 
 /** An access token of an authorization server on loopback. */
