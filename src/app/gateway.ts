@@ -28,12 +28,6 @@ import { createEndpoints } from './endpoints.ts';
 const CLOSE_LIMIT_MS = 15_000;
 const DRAIN_POLL_MS = 20;
 
-/** Where the gateway can be reached. */
-export interface Addresses {
-  readonly public: string;
-  readonly admin: string;
-}
-
 /** A whole gateway. */
 export class Gateway {
   readonly #config: Config;
@@ -50,6 +44,7 @@ export class Gateway {
   readonly #admin: AdminServer;
   #isDraining = false;
   #hasStarted = false;
+  #opening: Promise<void> | undefined;
 
   constructor(
     config: Config,
@@ -92,34 +87,50 @@ export class Gateway {
   }
 
   /**
-   * Opens the listeners and starts the servers; resolves when each had its first attempt.
+   * Opens the listeners and starts the servers; resolves when each had its first attempt, or when the
+   * gateway is stopped meanwhile.
    * @throws when an address can't be had
    */
-  async start(): Promise<Addresses> {
-    const admin = await this.#admin.listen();
-    this.#logger.info({ listener: 'admin', url: admin }, 'listening');
-    const address = await this.#http.listen();
-    this.#logger.info({ listener: 'public', url: address }, 'listening');
+  async start(): Promise<void> {
+    this.#opening = this.#open();
+    await this.#opening;
+    if (this.#isDraining) return;
     await Promise.all(this.#backends.map((backend) => backend.start()));
+    if (this.#isDraining) return;
     this.#hasStarted = true;
     this.#logger.info('ready');
-    return { public: address, admin };
   }
 
-  /** Lets calls in flight finish, then ends everything. Nothing is left when it resolves. */
+  /**
+   * Lets calls in flight finish, then ends everything. Meanwhile clients still come in with what those
+   * calls need: answers to questions, cancels, the next round; all else is turned away. Nothing is
+   * left when it resolves.
+   */
   async stop(): Promise<void> {
     this.#isDraining = true;
-    this.#http.stopAccepting();
+    // A listener that is about to open has to be there to be closed.
+    await this.#opening?.catch(() => undefined);
     const endMs = monotonicMs() + this.#config.drainMs;
+    this.#sessions.drain();
+    this.#http.drain();
     for (const listen of [...this.#modern.listens]) listen.end();
-    while (this.#pending > 0 && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
+    const isBusy = (): boolean => this.#pending > 0 || this.#http.hasUnsent;
+    while (isBusy() && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
     const left = this.#pending;
     if (left > 0) this.#logger.warn({ left }, 'drain took too long, calls in flight fail');
     await within(CLOSE_LIMIT_MS, this.#closeAll());
   }
 
+  async #open(): Promise<void> {
+    const admin = await this.#admin.listen();
+    this.#logger.info({ listener: 'admin', url: admin }, 'listening');
+    const address = await this.#http.listen();
+    this.#logger.info({ listener: 'public', url: address }, 'listening');
+  }
+
+  /** Calls that are not answered, parked ones of modern clients included. */
   get #pending(): number {
-    return this.#sessions.pending + this.#modernRequests.pending;
+    return this.#sessions.pending + this.#modernRequests.pending + this.#modern.parks.size;
   }
 
   async #closeAll(): Promise<void> {

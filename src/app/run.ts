@@ -1,5 +1,6 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
 
+import { killChildren } from '../backend/stdio/child-process.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -34,6 +35,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   let gateway: Gateway | undefined;
   const stopped = untilStopped(options.exitWithParent);
+  process.once('exit', killChildren);
   try {
     // Reads files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {

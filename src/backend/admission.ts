@@ -27,6 +27,7 @@ export interface AdmissionContext {
 export class Admission {
   readonly #context: AdmissionContext;
   readonly #waiting: WaitingCalls;
+  #closedBecause: 'server_unavailable' | 'draining' = 'server_unavailable';
 
   constructor(context: AdmissionContext) {
     this.#context = context;
@@ -62,8 +63,14 @@ export class Admission {
 
   /** Refuses everything that waits, since the server is being stopped. */
   close(reason: 'server_unavailable' | 'draining'): void {
-    const failure = this.#failure(reason, 'is being stopped.');
+    this.#closedBecause = reason;
+    const failure = this.stopped();
     for (const exchange of this.#waiting.clear()) exchange.fail(failure);
+  }
+
+  /** The error of callers who come too late. */
+  stopped(): GatewayError {
+    return this.#failure(this.#closedBecause, 'is being stopped.');
   }
 
   /** The error of callers whose time ran out while the server starts. */
@@ -88,7 +95,11 @@ export class Admission {
 
   #wait(exchange: Exchange): void {
     const state = this.#context.state();
-    if (state === 'closed' || (this.#context.failsFast() && state !== 'ready')) {
+    if (state === 'closed') {
+      exchange.fail(this.stopped());
+      return;
+    }
+    if (this.#context.failsFast() && state !== 'ready') {
       exchange.fail(this.unavailable());
       return;
     }

@@ -1,4 +1,5 @@
 // A configured server with its instances: which of them serves whom (design.md 5.1).
+import { GatewayError } from '../base/errors.ts';
 import {
   legacyCapabilities,
   sharedClientCapabilities,
@@ -84,6 +85,7 @@ export class ServerBackend implements Backend {
     await Promise.all(
       this.#replicas.map((instance) =>
         instance.ready().catch((error: unknown) => {
+          if (error instanceof GatewayError && error.reason === 'draining') return;
           this.#logger.error({ err: error }, 'server could not be started, it is tried again');
         }),
       ),

@@ -17,6 +17,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
+import { DRAINING } from './end-reasons.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
 import { UpstreamListen } from './upstream-listen.ts';
@@ -144,11 +145,17 @@ export class Connection {
     const isSessionLost = reason === SESSION_LOST;
     const again = this.mux.close(
       (outcome) =>
-        new GatewayError(
-          'server_exited',
-          `Server "${server}" ended (${reason}) before it answered; it may have run the request.`,
-          { outcome, server },
-        ),
+        reason === DRAINING
+          ? new GatewayError(
+              'draining',
+              `The gateway stopped before server "${server}" answered; it may have run the request.`,
+              { outcome, server },
+            )
+          : new GatewayError(
+              'server_exited',
+              `Server "${server}" ended (${reason}) before it answered; it may have run the request.`,
+              { outcome, server },
+            ),
       (request) => isSessionLost && isCacheable(request.method),
     );
     this.#events.ended(reason, again);

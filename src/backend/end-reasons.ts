@@ -3,6 +3,9 @@
 /** Reasons that are not ours: the process left, whatever we did. */
 const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
 
+/** The gateway stops, and with it the server. */
+export const DRAINING = 'draining';
+
 /** Whether the process left by itself. */
 export function isEndedByItself(reason: string): boolean {
   return ENDED_BY_ITSELF.test(reason);

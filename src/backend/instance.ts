@@ -12,7 +12,7 @@ import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
-import { describeEnd, reasonLabel } from './end-reasons.ts';
+import { DRAINING, describeEnd, reasonLabel } from './end-reasons.ts';
 import { EraSearch } from './era-search.ts';
 import { FanOut } from './fan-out.ts';
 import { handshake, ownEnvelope } from './handshake.ts';
@@ -170,6 +170,7 @@ export class Instance {
       if (this.#state === 'closed' || this.#policy.isOpen) break;
       await this.#waiters.next(endMs - monotonicMs());
     }
+    if (this.#state === 'closed') throw this.#admission.stopped();
     if (this.#state === 'starting') throw this.#admission.starting();
     if (this.#state !== 'ready') throw this.#admission.unavailable();
   }
@@ -211,7 +212,7 @@ export class Instance {
     this.#restartTimer?.cancel();
     this.#idleTimer?.cancel();
     this.#admission.close(reason);
-    this.#connection?.end('stopped');
+    this.#connection?.end(reason === 'draining' ? DRAINING : 'stopped');
     this.fanOut.close();
     await this.#givePlaceBack();
   }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../jsonrpc/error.ts';
 import type { Fault, Frame } from '../jsonrpc/frame.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
+import type { NoRoom } from '../session/session-store.ts';
 
 /** Generic refusal over HTTP, as the official SDKs use it. */
 const REFUSED = -32000;
@@ -168,7 +169,7 @@ export const REFUSALS = {
   draining: {
     status: 503,
     code: INTERNAL_ERROR,
-    message: 'The gateway is stopping.',
+    message: 'The gateway is stopping; connect again.',
     headers: { 'retry-after': '5', connection: 'close' },
     data: { reason: 'draining', outcome: 'not_sent' },
   },
@@ -183,8 +184,9 @@ export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer):
   sendJson(response, refusal.status, refusalBody(refusal, id), refusal.headers);
 }
 
-/** What is answered when there is no room for one more session. */
-export function sessionRefusal(lack: 'all' | 'own'): Refusal {
+/** What is answered when no session can be opened. */
+export function sessionRefusal(lack: NoRoom): Refusal {
+  if (lack === 'draining') return REFUSALS.draining;
   return lack === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
 }
 

@@ -3,7 +3,7 @@
 // decided by the path table alone.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fastify, {
   type FastifyError,
@@ -12,6 +12,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
+import { delay, monotonicMs } from '../base/clock.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { errorMessage, jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -34,6 +35,9 @@ const BODY_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_CONNECTIONS = 20_000;
 const TICKETS_WAIT_MS = 30_000;
+/** How long clients may take to read what they were sent last. */
+const LAST_WORDS_MS = 1_000;
+const LAST_WORDS_POLL_MS = 20;
 
 const NO_STORE = { 'cache-control': 'no-store' };
 /** What clients of authorization servers read first; the only thing that every page may read. */
@@ -61,6 +65,7 @@ export class HttpServer {
   readonly #sse: SseStreams;
   readonly #plain: PlainPosts;
   readonly #webSockets: WebSockets;
+  readonly #sockets = new Set<Socket>();
   #tlsFiles: WatchedFiles | undefined;
 
   constructor(context: ListenerContext, paths: PathTable) {
@@ -98,19 +103,30 @@ export class HttpServer {
     return `${scheme}://${name}:${address.port}`;
   }
 
-  /** Stops accepting connections; those that are open stay. */
-  stopAccepting(): void {
-    this.#app.server.close();
-    this.#app.server.closeIdleConnections();
+  /**
+   * The gateway stops: connections that nobody uses are closed. New ones are still taken, since what
+   * calls in flight wait for may come on them.
+   */
+  drain(): void {
+    // Node takes an answer that is still on its way for one that has arrived.
+    if (!this.hasUnsent) this.#app.server.closeIdleConnections();
   }
 
-  /** Ends every connection. */
+  /** Whether anything is on its way to a client. */
+  get hasUnsent(): boolean {
+    for (const { writableLength } of this.#sockets) if (writableLength > 0) return true;
+    return false;
+  }
+
+  /** Ends every connection. What clients were sent last, they have a moment to read. */
   async close(): Promise<void> {
     this.#tlsFiles?.close();
     this.#context.gate.close();
     this.#context.pressure.close();
     this.#sse.close();
     this.#webSockets.close();
+    const endMs = monotonicMs() + LAST_WORDS_MS;
+    while (this.hasUnsent && monotonicMs() < endMs) await delay(LAST_WORDS_POLL_MS);
     this.#app.server.closeAllConnections();
     await this.#app.close();
   }
@@ -141,6 +157,13 @@ export class HttpServer {
       if (admitted === null) refuse(reply.raw, REFUSALS.notFound);
       else this.#serve(admitted, raw, reply.raw, body);
     });
+    app.server.on(
+      options.tls === undefined ? 'connection' : 'secureConnection',
+      (socket: Socket) => {
+        this.#sockets.add(socket);
+        socket.once('close', () => this.#sockets.delete(socket));
+      },
+    );
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#onUpgrade(request, socket, head),
     );
@@ -150,6 +173,7 @@ export class HttpServer {
   /** Everything that is decided before a byte of the body is read. */
   #onRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const { raw } = request;
+    if (this.#context.isDraining()) reply.raw.shouldKeepAlive = false;
     if (!this.#isHarmless(raw, reply)) return;
     const route = this.#paths.find(raw.url ?? '/');
     if (route === undefined || !this.#isServed(route)) {

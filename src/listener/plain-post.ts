@@ -10,6 +10,7 @@ import type { Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../session/batch.ts';
 import { openSession } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
+import type { NoRoom } from '../session/session-store.ts';
 import type { ListenerContext, ServedEndpoint } from './context.ts';
 import {
   faultError,
@@ -24,8 +25,8 @@ import type { HttpCall } from './streamable-http/routes.ts';
 
 const RULES = { anyParams: true };
 
-/** A session, or where there is no room for one. */
-type Opening = Session | 'all' | 'own';
+/** A session, or why there is none. */
+type Opening = Session | NoRoom;
 
 /** A client that only POSTs reads nothing but answers. */
 const DEAF: Outlet = {
@@ -50,6 +51,10 @@ export class PlainPosts {
     const frame = scan(body, RULES);
     if (frame.fault !== undefined && frame.fault !== 'array') {
       refuse(response, { status: 400, ...faultError(frame) }, frame.idBytes);
+      return;
+    }
+    if (this.#context.isDraining() && frame.kind !== 'notification') {
+      refuse(response, REFUSALS.draining, frame.idBytes);
       return;
     }
     try {

@@ -6,6 +6,7 @@ import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
+import { continuesWork } from '../mcp/continuation.ts';
 import { checkEnvelope } from '../mcp/envelope.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
@@ -15,6 +16,7 @@ import type { AnswerSink } from '../ports/sink.ts';
 import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
 import { ModernRequest } from './modern-request.ts';
 import type { ModernRequests } from './modern-requests.ts';
+import { stopping } from './session.ts';
 
 /** Requests that one channel may have in flight, its subscriptions included. */
 const MAX_IN_FLIGHT = 256;
@@ -57,8 +59,10 @@ export class ChannelModern implements ExchangeOwner {
     } else if (this.#open.has(key)) {
       const error = { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
       this.#sink.end(errorMessage(id, error));
-    } else if (this.#parts.isDraining() || this.#open.size >= MAX_IN_FLIGHT) {
-      this.#sink.end(errorMessage(id, wireErrorOf(noRoom(this.#parts.isDraining()))));
+    } else if (this.#parts.isDraining() && !continuesWork(frame)) {
+      this.#sink.end(errorMessage(id, wireErrorOf(stopping())));
+    } else if (this.#open.size >= MAX_IN_FLIGHT) {
+      this.#sink.end(errorMessage(id, wireErrorOf(tooManyOnChannel())));
     } else if (this.#parts.meter.isFull(this.#principal.key)) {
       this.#sink.end(errorMessage(id, wireErrorOf(tooMany())));
     } else {
@@ -102,10 +106,10 @@ export class ChannelModern implements ExchangeOwner {
   }
 }
 
-function noRoom(isDraining: boolean): GatewayError {
-  return isDraining
-    ? new GatewayError('draining', 'The gateway is stopping.', { outcome: 'not_sent' })
-    : new GatewayError('overloaded', 'Too many requests are in flight.', { outcome: 'not_sent' });
+function tooManyOnChannel(): GatewayError {
+  return new GatewayError('overloaded', 'Too many requests are in flight.', {
+    outcome: 'not_sent',
+  });
 }
 
 function tooMany(): GatewayError {

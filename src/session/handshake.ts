@@ -10,7 +10,7 @@ import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Outlet } from '../ports/sink.ts';
 import { type ClientProfile, Session } from './session.ts';
-import { newSessionId, type SessionStore } from './session-store.ts';
+import { type NoRoom, newSessionId, type SessionStore } from './session-store.ts';
 
 /** Where and for whom a session is opened. */
 export interface SessionOrigin {
@@ -25,7 +25,7 @@ export interface SessionOrigin {
 /** A session, and what `initialize` is answered with; or where there is no room for one. */
 export type Opened =
   | { readonly session: Session; readonly result: Buffer }
-  | { readonly refusal: 'all' | 'own' };
+  | { readonly refusal: NoRoom };
 
 /** What a client says of itself in `initialize`. */
 export function profileOf(initialize: Frame): ClientProfile {

@@ -17,8 +17,8 @@ import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from './batch.ts'
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
-import type { ClientProfile, Session } from './session.ts';
-import type { SessionStore } from './session-store.ts';
+import { type ClientProfile, type Session, stopping } from './session.ts';
+import type { NoRoom, SessionStore } from './session-store.ts';
 
 /** The transport under a channel. */
 export interface ChannelTransport {
@@ -39,7 +39,6 @@ export interface MessageChannelParts {
   readonly isDraining: () => boolean;
 }
 
-const NO_ROOM = { refusal: 'all' } as const;
 const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
 /** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
@@ -203,20 +202,18 @@ export class MessageChannel implements Outlet, AnswerSink {
     const { endpoint, principal, meter, sessions, transportName } = this.#parts;
     const id = initialize?.idBytes;
     try {
-      const opened = this.#parts.isDraining()
-        ? NO_ROOM
-        : await openSession(
-            profile,
-            {
-              transport: transportName,
-              endpoint,
-              principal,
-              outlet: this,
-              meter,
-              hasStreamPerRequest: false,
-            },
-            sessions,
-          );
+      const opened = await openSession(
+        profile,
+        {
+          transport: transportName,
+          endpoint,
+          principal,
+          outlet: this,
+          meter,
+          hasStreamPerRequest: false,
+        },
+        sessions,
+      );
       if ('refusal' in opened) throw noRoom(opened.refusal);
       if (this.#isClosed) {
         sessions.end(opened.session);
@@ -251,12 +248,13 @@ function faultOf(frame: Frame): WireError {
   return { code: INVALID_REQUEST, message: `Invalid request: ${frame.fault ?? 'shape'}` };
 }
 
-function noRoom(lack: 'all' | 'own'): GatewayError {
+function noRoom(lack: NoRoom): GatewayError {
+  if (lack === 'draining') return stopping();
   if (lack === 'own') {
     const message = 'This client has too many sessions; end some of them.';
     return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
   }
-  return new GatewayError('overloaded', 'Too many sessions, or the gateway is stopping.', {
+  return new GatewayError('overloaded', 'Too many sessions; try again later.', {
     outcome: 'not_sent',
   });
 }

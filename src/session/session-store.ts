@@ -27,6 +27,9 @@ export interface SessionLimits {
   readonly isRevoked?: (principal: Principal) => boolean;
 }
 
+/** Why no session can be opened: too many in all, too many of the principal, or the gateway stops. */
+export type NoRoom = 'all' | 'own' | 'draining';
+
 /** Told of sessions. */
 export interface SessionEvents {
   opened(session: Session): void;
@@ -42,6 +45,7 @@ export class SessionStore {
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: Timer;
   #reserved = 0;
+  #isDraining = false;
 
   constructor(options: SessionLimits, events?: SessionEvents) {
     this.#options = options;
@@ -63,9 +67,9 @@ export class SessionStore {
     return counts;
   }
 
-  /** Requests in flight over all sessions. */
+  /** Requests in flight over all sessions, and sessions that are being opened. */
   get pending(): number {
-    let pending = 0;
+    let pending = this.#reserved;
     for (const session of this.#sessions.values()) pending += session.pending;
     return pending;
   }
@@ -74,7 +78,8 @@ export class SessionStore {
    * Takes a place for a session that is being opened.
    * @returns where there are too many; otherwise call `release` when it is open or not
    */
-  reserve({ key }: Principal): 'all' | 'own' | undefined {
+  reserve({ key }: Principal): NoRoom | undefined {
+    if (this.#isDraining) return 'draining';
     const { max, maxPerPrincipal } = this.#options;
     const own = this.#perPrincipal.get(key) ?? 0;
     if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';
@@ -90,6 +95,7 @@ export class SessionStore {
   }
 
   add(session: Session): void {
+    if (this.#isDraining) session.drain();
     this.#sessions.set(session.id, session);
     this.#count(session.principal.key, 1);
     this.#events?.opened(session);
@@ -117,6 +123,12 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) {
       if (isGone(session.principal)) this.end(session);
     }
+  }
+
+  /** Opens no more sessions; those that are open take no new work. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const session of this.#sessions.values()) session.drain();
   }
 
   all(): IterableIterator<Session> {

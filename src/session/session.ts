@@ -8,6 +8,7 @@ import { isSameId } from '../jsonrpc/id.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { continuesWork } from '../mcp/continuation.ts';
 import {
   CANCEL_REQUEST,
   CANCELLED,
@@ -73,6 +74,7 @@ export class Session implements Downstream, ExchangeOwner {
   #lastUsedMs = monotonicMs();
   #hasListened = false;
   #isSilent = false;
+  #isDraining = false;
   #isClosed = false;
 
   constructor(parts: SessionParts) {
@@ -153,6 +155,8 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.refuse({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
     } else if (isDuplicate) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
+    } else if (this.#isDraining && (this.#isPlain || !continuesWork(frame))) {
+      exchange.fail(stopping());
     } else if (this.#exchanges.size > MAX_IN_FLIGHT) {
       exchange.fail(tooManyInFlight());
     } else if (this.#meter.isOver(this.#principal.key)) {
@@ -214,6 +218,11 @@ export class Session implements Downstream, ExchangeOwner {
   settled(exchange: ClientExchange): void {
     this.#exchanges.delete(exchange);
     this.#lastUsedMs = monotonicMs();
+  }
+
+  /** The gateway stops: only what goes on with calls that were begun is taken from now on. */
+  drain(): void {
+    this.#isDraining = true;
   }
 
   /** The client answers no questions any more, but still gets its answers. */
@@ -284,4 +293,11 @@ function tooManyInFlight(): GatewayError {
 function tooManyOfPrincipal(): GatewayError {
   const message = 'This client has too many requests in flight; wait for answers.';
   return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
+}
+
+/** The failure of a request that comes while the gateway stops. */
+export function stopping(): GatewayError {
+  return new GatewayError('draining', 'The gateway is stopping; connect again.', {
+    outcome: 'not_sent',
+  });
 }

@@ -35,6 +35,14 @@ export interface ChildEvents {
   ended(reason: string): void;
 }
 
+/** Children whose groups may be alive. */
+const alive = new Set<{ kill(): void }>();
+
+/** Kills every process group that may be left, for a gateway that ends in a hurry. */
+export function killChildren(): void {
+  for (const child of alive) child.kill();
+}
+
 /** A running child. */
 export class ChildProcess {
   readonly #child: NodeChild;
@@ -56,6 +64,7 @@ export class ChildProcess {
       ...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),
     });
     this.#listen(command);
+    alive.add(this);
   }
 
   get pid(): number | undefined {
@@ -87,6 +96,11 @@ export class ChildProcess {
     stdin.write(all);
     if (stdin.writableLength > MAX_UNREAD_BYTES) this.#end('stdin_stalled');
   };
+
+  /** Kills the whole process group, now. */
+  kill(): void {
+    this.#signal('SIGKILL');
+  }
 
   /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
   stop(): Promise<void> {
@@ -137,7 +151,11 @@ export class ChildProcess {
 
   async #runStopLadder(): Promise<void> {
     this.#isEnded = true;
-    if (this.#child.pid === undefined) return;
+    if (this.#child.pid !== undefined) await this.#descendStopLadder();
+    alive.delete(this);
+  }
+
+  async #descendStopLadder(): Promise<void> {
     // Answers and cancels of this very turn are still the server's to read.
     this.#flush();
     this.#child.stdin?.end();

@@ -2,6 +2,7 @@
 // that fails answers (protocol.md 2.2.3). Sessions are never looked at.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../../jsonrpc/parse.ts';
+import { continuesWork } from '../../mcp/continuation.ts';
 import { checkEnvelope, claimedVersion, type Envelope } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isLegacyOnly, namedBy } from '../../mcp/modern-methods.ts';
@@ -31,7 +32,7 @@ export function serveModern(
     refuse(call.response, refusal, frame.idBytes);
     return;
   }
-  if (context.isDraining()) {
+  if (context.isDraining() && !continuesWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
     return;
   }

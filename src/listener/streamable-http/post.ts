@@ -5,6 +5,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../../jsonrpc/serialize.ts';
+import { continuesWork } from '../../mcp/continuation.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
@@ -77,7 +78,7 @@ function serveMessage(
   }
   const found = findSession(context, served, call, frame.idBytes);
   if (found === undefined) return;
-  if (frame.kind === 'request' && context.isDraining()) {
+  if (context.isDraining() && isNewWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
   } else if (frame.kind === 'request') {
     found.session.request(frame, sinkFor(context, call, found));
@@ -110,10 +111,6 @@ async function serveInitialize(
   const id = frame.idBytes;
   if (isLive(context, served, call)) {
     refuse(response, REFUSALS.initialized, id);
-    return;
-  }
-  if (context.isDraining()) {
-    refuse(response, REFUSALS.draining, id);
     return;
   }
   const profile = profileOf(frame);
@@ -214,6 +211,8 @@ function serveBatch(
   const messages = splitBatch(batch, MCP_RULES);
   if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
   else if (messages.length > MAX_BATCH) refuse(call.response, REFUSALS.batchTooLong);
+  else if (context.isDraining() && messages.every(isNewWork))
+    refuse(call.response, REFUSALS.draining);
   else takeBatch(context, call, found, messages);
 }
 
@@ -237,6 +236,11 @@ function takeBatch(
     // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
     else session.request(frame, answers.sink());
   }
+}
+
+/** Whether a message asks for something that was not begun. */
+function isNewWork(frame: Frame): boolean {
+  return frame.kind === 'request' && !continuesWork(frame);
 }
 
 function takeUnanswered(session: Session, frame: Frame): void {
