@@ -96,6 +96,12 @@ export class ServerBackend implements Backend {
     return new InstanceSeat(client, this.#instanceFor(client), this.#seatContext);
   }
 
+  placeIfThere(client: Downstream): Seat | undefined {
+    if (this.#private === undefined) return this.place(client);
+    const instance = this.#private.acquireIfThere(client);
+    return instance && new InstanceSeat(client, instance, this.#seatContext);
+  }
+
   placeAt(client: Downstream, at: string): Seat | undefined {
     const instance =
       this.#private?.acquireNamed(client, at) ??

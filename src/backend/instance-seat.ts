@@ -66,6 +66,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.state === 'backoff';
   }
 
+  get lack(): GatewayError | undefined {
+    return this.instance.lack;
+  }
+
   listKey(kind: ListKind): object {
     return this.instance.listKeys.of(kind);
   }

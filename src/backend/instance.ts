@@ -2,7 +2,7 @@
 // and replays what the server must know after a restart. One state, changed in one place.
 
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { type GatewayError, messageOf } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -16,11 +16,11 @@ import { DRAINING, describeEnd, reasonLabel } from './end-reasons.ts';
 import { EraSearch } from './era-search.ts';
 import { FanOut } from './fan-out.ts';
 import { handshake, ownEnvelope } from './handshake.ts';
+import { HeldPlace } from './held-place.ts';
 import type { InstanceContext } from './instance-context.ts';
 import { type InstanceState, StateWaiters } from './instance-state.ts';
 import { KnownLists } from './known-lists.ts';
 import { ListKeys } from './list-keys.ts';
-import type { ProcessPlace } from './process-budget.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { type ServerWishes, wishesOf } from './server-wishes.ts';
 
@@ -38,7 +38,7 @@ export class Instance {
   #connection: Connection | undefined;
   #identity: ServerIdentity | undefined;
   readonly #waiters = new StateWaiters();
-  #place: ProcessPlace | undefined;
+  readonly #place: HeldPlace;
   #lastFailure = 'not started yet';
   #restartTimer: Timer | undefined;
   #idleTimer: Timer | undefined;
@@ -63,6 +63,7 @@ export class Instance {
     });
     this.#lists = new KnownLists();
     this.#era = new EraSearch(options);
+    this.#place = new HeldPlace(context.takePlace);
     this.#admission = new Admission({
       options,
       tools: context.tools,
@@ -124,7 +125,14 @@ export class Instance {
    * @throws GatewayError when there is none
    */
   takePlace(): void {
-    this.#place ??= this.#context.takePlace?.();
+    this.#place.take();
+  }
+
+  /** Why the server can't be used now; undefined while it can. */
+  get lack(): GatewayError | undefined {
+    if (this.#state === 'ready') return undefined;
+    if (this.#state === 'idle') return this.#place.refusal;
+    return this.#state === 'starting' ? this.#admission.starting() : this.#admission.unavailable();
   }
 
   /** Starts the server unless it runs, is starting, or has to wait for its backoff. */
@@ -132,11 +140,10 @@ export class Instance {
     if (this.#state !== 'idle') return;
     try {
       this.takePlace();
-    } catch (error) {
-      this.#admission.refuseWaiting(error instanceof GatewayError ? error : undefined);
-      return;
+      void this.#run();
+    } catch {
+      this.#admission.refuseWaiting(this.#place.refusal);
     }
-    void this.#run();
   }
 
   /** Stops the process, which the next call starts again. */
@@ -220,8 +227,7 @@ export class Instance {
   /** Resolves when no process is left. */
   #givePlaceBack(): Promise<unknown> {
     const gone = Promise.all(this.#stopping);
-    this.#place?.giveBack(gone);
-    this.#place = undefined;
+    this.#place.giveBack(gone);
     return gone;
   }
 
@@ -238,7 +244,7 @@ export class Instance {
     // There are never two processes of one instance: the last one must be gone first. Others may
     // start meanwhile.
     await Promise.all(this.#stopping);
-    await this.#place?.free;
+    await this.#place.free;
     await budget.turnToStart();
     const startedMs = monotonicMs();
     let connection: Connection | undefined;

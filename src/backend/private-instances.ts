@@ -59,9 +59,17 @@ export class PrivateInstances {
    * @throws GatewayError when no process may be started for it
    */
   acquire(client: Downstream): Instance {
-    const isModern = isModernVersion(client.version);
-    const key = `${this.#keyOf(client, isModern)}${this.#parts.variantOf(client)}`;
+    const key = this.#keyOf(client);
     return this.#use(this.#byKey.get(key) ?? this.#create(client, key), client);
+  }
+
+  /**
+   * The instance of a client, if it is there already; give it back with `release`.
+   * @throws GatewayError when the client lacks something that its instance needs
+   */
+  acquireIfThere(client: Downstream): Instance | undefined {
+    const entry = this.#byKey.get(this.#keyOf(client));
+    return entry && this.#use(entry, client);
   }
 
   /**
@@ -104,9 +112,13 @@ export class PrivateInstances {
     await Promise.all(this.#closing);
   }
 
-  #keyOf(client: Downstream, isModern: boolean): string {
+  #keyOf(client: Downstream): string {
+    return `${this.#ownerKeyOf(client)}${this.#parts.variantOf(client)}`;
+  }
+
+  #ownerKeyOf(client: Downstream): string {
     if (this.#parts.sharing === 'principal') return `principal ${client.principal.key}`;
-    if (!isModern) return `session ${++this.#sessions}`;
+    if (!isModernVersion(client.version)) return `session ${++this.#sessions}`;
     return `modern ${client.principal.key} ${jsonText(sorted(client.capabilities))}`;
   }
 

@@ -56,6 +56,26 @@ export class Composer {
     this.#logger = logger;
   }
 
+  /**
+   * The server of a name, as far as its prefix says so.
+   * @returns its position; undefined when only the lists can tell
+   */
+  memberOf(name: string): number | undefined {
+    if (this.#naming.prefix !== 'always') return undefined;
+    const [member, ...others] = this.membersOf(name);
+    return others.length === 0 ? member : undefined;
+  }
+
+  /** The servers that a name may be of, going by the prefix that it has. */
+  membersOf(name: string): number[] {
+    const { prefix, separator } = this.#naming;
+    if (this.#members.length === 1 && prefix !== 'always') return [0];
+    if (prefix === 'never') return [];
+    return this.#members.flatMap(({ key }, index) =>
+      name.startsWith(`${key}${separator}`) ? [index] : [],
+    );
+  }
+
   /** Tools or prompts. */
   named(method: 'tools/list' | 'prompts/list', lists: readonly MemberList[]): Listing {
     const key = `${method} ${this.#keyOf(lists)}`;

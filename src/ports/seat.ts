@@ -1,4 +1,5 @@
 // A server as a client's session, or one modern request, sees it.
+import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
@@ -32,6 +33,8 @@ export interface Seat {
   readonly isShared: boolean;
   /** Whether the server failed and waits for its next start: nobody should wait for it now. */
   readonly isDown: boolean;
+  /** Why the server can't be used now; undefined while it can. */
+  readonly lack: GatewayError | undefined;
   /**
    * Resolves when the server can be used: its handshake was done once, and it starts if it has to.
    * @throws GatewayError when it can't be started
@@ -87,6 +90,11 @@ export interface Backend {
    * @throws GatewayError when no process may be started for it
    */
   place(client: Downstream): Seat;
+  /**
+   * The same, but starts none.
+   * @returns undefined when there is none yet
+   */
+  placeIfThere(client: Downstream): Seat | undefined;
   /**
    * Gives a client a place at a certain instance, as `Seat.at` names it.
    * @returns undefined when there is none of that name for this client's principal

@@ -346,7 +346,9 @@ describe('lists of private servers', () => {
     own.change({ held: ['tools/list', 'resources/list'], tools: tools('of_the_second') });
     const second = await sessionAt(rig, '/quick/mcp');
     expect(await toolNames(second)).toEqual(['shared__t']);
-    expect((await second.call('own__of_the_first')).error).toMatchObject({ code: -32_602 });
+    // Whatever is not listed yet, it is not the other one's that is called.
+    const { error } = await second.call('own__of_the_first');
+    expect(error).toMatchObject({ code: -32_603, data: { outcome: 'not_sent', server: 'own' } });
     expect((await second.request('resources/list')).raw).not.toContain('first');
     expect(await toolNames(first)).toContain('own__of_the_first');
     own.change({ held: [] });

@@ -162,7 +162,9 @@ describe('a server that is not there', () => {
     const client = await clientAt(rig, '/mcp', era);
     expect(await toolNames(client)).toEqual(['alive__a']);
     expect(JSON.parse(textOf(await client.call('alive__a')))).toMatchObject({ server: 'alive' });
-    expect((await client.call('dead__echo')).error).toMatchObject({ code: -32_602 });
+    const { error } = await client.call('dead__echo');
+    expect(error).toMatchObject({ data: { reason: 'server_unavailable', server: 'dead' } });
+    expect((await client.call('alive__none')).error).toMatchObject({ code: -32_602 });
   });
 
   it('GW-102: lists nothing where every server is dead (modern)', async () => {

@@ -66,6 +66,8 @@ export class AggregateAttachment implements Attachment {
 
   dispatch(exchange: Exchange): void {
     const { frame } = exchange;
+    // There may be room by now.
+    if (this.#links.hasGaps) this.#links.fillGaps();
     if (isListMethod(frame.method)) this.#list(exchange, frame.method);
     else if (frame.method === SET_LEVEL) this.#setLevel(exchange);
     else this.#route(exchange);
@@ -117,6 +119,7 @@ export class AggregateAttachment implements Attachment {
       });
     } else {
       const level = levelOf(severity);
+      this.#links.level = level;
       // Servers that come later log from this level on too.
       for (const { seat } of this.#links.links) {
         if (seat !== undefined && seat.identity === undefined) void seat.setLevel(level);
@@ -218,8 +221,11 @@ export class AggregateAttachment implements Attachment {
     return direct;
   }
 
-  #unreachable(exchange: Exchange, { key }: Member, missed: Sending['missed']): void {
-    const deliver = (): void => exchange.fail(asFailure('there is no place for this client', key));
+  #unreachable(exchange: Exchange, member: Member, missed: Sending['missed']): void {
+    const { key } = member;
+    const refusal = this.#links.refusalOf(this.#parts.members.indexOf(member));
+    const why = refusal ?? 'there is no place for this client';
+    const deliver = (): void => exchange.fail(asFailure(why, key));
     if (missed === undefined) deliver();
     else missed(deliver);
   }

@@ -1,13 +1,15 @@
 // A client's places at all servers of an endpoint: taken together, given up together. A server that
 // can't be had costs its own part and nothing else.
 import { within } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { GatewayError, messageOf } from '../../base/errors.ts';
 import { sessionCapabilities } from '../../bridge/tasks/offered.ts';
 import { mergedCapabilities, type WelcomePart } from '../../catalog/welcome.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
 import { callMessage } from '../../jsonrpc/serialize.ts';
+import type { LoggingLevel } from '../../mcp/log-levels.ts';
 import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { ListKind, Seat, ServerIdentity } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { Member } from './member.ts';
@@ -23,10 +25,14 @@ export interface Link {
 /** A client at the servers of an endpoint. */
 export class ClientLinks {
   readonly view: View;
-  readonly links: readonly Link[];
+  readonly #links: Link[];
+  /** Least severe log messages that the client wants; undefined: it has not said. */
+  level: LoggingLevel | undefined;
   readonly #parts: AggregateParts;
   readonly #client: Downstream;
   readonly #onUp: (index: number) => void;
+  /** Why there is no place at a server that the client may use, by the server's position. */
+  readonly #refusals = new Map<number, unknown>();
   #failure: unknown;
 
   /** @param onUp told when a server can be used again; it is the n-th of the endpoint */
@@ -43,9 +49,45 @@ export class ClientLinks {
       composer: parts.composer,
       limitMs: parts.limitMs,
       seat: (index) => this.links[index]?.seat,
+      peek: (index) => this.links[index]?.seat,
+      refusal: (index) => this.refusalOf(index),
       completed: (kind) => this.tellChanged(kind),
     });
-    this.links = parts.members.map((_, index) => this.#link(index));
+    this.#links = parts.members.map((_, index) => this.#link(index));
+  }
+
+  get principal(): Principal {
+    return this.#client.principal;
+  }
+
+  get links(): readonly Link[] {
+    return this.#links;
+  }
+
+  /** Whether there was no place at a server. */
+  get hasGaps(): boolean {
+    return this.#refusals.size > 0;
+  }
+
+  /** Tries once more to have a place at every server. */
+  fillGaps(): void {
+    for (const index of [...this.#refusals.keys()]) {
+      const link = this.#link(index);
+      this.#links[index] = link;
+      void link.seat?.join(this.level);
+      // The client is told of its lists when it is up.
+      void link.seat?.ready().catch(() => undefined);
+    }
+  }
+
+  /** Why there is no place at a server; undefined where that is none of the client's business. */
+  refusalOf(index: number): GatewayError | undefined {
+    const server = this.#parts.members[index]?.key ?? '';
+    const refusal = this.#refusals.get(index);
+    if (refusal === undefined || refusal instanceof GatewayError) return refusal;
+    const text = `Server "${server}" can not be had: ${messageOf(refusal)}.`;
+    const details = { outcome: 'not_sent', server, cause: refusal } as const;
+    return new GatewayError('server_unavailable', text, details);
   }
 
   /**
@@ -124,15 +166,23 @@ export class ClientLinks {
     try {
       const seat = member.backend.place(client);
       seat.onUp = () => this.#isUp(index);
+      this.#refusals.delete(index);
       return { client, seat };
     } catch (error) {
-      this.#failure ??= error;
-      this.#parts.logger.warn(
-        { server: member.key, reason: messageOf(error) },
-        'server of an endpoint can not be had for a client, it is left out',
-      );
+      this.#refused(index, error);
       return { client, seat: undefined };
     }
+  }
+
+  #refused(index: number, error: unknown): void {
+    this.#failure ??= error;
+    if (!this.#refusals.has(index)) {
+      this.#parts.logger.warn(
+        { server: this.#parts.members[index]?.key, reason: messageOf(error) },
+        'server of an endpoint can not be had for a client, it is left out',
+      );
+    }
+    this.#refusals.set(index, error);
   }
 
   #opens(key: string): boolean {

@@ -43,6 +43,9 @@ export function follow<E extends Exchange>(
     case 'refused':
       way.refuse(exchange, route.error, route.denial);
       return;
+    case 'failed':
+      exchange.fail(route.failure);
+      return;
     case 'answered':
       way.answer(exchange, route.result);
       return;

@@ -34,7 +34,7 @@ export class ListenSeat implements ListenPlace {
   }
 
   async subscribe(uri: string): Promise<WireError | undefined> {
-    const { table } = await this.#links.view.resourcesToSearch();
+    const { table } = await this.#links.view.resourcesToSearch(uri);
     const shownTo = { parts: this.#parts, principal: this.#client.principal };
     let first: WireError | undefined;
     for (const owner of shownOwners(shownTo, table, uri)) {

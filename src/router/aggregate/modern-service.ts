@@ -11,16 +11,18 @@ import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isLegacyOnly, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { ListKind, Seat } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
 import { follow, type Way } from './follow.ts';
 import { ListenSeat } from './listen-seat.ts';
+import { RequestPlaces } from './request-places.ts';
 import type { Route } from './route.ts';
 import { RoutedModernExchange } from './routed-exchange.ts';
 import { routeOf } from './routes.ts';
-import { View } from './view.ts';
+import { View, type ViewParts } from './view.ts';
 
 /** Modern requests of one endpoint. */
 export class ModernService {
@@ -36,10 +38,9 @@ export class ModernService {
     this.#parts = parts;
     this.#head = new ModernHead(parts.gatewayVersion);
     this.#keys = parts.members.map(({ key }) => key);
-    this.#common = this.#viewWith(
-      (index) => this.#sharedSeat(index),
-      (kind) => this.#tellChanged(kind),
-    );
+    const shared = (index: number): Seat | undefined => this.#sharedSeat(index);
+    const places = { seat: shared, peek: shared, refusal: () => undefined };
+    this.#common = this.#viewOf(places, (kind) => this.#tellChanged(kind));
   }
 
   /** Serves a request; it is settled in the end. */
@@ -109,19 +110,20 @@ export class ModernService {
       only.gate.serve(exchange);
       return;
     }
-    this.#withView(exchange, (_view, done, seats) => {
+    this.#withView(exchange, (_view, done, seat) => {
+      const seats = this.#keys.map((_, index) => seat(index));
       // One that failed is not waited for: there may be nothing to wait for.
-      const ready = seats.map((seat) =>
-        seat?.isDown === true ? undefined : seat?.ready().catch(() => undefined),
+      const ready = seats.map((one) =>
+        one?.isDown === true ? undefined : one?.ready().catch(() => undefined),
       );
       void within(this.#parts.limitMs, Promise.all(ready)).then(() => {
         const { principal } = exchange.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
         const known = seats
-          .map((seat, index) => ({
+          .map((one, index) => ({
             key: this.#keys[index] ?? '',
-            capabilities: seat?.identity && modernCapabilities(seat.identity),
-            instructions: seat?.identity?.hello['instructions'],
+            capabilities: one?.identity && modernCapabilities(one.identity),
+            instructions: one?.identity?.hello['instructions'],
           }))
           .filter((_, index) => opened[index]);
         done();
@@ -151,46 +153,57 @@ export class ModernService {
    */
   #withView(
     exchange: ModernExchange,
-    use: (view: View, done: () => void, seats: readonly (Seat | undefined)[]) => void,
+    use: (view: View, done: () => void, seat: (index: number) => Seat | undefined) => void,
   ): void {
-    const { principal } = exchange.client;
-    const own = this.#parts.members.map(({ backend, isShared, key }) =>
-      isShared || !this.#parts.visibility.opens(principal, key)
-        ? undefined
-        : placeOf(() => backend.place(exchange.client)),
+    const { client } = exchange;
+    const { members, visibility } = this.#parts;
+    const hasOwn = members.some(
+      ({ isShared, key }) => !isShared && visibility.opens(client.principal, key),
     );
-    const hasOwn = own.some((seat) => seat !== undefined);
-    const seatAt = (index: number): Seat | undefined => own[index] ?? this.#sharedSeat(index);
-    const view = hasOwn ? this.#viewWith(seatAt, () => undefined) : this.#common;
-    const seats = this.#parts.members.map((_, index) => seatAt(index));
-    const done = (): void => {
-      for (const seat of own) seat?.leave();
-    };
-    use(view, done, seats);
+    if (!hasOwn) {
+      use(
+        this.#common,
+        () => undefined,
+        (index) => this.#sharedSeat(index),
+      );
+      return;
+    }
+    const places = new RequestPlaces(client, this.#parts);
+    const view = this.#viewOf(places, (kind) => this.#tellChanged(kind, client.principal));
+    use(
+      view,
+      () => places.leave(),
+      (index) => places.seat(index),
+    );
   }
 
-  #viewWith(seat: (index: number) => Seat | undefined, completed: (kind: ListKind) => void): View {
+  #viewOf(
+    places: Pick<ViewParts, 'seat' | 'peek' | 'refusal'>,
+    completed: ViewParts['completed'],
+  ): View {
     const { members, composer, limitMs } = this.#parts;
-    return new View({ members, composer, limitMs, seat, completed });
+    return new View({
+      members,
+      composer,
+      limitMs,
+      seat: (index) => places.seat(index),
+      peek: (index) => places.peek(index),
+      refusal: (index) => places.refusal(index),
+      completed,
+    });
   }
 
   /** Requests stand alone: who listens is told what any of them was not given. */
-  #tellChanged(kind: ListKind): void {
-    for (const links of this.#listening) links.tellChanged(kind);
+  #tellChanged(kind: ListKind, to?: Principal): void {
+    for (const links of this.#listening) {
+      // What is of a private server is its principal's alone.
+      if (to === undefined || links.principal.key === to.key) links.tellChanged(kind);
+    }
   }
 
   #sharedSeat(index: number): Seat | undefined {
     const member = this.#parts.members[index];
     return member?.isShared === true ? member.readingSeat : undefined;
-  }
-}
-
-/** A place for a client that has none yet; a server without room is left out. */
-function placeOf(place: () => Seat): Seat | undefined {
-  try {
-    return place();
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 // Where a request goes, once that is known.
+import type { GatewayError } from '../../base/errors.ts';
 import type { OfferedEntry } from '../../catalog/listing.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -21,6 +22,8 @@ export type Route =
       /** The rules are why, and that is told openly. */
       readonly denial?: Denial;
     }
+  /** There may be such a thing, but its server can't be had. */
+  | { readonly kind: 'failed'; readonly failure: GatewayError }
   /** The gateway has the answer: a result as the session era writes it. */
   | { readonly kind: 'answered'; readonly result: Buffer }
   /** To the server that has it; `entry` is a tool or prompt from its lists. */

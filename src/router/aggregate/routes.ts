@@ -101,12 +101,18 @@ function toEntry(
 ): Route {
   const { parts, principal } = context;
   const member = entry && parts.members[entry.member];
-  if (entry === undefined || member === undefined) return unknown(kind, name);
+  if (entry === undefined || member === undefined) return missing(kind, name, context);
   if (!parts.visibility.allowsEntry(principal, kind, entry)) {
     const item = { server: member.key, kind, name: entry.upstream };
     return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown(kind, name);
   }
   return { kind: 'to', candidate: { member, frame: frameFor(entry) }, entry };
+}
+
+/** There is no such name, unless a server has it whose list can't be had. */
+function missing(kind: AccessKind, name: string, { view }: RouteContext): Route {
+  const failure = view.lackOf(kind === 'tool' ? TOOLS_LIST : PROMPTS_LIST, name);
+  return failure === undefined ? unknown(kind, name) : { kind: 'failed', failure };
 }
 
 /** A request under the name that the server knows. */
@@ -124,7 +130,7 @@ function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
       frameFor: (own) => withUri(frame, uri, own),
       unknown: () => notFound(uri),
     });
-  const listings = context.view.resourcesToSearch();
+  const listings = context.view.resourcesToSearch(uri);
   return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
 }
 
@@ -140,7 +146,7 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
         frameFor: (uri) => withReference(frame, member, uri),
         unknown: () => unknown('resource', value),
       });
-    const listings = context.view.resourcesToSearch();
+    const listings = context.view.resourcesToSearch(value);
     return listings instanceof Promise
       ? listings.then(({ table }) => to(table))
       : to(listings.table);

@@ -1,9 +1,11 @@
 // What one client sees of the servers of an endpoint: their lists as they are at its own instances.
 // Nothing is read twice, and no server is waited for longer than the endpoint allows.
 import { within } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
+import { unwrapUri } from '../../catalog/resource-uris.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
 import type { ListKind, Seat } from '../../ports/seat.ts';
@@ -21,8 +23,12 @@ export interface ViewParts {
   readonly composer: Composer;
   /** How long one server is waited for, in milliseconds. */
   readonly limitMs: number;
-  /** The client's place at a server; undefined when it has none. */
+  /** The client's place at a server; undefined when it has none. Taken if need be. */
   seat(member: number): Seat | undefined;
+  /** The same, if it is taken already or costs nothing. */
+  peek(member: number): Seat | undefined;
+  /** Why there is no place for the client at a server; undefined: it is none of its business. */
+  refusal(member: number): GatewayError | undefined;
   /** A list that was given without some server's entries would have them now. */
   completed(kind: ListKind): void;
 }
@@ -49,9 +55,13 @@ export class View {
   readonly #overdue = new Set<string>();
   /** What was composed last, which it mostly still is. */
   readonly #composed = new Map<NamedMethod, Composed>();
+  /** Names that may stand in front of a URI. */
+  readonly #keys: ReadonlySet<string>;
 
   constructor(parts: ViewParts) {
     this.#parts = parts;
+    const { members } = parts;
+    this.#keys = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
   }
 
   /** Tools or prompts as they are now. */
@@ -73,7 +83,9 @@ export class View {
   }
 
   /** Resources to look a URI up in: as they were last, unless a server's were never read. */
-  resourcesToSearch(): ResourceListings | Promise<ResourceListings> {
+  resourcesToSearch(uri: string): ResourceListings | Promise<ResourceListings> {
+    // The prefix of a server says all that the lists could.
+    if (unwrapUri(this.#keys, uri) !== undefined) return this.knownResources();
     const uris = this.#knownLists(RESOURCES_LIST);
     const templates = this.#knownLists(TEMPLATES_LIST);
     if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);
@@ -102,6 +114,24 @@ export class View {
     return this.#findAnew(method, name, known);
   }
 
+  /** Why a name may be unknown though there is such a thing: the list of its server can't be had. */
+  lackOf(method: NamedMethod, name: string): GatewayError | undefined {
+    for (const index of this.#parts.composer.membersOf(name)) {
+      if (this.#knownList(index, method) !== undefined) continue;
+      const at = this.#parts.peek(index);
+      const lack =
+        at === undefined ? this.#parts.refusal(index) : (at.lack ?? this.#unlisted(index));
+      if (lack !== undefined) return lack;
+    }
+    return undefined;
+  }
+
+  #unlisted(index: number): GatewayError {
+    const server = this.#parts.members[index]?.key ?? '';
+    const text = `Server "${server}" did not say in time what it has; try later.`;
+    return new GatewayError('server_timeout', text, { outcome: 'not_sent', server });
+  }
+
   /** A server can be used again: whoever was given lists without its entries is told. */
   isUp(index: number): void {
     for (const kind of this.#lacking.get(index) ?? []) this.#parts.completed(kind);
@@ -113,8 +143,9 @@ export class View {
     name: string,
     known: OfferedEntry | undefined,
   ): Promise<OfferedEntry | undefined> {
-    if (known === undefined) return (await this.named(method)).find(name);
-    await this.#read(known.member, method);
+    const member = known?.member ?? this.#parts.composer.memberOf(name);
+    if (member === undefined) return (await this.named(method)).find(name);
+    if (this.#freshList(member, method) === undefined) await this.#read(member, method);
     return this.#known(method).listing.find(name);
   }
 
@@ -127,7 +158,11 @@ export class View {
     const { members, seat, limitMs } = this.#parts;
     const member = members[index];
     const at = seat(index);
-    if (member === undefined || at === undefined) return member && lastOf(member, method);
+    if (member === undefined) return undefined;
+    if (at === undefined) {
+      if (this.#parts.refusal(index) !== undefined) this.#noteLack(index, LISTS[method].kind);
+      return lastOf(member, method);
+    }
     const id = `${index} ${method}`;
     if (this.#overdue.has(id)) return lastOf(member, method);
     const reading = member.lists.read(at, method);
@@ -143,18 +178,24 @@ export class View {
   }
 
   #lacks(index: number, kind: ListKind, reading: Promise<ServerList | undefined>): void {
-    const kinds = this.#lacking.get(index) ?? new Set();
-    this.#lacking.set(index, kinds.add(kind));
+    this.#noteLack(index, kind);
     void reading.then((late) => {
       if (late !== undefined) this.isUp(index);
     });
   }
 
+  #noteLack(index: number, kind: ListKind): void {
+    const kinds = this.#lacking.get(index) ?? new Set();
+    this.#lacking.set(index, kinds.add(kind));
+  }
+
   #fresh(method: ListMethod): Lists {
-    return this.#parts.members.map(({ lists }, index) => {
-      const seat = this.#parts.seat(index);
-      return seat && lists.fresh(seat, method);
-    });
+    return this.#parts.members.map((_, index) => this.#freshList(index, method));
+  }
+
+  #freshList(index: number, method: ListMethod): ServerList | undefined {
+    const seat = this.#parts.seat(index);
+    return seat && this.#parts.members[index]?.lists.fresh(seat, method);
   }
 
   #knownLists(method: ListMethod): Lists {
@@ -167,7 +208,7 @@ export class View {
   }
 
   #current(index: number, method: ListMethod): ServerList | undefined {
-    const seat = this.#parts.seat(index);
+    const seat = this.#parts.peek(index);
     return seat && this.#parts.members[index]?.lists.current(seat, method);
   }
 
@@ -191,7 +232,7 @@ export class View {
     return {
       list,
       era: this.#era(index),
-      key: this.#parts.seat(index)?.listKey(LISTS[method].kind),
+      key: this.#parts.peek(index)?.listKey(LISTS[method].kind),
       version: this.#parts.members[index]?.lists.version ?? 0,
       isCurrent: this.#current(index, method) !== undefined,
     };
@@ -202,7 +243,7 @@ export class View {
     const { kind } = LISTS[method];
     for (let index = 0; index < of.length; index++) {
       const { key, version, era } = of[index] as SeenList;
-      const seat = this.#parts.seat(index);
+      const seat = this.#parts.peek(index);
       if (version !== this.#parts.members[index]?.lists.version) return false;
       if (key !== seat?.listKey(kind) || era !== eraOf(seat)) return false;
     }
@@ -218,7 +259,7 @@ export class View {
   }
 
   #era(index: number): Era {
-    return eraOf(this.#parts.seat(index));
+    return eraOf(this.#parts.peek(index));
   }
 }
 
