@@ -73,6 +73,31 @@ describe('the end of the gateway', () => {
     await waitGone([...one.journal.starts, ...own.journal.starts]);
   });
 
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'comes with the end of npm start, by %s',
+    async (signal) => {
+      const one = scriptedServer();
+      const file = join(tempDir(), 'sluice.yaml');
+      const listen = { port: 0 };
+      writeFileSync(file, JSON.stringify({ listen, admin: listen, servers: { one: one.config } }));
+      // Without what comes before a start: tests install nothing.
+      const npm = spawn('npm', ['start', '--ignore-scripts', '--', '--config', file], {
+        cwd: ROOT,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let log = '';
+      npm.stderr.on('data', (chunk: Buffer) => {
+        log += chunk.toString('utf8');
+      });
+      await until(() => log.includes('"msg":"ready"'), { timeoutMs: 60_000 });
+      const all = descendants(npm.pid ?? 0).map(({ pid }) => pid);
+      expect(all.length).toBeGreaterThanOrEqual(2);
+      npm.kill(signal);
+      await waitGone(all);
+      npm.stderr.destroy();
+    },
+  );
+
   it('comes with the end of its launcher, with --exit-with-parent (trial 6)', async () => {
     const one = scriptedServer();
     const file = join(tempDir(), 'sluice.yaml');
