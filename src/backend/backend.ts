@@ -2,8 +2,8 @@
 import { GatewayError } from '../base/errors.ts';
 import {
   legacyCapabilities,
+  principalClientCapabilities,
   sharedClientCapabilities,
-  withoutClientTasks,
 } from '../mcp/capabilities.ts';
 import { isLegacyVersion, NEWEST_LEGACY } from '../mcp/versions.ts';
 import { InteractiveTools } from '../mux/interactive-tools.ts';
@@ -184,13 +184,17 @@ export class ServerBackend implements Backend {
   }
 }
 
-// A private server sees its client as it is; a modern one as far as the handshake can say.
+/**
+ * The server of one session sees its client as it is; a modern one as far as the handshake can say.
+ * That of one principal is told what all of its clients may be, by the newest revision.
+ */
 function introductionOf(client: Downstream, sharing: 'principal' | 'session'): Introduction {
   const isLegacy = isLegacyVersion(client.version);
-  const capabilities = isLegacy ? client.capabilities : legacyCapabilities(client.capabilities);
+  const own = isLegacy ? client.capabilities : legacyCapabilities(client.capabilities);
+  const isOnly = sharing === 'session';
   return {
-    version: isLegacy ? client.version : NEWEST_LEGACY,
-    capabilities: sharing === 'session' ? capabilities : withoutClientTasks(capabilities),
+    version: isLegacy && isOnly ? client.version : NEWEST_LEGACY,
+    capabilities: isOnly ? own : principalClientCapabilities(own),
     clientInfo: client.info ?? { name: 'unknown', version: '0' },
   };
 }

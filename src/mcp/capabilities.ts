@@ -39,11 +39,25 @@ export function withoutTasksExtension(extensions: unknown): JsonObject {
   return rest;
 }
 
-/** What a client declares to a server that it shares with others of its sessions. */
-export function withoutClientTasks(capabilities: ClientCapabilities): ClientCapabilities {
-  // A server could not tell whose task an id is.
+// Of a server that several sessions share none could tell whose task an id is.
+function withoutClientTasks(capabilities: ClientCapabilities): ClientCapabilities {
   const { tasks: _, ...rest } = capabilities;
   return rest;
+}
+
+/**
+ * What an instance of all clients of one principal is told: everything that any of them may offer.
+ * Whoever comes first must not decide what the next ones are asked; who lacks something is not asked.
+ * @param first capabilities of the client that comes first
+ */
+export function principalClientCapabilities(first: ClientCapabilities): ClientCapabilities {
+  const { sampling } = first;
+  return {
+    ...withoutClientTasks(first),
+    roots: { listChanged: true },
+    sampling: isObject(sampling) ? sampling : {},
+    elicitation: { form: {}, url: {} },
+  };
 }
 
 /** Why a client can't be asked something. */
