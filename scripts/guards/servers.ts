@@ -94,6 +94,27 @@ export const serverGuards: readonly Guard[] = [
     test: [BUDGET_TESTS, 'caps hold'],
   },
   {
+    name: 'errors/told-in-words',
+    file: 'src/backend/end-reasons.ts',
+    find: "if (!tellsAll) return WORD.exec(reason)?.[1] ?? 'handshake';",
+    replace: '',
+    test: ['test/unit/backend/end-reasons.test.ts', 'others are told'],
+  },
+  {
+    name: 'errors/told-to-owners',
+    file: 'src/config/exposure.ts',
+    find: 'return auth === undefined && isLoopbackHost(listen.host);',
+    replace: 'return auth === undefined || isLoopbackHost(listen.host);',
+    test: ['test/integration/access/told-reasons.test.ts', 'the reason and the server, no more'],
+  },
+  {
+    name: 'errors/unexpected',
+    file: 'src/base/errors.ts',
+    find: `"The request failed inside the gateway; see the gateway's log."`,
+    replace: 'messageOf(thrown)',
+    test: ['test/unit/backend/end-reasons.test.ts', 'told without its text'],
+  },
+  {
     name: 'remote/redirects',
     file: HTTP_ENDPOINT,
     find: 'if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;',

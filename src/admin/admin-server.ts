@@ -15,6 +15,8 @@ export interface AdminContext {
   readonly metrics: Metrics;
   /** Why the gateway should get no new clients now; empty when it is ready. */
   notReadyBecause(): readonly string[];
+  /** Servers that are not there, and why. They make nobody's gateway unready. */
+  unavailable(): Readonly<Record<string, string>>;
 }
 
 /** Serves /metrics, /healthz and /readyz. */
@@ -33,9 +35,12 @@ export class AdminServer {
     this.#app.get('/readyz', async (_request, reply) => {
       const reasons = context.notReadyBecause();
       const isReady = reasons.length === 0;
-      return reply
-        .code(isReady ? 200 : 503)
-        .send(isReady ? { status: 'ready' } : { status: 'not ready', reasons });
+      const down = context.unavailable();
+      return reply.code(isReady ? 200 : 503).send({
+        status: isReady ? 'ready' : 'not ready',
+        ...(isReady ? {} : { reasons }),
+        ...(Object.keys(down).length === 0 ? {} : { unavailable: down }),
+      });
     });
   }
 

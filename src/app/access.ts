@@ -68,7 +68,11 @@ export function createAccess(config: Config, logger: Logger, metrics: Metrics): 
     sessions,
     audit,
     // Without authentication all clients are one principal, so a cap of it would be one of all.
-    watchers: { audit, loads: isOn ? loads : undefined },
+    watchers: {
+      audit,
+      loads: isOn ? loads : undefined,
+      broke: (failure) => logger.error({ err: failure.cause ?? failure }, 'a request failed'),
+    },
   };
 }
 

@@ -54,6 +54,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     metrics,
     openChannel: complaining(channelOpener({}), options.tell),
     gatewayVersion: options.version,
+    tellsAll: true,
   });
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);

@@ -12,6 +12,7 @@ import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import { Pins } from '../catalog/pins/pins.ts';
 import { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
 import type { Config } from '../config/config.ts';
+import { servesItsOwner } from '../config/exposure.ts';
 import { type ListenerContext, servedEndpoint } from '../listener/context.ts';
 import { Heartbeat } from '../listener/heartbeat.ts';
 import { HttpServer } from '../listener/http-server.ts';
@@ -72,6 +73,7 @@ export class Gateway {
           metrics: this.#metrics,
           openChannel,
           gatewayVersion: parts.version,
+          tellsAll: servesItsOwner(config),
         }),
     );
     this.#access = createAccess(config, parts.logger, this.#metrics);
@@ -82,6 +84,12 @@ export class Gateway {
       options: config.admin,
       metrics: this.#metrics,
       notReadyBecause: () => this.#notReadyBecause(),
+      unavailable: () =>
+        Object.fromEntries(
+          this.#backends.flatMap(({ name, failure }) =>
+            failure === undefined ? [] : [[name, failure]],
+          ),
+        ),
     });
     this.#metrics.observe(() => this.#snapshot());
   }

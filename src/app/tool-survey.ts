@@ -60,6 +60,7 @@ export async function surveyTools(
     metrics: new Metrics({ version: parts.version, node: process.version }),
     openChannel: channelOpener(parts.environment),
     gatewayVersion: parts.version,
+    tellsAll: true,
   };
   const backends = servers
     .filter(({ protocol }) => protocol === 'mcp')

@@ -28,6 +28,8 @@ export interface BackendParts {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
+  /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
+  readonly tellsAll: boolean;
 }
 
 /** A configured server. */
@@ -69,6 +71,12 @@ export class ServerBackend implements Backend {
   get isUp(): boolean {
     if (this.#options.sharing !== 'shared') return true;
     return this.#replicas.some((instance) => instance.isUp || this.#options.start === 'lazy');
+  }
+
+  /** Why it is not up, for whoever runs the gateway. */
+  get failure(): string | undefined {
+    if (this.isUp) return undefined;
+    return this.#replicas.find(({ lastEnd }) => lastEnd.text !== undefined)?.lastEnd.text;
   }
 
   get inFlight(): number {
@@ -166,6 +174,7 @@ export class ServerBackend implements Backend {
       budget: this.#parts.budget,
       metrics: this.#parts.metrics,
       openChannel: this.#parts.openChannel,
+      tellsAll: this.#parts.tellsAll,
     });
   }
 

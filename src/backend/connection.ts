@@ -17,7 +17,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
-import { DRAINING } from './end-reasons.ts';
+import { DRAINING, describeEnd } from './end-reasons.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
 import { UpstreamListen } from './upstream-listen.ts';
@@ -37,6 +37,7 @@ export interface ConnectionContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
+  readonly tellsAll: boolean;
   readonly staticRoots: Buffer | undefined;
   /** Whose server it is; undefined when everybody shares it. */
   principal(): Principal | undefined;
@@ -143,6 +144,7 @@ export class Connection {
     this.#listen?.close();
     const server = this.#context.options.name;
     const isSessionLost = reason === SESSION_LOST;
+    const why = describeEnd(reason, '', this.#context.tellsAll);
     const again = this.mux.close(
       (outcome) =>
         reason === DRAINING
@@ -153,7 +155,7 @@ export class Connection {
             )
           : new GatewayError(
               'server_exited',
-              `Server "${server}" ended (${reason}) before it answered; it may have run the request.`,
+              `Server "${server}" ended (${why}) before it answered; it may have run the request.`,
               { outcome, server },
             ),
       (request) => isSessionLost && isCacheable(request.method),

@@ -11,9 +11,51 @@ export function isEndedByItself(reason: string): boolean {
   return ENDED_BY_ITSELF.test(reason);
 }
 
-/** What is said to callers of a server that ended. */
-export function describeEnd(reason: string, lastWords: string): string {
+const NOT_STARTED = { all: 'not started yet', told: 'not started yet' };
+/** A reason that is a word, alone or before what it is about. */
+const WORD = /^(\w+)(?:: |$)/;
+
+/**
+ * What is said to callers of a server that ended. Programs, folders, users and what a process wrote are
+ * for whoever runs the gateway (reliability.md H05): everybody else gets one word.
+ *
+ * @param tellsAll whether callers run the gateway themselves
+ */
+export function describeEnd(reason: string, lastWords: string, tellsAll: boolean): string {
+  if (!tellsAll) return WORD.exec(reason)?.[1] ?? 'handshake';
   return lastWords === '' ? reason : `${reason}; it last said: ${lastWords.slice(0, 200)}`;
+}
+
+/** How a server last ended, until it is up again. */
+export class LastEnd {
+  readonly #tellsAll: boolean;
+  #texts: { readonly all: string; readonly told: string } | undefined = NOT_STARTED;
+
+  /** @param tellsAll whether callers run the gateway themselves */
+  constructor(tellsAll: boolean) {
+    this.#tellsAll = tellsAll;
+  }
+
+  /** For whoever runs the gateway; undefined when nothing is wrong. */
+  get text(): string | undefined {
+    return this.#texts?.all;
+  }
+
+  /** For callers. */
+  get told(): string {
+    return this.#texts?.told ?? '';
+  }
+
+  note(reason: string, lastWords: string): void {
+    const all = describeEnd(reason, lastWords, true);
+    const told = this.#tellsAll ? all : describeEnd(reason, lastWords, false);
+    this.#texts = { all, told };
+  }
+
+  /** It is up. */
+  forget(): void {
+    this.#texts = undefined;
+  }
 }
 
 /** A metric label with a bounded set of values. */

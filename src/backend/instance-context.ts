@@ -23,4 +23,5 @@ export interface InstanceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
+  readonly tellsAll: boolean;
 }

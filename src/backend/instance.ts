@@ -12,7 +12,7 @@ import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
-import { DRAINING, describeEnd, reasonLabel } from './end-reasons.ts';
+import { DRAINING, LastEnd, reasonLabel } from './end-reasons.ts';
 import { EraSearch } from './era-search.ts';
 import { FanOut } from './fan-out.ts';
 import { handshake, ownEnvelope } from './handshake.ts';
@@ -30,16 +30,16 @@ const OWN_REQUEST_MS = 10_000;
 /** A server that is kept alive. */
 export class Instance {
   readonly fanOut: FanOut;
+  readonly lastEnd: LastEnd;
   readonly #context: InstanceContext;
   readonly #policy = new RestartPolicy();
   readonly #admission: Admission;
-  readonly #lists: KnownLists;
+  readonly #lists = new KnownLists();
   #state: InstanceState = 'idle';
   #connection: Connection | undefined;
   #identity: ServerIdentity | undefined;
   readonly #waiters = new StateWaiters();
   readonly #place: HeldPlace;
-  #lastFailure = 'not started yet';
   #restartTimer: Timer | undefined;
   #idleTimer: Timer | undefined;
   #wishes: ServerWishes | undefined;
@@ -61,16 +61,16 @@ export class Instance {
       soleCaller: (mayBeFor) => this.#connection?.soleCaller(mayBeFor),
       callers: () => this.#connection?.callers() ?? [],
     });
-    this.#lists = new KnownLists();
     this.#era = new EraSearch(options);
     this.#place = new HeldPlace(context.takePlace);
+    this.lastEnd = new LastEnd(context.tellsAll);
     this.#admission = new Admission({
       options,
       tools: context.tools,
       state: () => this.#state,
       mux: () => this.#connection?.mux,
       failsFast: () => this.#policy.isOpen,
-      lastFailure: () => this.#lastFailure,
+      lastFailure: () => this.lastEnd.told,
       start: () => this.start(),
     });
   }
@@ -89,7 +89,7 @@ export class Instance {
   }
 
   get isUp(): boolean {
-    return this.#state === 'ready' || (this.#state === 'idle' && this.#lastFailure === '');
+    return this.#state === 'ready' || (this.#state === 'idle' && this.lastEnd.text === undefined);
   }
 
   get hasProcess(): boolean {
@@ -307,7 +307,7 @@ export class Instance {
   #onReady(): void {
     this.#era.found(this.#identity?.era);
     this.#policy.ready(monotonicMs());
-    this.#lastFailure = '';
+    this.lastEnd.forget();
     this.listKeys.renew();
     this.#transition('ready');
     this.#replay();
@@ -366,7 +366,7 @@ export class Instance {
     this.#era.failed(this.#identity?.era);
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
-    this.#lastFailure = describeEnd(reason, lastWords);
+    this.lastEnd.note(reason, lastWords);
     logger.warn(
       { reason, lastWords, backoffMs, failsFast: this.#policy.isOpen },
       'server ended, it is started again',

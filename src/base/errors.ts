@@ -51,6 +51,23 @@ export class GatewayError extends Error {
   }
 }
 
+/**
+ * What a client is told of anything that was thrown. The text of what nobody expected may have paths
+ * and addresses in it, so it stays behind as the cause, for the log.
+ */
+export function asGatewayError(thrown: unknown, server?: string): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError(
+    'internal',
+    "The request failed inside the gateway; see the gateway's log.",
+    {
+      outcome: 'not_sent',
+      server,
+      cause: thrown,
+    },
+  );
+}
+
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,7 +1,7 @@
 // Modern requests to one server: what the gateway answers itself, what it refuses, what becomes a
 // call, and which call a retry belongs to.
 import { wallClockMs } from '../base/clock.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { asGatewayError } from '../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseParams, parseString } from '../jsonrpc/parse.ts';
@@ -106,7 +106,7 @@ export class ModernGate {
     try {
       seat = this.#place(exchange);
     } catch (error) {
-      exchange.fail(asFailure(error, this.#backend.name));
+      exchange.fail(asGatewayError(error, this.#backend.name));
       return;
     }
     // The handshake is needed only once: a call must not wait for a promise.
@@ -119,7 +119,7 @@ export class ModernGate {
       await seat.ready();
     } catch (error) {
       seat.leave();
-      exchange.fail(asFailure(error, this.#backend.name));
+      exchange.fail(asGatewayError(error, this.#backend.name));
       return;
     }
     if (seat.identity !== undefined) {
@@ -325,7 +325,7 @@ export class ModernGate {
       });
     } catch (error) {
       listen.cancel();
-      exchange.fail(asFailure(error, this.#backend.name));
+      exchange.fail(asGatewayError(error, this.#backend.name));
     }
   }
 
@@ -358,13 +358,4 @@ function isRetry(exchange: ModernExchange): boolean {
 
 function notFound(method: string): WireError {
   return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
-}
-
-function asFailure(error: unknown, server: string): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError('internal', `The request failed: ${messageOf(error)}`, {
-    outcome: 'not_sent',
-    server,
-    cause: error,
-  });
 }

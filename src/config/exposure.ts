@@ -88,3 +88,11 @@ export function riskyOptions({ listen, admin, auth }: Exposure): Fault[] {
 export function isUnauthenticated({ listen, auth }: Pick<Exposure, 'listen' | 'auth'>): boolean {
   return auth === undefined && !isLoopbackHost(listen.host);
 }
+
+/**
+ * Whether clients are whoever runs the gateway: on this machine, with nothing that tells them apart.
+ * They may read in an error what the log says; others get the reason alone (reliability.md H05).
+ */
+export function servesItsOwner({ listen, auth }: Pick<Exposure, 'listen' | 'auth'>): boolean {
+  return auth === undefined && isLoopbackHost(listen.host);
+}

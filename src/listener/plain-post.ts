@@ -1,7 +1,7 @@
 // POST to a server that speaks plain JSON-RPC: no handshake, no session id; the answer is the
 // response, and a batch is answered as one array.
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { asGatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
@@ -62,7 +62,8 @@ export class PlainPosts {
       if (session instanceof Session) this.#serve(session, response, frame);
       else refuse(response, sessionRefusal(session), frame.idBytes);
     } catch (error) {
-      const failure = error instanceof GatewayError ? error : internal(error);
+      const failure = asGatewayError(error, served.endpoint.server);
+      served.meter.failed(failure);
       sendJson(response, 200, errorMessage(frame.idBytes, wireErrorOf(failure)));
     }
   }
@@ -145,11 +146,4 @@ function answerOn(response: ServerResponse): {
 
 function sendAnswer(response: ServerResponse, message: Buffer): void {
   if (!response.destroyed) sendJson(response, 200, message);
-}
-
-function internal(cause: unknown): GatewayError {
-  return new GatewayError('internal', 'The server could not be reached.', {
-    outcome: 'not_sent',
-    cause,
-  });
 }

@@ -1,5 +1,6 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
+import type { GatewayError } from '../base/errors.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
@@ -15,6 +16,8 @@ export interface RequestWatchers {
   readonly audit: AuditLog | undefined;
   /** Where each principal counts; undefined while all clients are one. */
   readonly loads: PrincipalLoads | undefined;
+  /** Told of what should not have happened; clients are not told what it was. */
+  readonly broke?: (failure: GatewayError) => void;
 }
 
 const NOBODY: RequestWatchers = { audit: undefined, loads: undefined };
@@ -65,6 +68,11 @@ export class RequestMeter {
   /** Whether a principal has more requests in flight than it may have, those just begun included. */
   isOver(principalKey: string): boolean {
     return this.#watchers.loads?.isOver(principalKey) ?? false;
+  }
+
+  /** A request could not be carried. */
+  failed(failure: GatewayError): void {
+    if (failure.reason === 'internal') this.#watchers.broke?.(failure);
   }
 
   /** A request ended. */

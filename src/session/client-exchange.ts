@@ -103,7 +103,9 @@ export class ClientExchange implements Exchange {
   }
 
   fail(failure: GatewayError): void {
-    if (this.#settle('failed')) this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+    if (!this.#settle('failed')) return;
+    this.#meter.failed(failure);
+    this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
   }
 
   push(message: Buffer): boolean {

@@ -1,6 +1,6 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (protocol.md 2.4, 2.6).
-import { GatewayError } from '../base/errors.ts';
+import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
@@ -223,7 +223,9 @@ export class MessageChannel implements Outlet, AnswerSink {
       if (this.#isSilent) opened.session.fallSilent();
       if (id !== undefined) this.send(resultMessage(id, opened.result));
     } catch (error) {
-      this.send(errorMessage(id, wireErrorOf(asFailure(error))));
+      const failure = asGatewayError(error);
+      this.#parts.meter.failed(failure);
+      this.send(errorMessage(id, wireErrorOf(failure)));
       // Without a handshake nothing would ever try again: the client has to connect again.
       if (initialize === undefined) this.close();
     }
@@ -256,13 +258,5 @@ function noRoom(lack: NoRoom): GatewayError {
   }
   return new GatewayError('overloaded', 'Too many sessions; try again later.', {
     outcome: 'not_sent',
-  });
-}
-
-function asFailure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError('internal', 'The session could not be opened.', {
-    outcome: 'not_sent',
-    cause: error,
   });
 }

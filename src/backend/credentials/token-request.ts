@@ -2,7 +2,6 @@
 // to do without naming addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
 import { Client } from 'undici';
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
-import { messageOf } from '../../base/errors.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { OAuthOptions } from './options.ts';
@@ -66,8 +65,10 @@ export async function requestToken(
     return read(statusCode, await collect(body), options, subject);
   } catch (error) {
     if (error instanceof TokenFailure) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
-    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    const { name } = error as Error;
+    // Never its message: that may have the address in it.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : name;
+    const isLate = name === 'TimeoutError';
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
     throw new TokenFailure(`was not called: its token endpoint ${what}.`, error);
   } finally {

@@ -1,7 +1,6 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
-import { messageOf } from '../../base/errors.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Access, Headers } from '../credentials/remote-access.ts';
 import { TokenFailure } from '../credentials/token-request.ts';
@@ -192,7 +191,7 @@ function failureOf(error: unknown): HttpFailure {
     /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code) ||
     hasSyscall(error);
   if (isUnreachable) {
-    const what = `could not be reached (${code === '' ? messageOf(error) : code}).`;
+    const what = `could not be reached (${code}).`;
     return new HttpFailure(
       { reason: 'server_unavailable', outcome: 'not_sent', what },
       true,
@@ -203,14 +202,15 @@ function failureOf(error: unknown): HttpFailure {
   const reason = isSlow ? 'server_timeout' : 'server_exited';
   const what = isSlow
     ? 'did not answer in time.'
-    : `broke the connection off before it answered (${code || messageOf(error)}); it may have run the request.`;
+    : `broke the connection off before it answered (${code}); it may have run the request.`;
   return new HttpFailure({ reason, outcome: 'unknown', what }, false, error);
 }
 
+/** Never its message: that may have the address in it. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : '';
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 function hasSyscall(error: unknown): boolean {

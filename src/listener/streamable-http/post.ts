@@ -1,7 +1,6 @@
 // POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
 // check that fails answers (protocol.md 2.2.3, 2.3).
-import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../../base/errors.ts';
+import { asGatewayError } from '../../base/errors.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../../jsonrpc/serialize.ts';
@@ -132,7 +131,9 @@ async function serveInitialize(
       answerInitialize(context, call, opened.session, resultMessage(id ?? NULL_ID, opened.result));
     }
   } catch (error) {
-    failInitialize(context, response, error, id);
+    const failure = asGatewayError(error);
+    served.meter.failed(failure);
+    if (!response.destroyed) sendJson(response, 200, errorMessage(id, wireErrorOf(failure)));
   }
 }
 
@@ -154,24 +155,6 @@ function answerInitialize(
   }
   const found: OpenSession = { session, streams: session.outlet as SessionStreams };
   sinkFor(context, call, found).end(message);
-}
-
-function failInitialize(
-  context: ListenerContext,
-  response: ServerResponse,
-  error: unknown,
-  id: Buffer | undefined,
-): void {
-  const failure =
-    error instanceof GatewayError
-      ? error
-      : new GatewayError('internal', 'The session could not be opened.', {
-          outcome: 'not_sent',
-          cause: error,
-        });
-  if (failure !== error) context.logger.error({ err: error }, 'session could not be opened');
-  if (response.destroyed) return;
-  sendJson(response, 200, errorMessage(id, wireErrorOf(failure)));
 }
 
 function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall): boolean {

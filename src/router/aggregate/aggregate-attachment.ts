@@ -1,6 +1,6 @@
 // A legacy session's link to several servers as one: what it asks for goes to the server that has
 // it, and what belongs to all of them is done at each.
-import { GatewayError, messageOf } from '../../base/errors.ts';
+import { asGatewayError, GatewayError } from '../../base/errors.ts';
 import { SessionTasks } from '../../bridge/tasks/session-tasks.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
@@ -196,7 +196,7 @@ export class AggregateAttachment implements Attachment {
     // The era of a server that never was up is not known yet.
     link.seat?.ready().then(
       () => this.#sendWhenReady(routed, member, link, entry),
-      (error: unknown) => routed.fail(asFailure(error, member.key)),
+      (error: unknown) => routed.fail(asGatewayError(error, member.key)),
     );
   }
 
@@ -208,7 +208,7 @@ export class AggregateAttachment implements Attachment {
   ): void {
     if (routed.isSettled) return;
     if (link.seat?.identity !== undefined) this.#dispatch(routed, member, link, entry);
-    else routed.fail(asFailure('it gave no handshake', member.key));
+    else routed.fail(unavailable(member.key, 'it gave no handshake'));
   }
 
   #directTo(member: Member, { seat, client }: Link): DirectAttachment | undefined {
@@ -224,8 +224,8 @@ export class AggregateAttachment implements Attachment {
   #unreachable(exchange: Exchange, member: Member, missed: Sending['missed']): void {
     const { key } = member;
     const refusal = this.#links.refusalOf(this.#parts.members.indexOf(member));
-    const why = refusal ?? 'there is no place for this client';
-    const deliver = (): void => exchange.fail(asFailure(why, key));
+    const deliver = (): void =>
+      exchange.fail(refusal ?? unavailable(key, 'there is no place for this client'));
     if (missed === undefined) deliver();
     else missed(deliver);
   }
@@ -235,9 +235,7 @@ function uriOf({ bytes, uriStart, uriEnd }: Frame): string {
   return parseString(bytes, uriStart, uriEnd) ?? '';
 }
 
-function asFailure(error: unknown, server: string): GatewayError {
-  if (error instanceof GatewayError) return error;
-  const why = typeof error === 'string' ? error : messageOf(error);
+function unavailable(server: string, why: string): GatewayError {
   return new GatewayError('server_unavailable', `Server "${server}" can not be had: ${why}.`, {
     outcome: 'not_sent',
     server,

@@ -1,7 +1,7 @@
 // A client's places at all servers of an endpoint: taken together, given up together. A server that
 // can't be had costs its own part and nothing else.
 import { within } from '../../base/clock.ts';
-import { GatewayError, messageOf } from '../../base/errors.ts';
+import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
 import { sessionCapabilities } from '../../bridge/tasks/offered.ts';
 import { mergedCapabilities, type WelcomePart } from '../../catalog/welcome.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
@@ -84,10 +84,7 @@ export class ClientLinks {
   refusalOf(index: number): GatewayError | undefined {
     const server = this.#parts.members[index]?.key ?? '';
     const refusal = this.#refusals.get(index);
-    if (refusal === undefined || refusal instanceof GatewayError) return refusal;
-    const text = `Server "${server}" can not be had: ${messageOf(refusal)}.`;
-    const details = { outcome: 'not_sent', server, cause: refusal } as const;
-    return new GatewayError('server_unavailable', text, details);
+    return refusal === undefined ? undefined : asGatewayError(refusal, server);
   }
 
   /**

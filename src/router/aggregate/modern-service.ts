@@ -1,7 +1,7 @@
 // Modern requests to an endpoint with several servers: lists and discovery are answered here, each
 // other one goes to the server that has what it asks for, through that server's own gate.
 import { within } from '../../base/clock.ts';
-import { GatewayError, messageOf } from '../../base/errors.ts';
+import { asGatewayError } from '../../base/errors.ts';
 import { modernCapabilities } from '../../bridge/discovery.ts';
 import { ModernListen } from '../../bridge/modern-listen.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
@@ -143,7 +143,7 @@ export class ModernService {
       });
     } catch (error) {
       listen.cancel();
-      exchange.fail(asFailure(error));
+      exchange.fail(asGatewayError(error));
     }
   }
 
@@ -205,12 +205,4 @@ export class ModernService {
     const member = this.#parts.members[index];
     return member?.isShared === true ? member.readingSeat : undefined;
   }
-}
-
-function asFailure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError('internal', `The request failed: ${messageOf(error)}`, {
-    outcome: 'not_sent',
-    cause: error,
-  });
 }

@@ -91,6 +91,7 @@ export class World {
         logger,
         metrics,
         gatewayVersion: '0',
+        tellsAll: true,
         openChannel: (_, { events }) => this.#openServer(new ScriptedChannel(events)),
       },
     );

@@ -57,6 +57,7 @@ export function scriptedLives(lives: readonly Life[], changes: Partial<ServerOpt
       logger: createLogger({ level: 'fatal', messages: false }),
       metrics: new Metrics({ version: '0', node: '0' }),
       gatewayVersion: '0',
+      tellsAll: true,
       openChannel: (_, { events }) => {
         const live = lives[Math.min(asked.length, lives.length - 1)];
         const methods: string[] = [];
