@@ -53,9 +53,8 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'child/limits',
     file: CHANNEL,
-    find: '[...limitingWords(resources), ...wrap, command, ...args]',
-    replace:
-      '[...limitingWords({ ...resources, openFiles: undefined }), ...wrap, command, ...args]',
+    find: '[...limitingWords(resources), found, ...behind]',
+    replace: '[...limitingWords({ ...resources, openFiles: undefined }), found, ...behind]',
     test: [CONTAINED_TESTS, 'are the system’s'],
   },
   {
@@ -92,6 +91,20 @@ export const serverGuards: readonly Guard[] = [
     find: 'if (own >= maxPerPrincipal) {',
     replace: 'if (own < 0) {',
     test: [BUDGET_TESTS, 'caps hold'],
+  },
+  {
+    name: 'child/program-once',
+    file: 'src/backend/stdio/program.ts',
+    find: '(before === undefined ? undefined : look(before.path)) ?? findProgram(this.#command, place)',
+    replace: 'findProgram(this.#command, place)',
+    test: ['test/integration/program-files.test.ts', 'before it on PATH is not started'],
+  },
+  {
+    name: 'child/program-changed',
+    file: 'src/backend/stdio/program.ts',
+    find: 'now.mark !== before.mark || now.path !== before.path',
+    replace: "now.mark === ''",
+    test: ['test/unit/backend/stdio/program.test.ts', 'with one warning'],
   },
   {
     name: 'errors/told-in-words',

@@ -52,7 +52,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,
-    openChannel: complaining(channelOpener({}), options.tell),
+    openChannel: complaining(channelOpener({}, { servers: [], logger }), options.tell),
     gatewayVersion: options.version,
     tellsAll: true,
   });

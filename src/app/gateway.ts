@@ -62,7 +62,10 @@ export class Gateway {
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
-    const plain = channelOpener(parts.environment);
+    const plain = channelOpener(parts.environment, {
+      servers: config.servers,
+      logger: parts.logger,
+    });
     const openChannel = messages === undefined ? plain : logged(plain, messages);
     const budget = new ProcessBudget(config.processes);
     this.#backends = config.servers.map(

@@ -54,11 +54,12 @@ export async function surveyTools(
     readonly interrupted: Promise<unknown>;
   },
 ): Promise<readonly Survey[] | undefined> {
+  const logger = createLogger({ ...config.log, level: 'error' });
   const shared = {
     budget: new ProcessBudget(config.processes),
-    logger: createLogger({ ...config.log, level: 'error' }),
+    logger,
     metrics: new Metrics({ version: parts.version, node: process.version }),
-    openChannel: channelOpener(parts.environment),
+    openChannel: channelOpener(parts.environment, { servers, logger }),
     gatewayVersion: parts.version,
     tellsAll: true,
   };

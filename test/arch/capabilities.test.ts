@@ -15,14 +15,14 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:crypto':
     /^auth\/|^backend\/variants|^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)/,
   'node:fs':
-    /^base\/bounded-file|^backend\/stdio\/(run-as|resource-limits)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
+    /^base\/bounded-file|^backend\/stdio\/(run-as|resource-limits|program)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
   'node:http': /^listener\//,
   'node:https': /^listener\//,
   'node:module': /^cli\/commands/,
   // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
   'node:net': /^listener\/|^admin\/|^base\/loopback/,
   'node:path':
-    /^config\/|^cli\/|^backend\/stdio\/(options|run-as)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
+    /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
   'node:tls': /^listener\//,
   'node:util': /^cli\/(args|keys-args)/,

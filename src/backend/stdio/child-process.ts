@@ -17,6 +17,8 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 export interface ChildCommand {
   readonly command: string;
+  /** What the process reads as its own name. Undefined: the command. */
+  readonly name?: string | undefined;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
@@ -59,6 +61,7 @@ export class ChildProcess {
     this.#child = spawn(command.command, command.args, {
       cwd: command.cwd,
       env: command.env,
+      argv0: command.name ?? command.command,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       ...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),

@@ -56,7 +56,7 @@ const variable = text('the name of a variable').refine(isVariableName, {
 export const processKeys = {
   command: command.meta({
     description:
-      "The program. Without a slash it is looked up on PATH; a relative path starts at the configuration file's folder.",
+      "The program. Without a slash it is looked up on PATH, once; a relative path starts at the configuration file's folder.",
   }),
   args: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
     description: 'Arguments, passed as they are: no shell.',

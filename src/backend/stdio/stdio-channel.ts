@@ -9,6 +9,7 @@ import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { type EnvironmentOwner, liveVariables } from './live-environment.ts';
 import type { StdioTarget } from './options.ts';
+import { Program } from './program.ts';
 import { limitingWords } from './resource-limits.ts';
 import { userVariables } from './run-as.ts';
 import { StderrLog } from './stderr-log.ts';
@@ -44,6 +45,7 @@ export class StdioChannel implements ServerChannel {
       logger: Logger;
       environment: Environment;
       owner: EnvironmentOwner;
+      program: Program;
     },
   ) {
     this.#target = target;
@@ -51,15 +53,14 @@ export class StdioChannel implements ServerChannel {
     this.#logger = parts.logger;
     this.#stderr = new StderrLog(parts.logger);
     this.#framing = this.#createFraming(limits.messageBytes);
+    const env = environmentOf(target, parts.environment, {
+      ...target.env,
+      ...liveVariables(target.liveEnv, parts.owner, parts.logger),
+    });
     this.#child = new ChildProcess(
       {
-        ...launchOf(target),
-        env: childEnvironment({
-          own: parts.environment,
-          inheritEnv: target.inheritEnv,
-          env: { ...target.env, ...liveVariables(target.liveEnv, parts.owner, parts.logger) },
-          ofUser: target.runAs && userVariables(target.runAs),
-        }),
+        ...launchOf(target, parts.program.locate({ path: env['PATH'], cwd: target.cwd })),
+        env,
         cwd: target.cwd,
         runAs: target.runAs,
         stopMs: limits.stopMs,
@@ -131,13 +132,31 @@ export class StdioChannel implements ServerChannel {
   }
 }
 
-/** What is really started: limits around what wraps the command around the command. */
-function launchOf({ command, args, wrap, resources }: StdioTarget): {
-  command: string;
-  args: string[];
-} {
-  const [program = command, ...rest] = [...limitingWords(resources), ...wrap, command, ...args];
-  return { command: program, args: rest };
+/** What is found on disk before it is started: behind another program only that one knows its place. */
+export function programOf(target: StdioTarget, own: Environment, logger: Logger): Program {
+  const { PATH: path } = environmentOf(target, own, target.env);
+  return new Program(target.wrap[0] ?? target.command, { path, cwd: target.cwd }, logger);
+}
+
+function environmentOf(
+  { inheritEnv, runAs }: StdioTarget,
+  own: Environment,
+  env: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return childEnvironment({ own, inheritEnv, env, ofUser: runAs && userVariables(runAs) });
+}
+
+/**
+ * What is really started: limits around what wraps the command around the command.
+ * @param found where the first of the latter two is
+ */
+function launchOf(
+  { command, args, wrap, resources }: StdioTarget,
+  found: string,
+): { command: string; name: string | undefined; args: string[] } {
+  const [first = command, ...behind] = [...wrap, command, ...args];
+  const [program = found, ...rest] = [...limitingWords(resources), found, ...behind];
+  return { command: program, name: program === found ? first : undefined, args: rest };
 }
 
 function withLineFeed(message: Buffer): Buffer {
