@@ -13,8 +13,30 @@ const EDGE_TESTS = 'test/integration/access/edges.test.ts';
 const LISTENER_TESTS = 'test/integration/access/listeners.test.ts';
 const LIMIT_TESTS = 'test/integration/access/limits.test.ts';
 const PRESSURE_TESTS = 'test/unit/listener/pressure.test.ts';
+const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 
 export const listenerGuards: readonly Guard[] = [
+  {
+    name: 'listener/headers-time',
+    file: HTTP_SERVER,
+    find: 'headersTimeout: bounds.headersMs',
+    replace: 'headersTimeout: 60_000',
+    test: [BOUNDS_TESTS, 'never end their headers'],
+  },
+  {
+    name: 'listener/body-time',
+    file: HTTP_SERVER,
+    find: 'requestTimeout: bounds.requestMs',
+    replace: 'requestTimeout: 300_000',
+    test: [BOUNDS_TESTS, 'never end their body'],
+  },
+  {
+    name: 'listener/connections',
+    file: HTTP_SERVER,
+    find: 'app.server.maxConnections = bounds.connections;',
+    replace: '',
+    test: [BOUNDS_TESTS, 'beyond the cap'],
+  },
   {
     name: 'host/known',
     file: ORIGIN_GUARD,

@@ -20,8 +20,8 @@ import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
+import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
-import type { TlsOptions } from './options.ts';
 import type { PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { isJsonBody } from './request-headers.ts';
@@ -30,10 +30,6 @@ import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-htt
 import { reloadTls, tlsOptions } from './tls-files.ts';
 import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 
-const HEADERS_TIMEOUT_MS = 10_000;
-const BODY_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const MAX_CONNECTIONS = 20_000;
 const TICKETS_WAIT_MS = 30_000;
 /** How long clients may take to read what they were sent last. */
 const LAST_WORDS_MS = 1_000;
@@ -68,14 +64,14 @@ export class HttpServer {
   readonly #sockets = new Set<Socket>();
   #tlsFiles: WatchedFiles | undefined;
 
-  constructor(context: ListenerContext, paths: PathTable) {
+  constructor(context: ListenerContext, paths: PathTable, bounds: HttpBounds = HTTP_BOUNDS) {
     this.#context = context;
     this.#paths = paths;
     this.#guard = new OriginGuard(context.options);
     this.#sse = new SseStreams(context);
     this.#plain = new PlainPosts(context);
     this.#webSockets = new WebSockets(context);
-    this.#app = this.#createApp();
+    this.#app = this.#createApp(bounds);
   }
 
   /** Open WebSockets. */
@@ -131,19 +127,21 @@ export class HttpServer {
     await this.#app.close();
   }
 
-  #createApp(): FastifyInstance {
-    const { options } = this.#context;
-    const secure = options.tls === undefined ? {} : { https: secureOptions(options.tls) };
+  #createApp(bounds: HttpBounds): FastifyInstance {
+    const { options, metrics } = this.#context;
+    const http = { headersTimeout: bounds.headersMs, connectionsCheckingInterval: bounds.sweepMs };
     const app = fastify({
-      ...secure,
+      ...(options.tls === undefined
+        ? { http }
+        : { https: { ...tlsOptions(options.tls), ...http, handshakeTimeout: bounds.headersMs } }),
       bodyLimit: options.maxBodyBytes,
-      requestTimeout: BODY_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      http: { headersTimeout: HEADERS_TIMEOUT_MS },
+      requestTimeout: bounds.requestMs,
+      keepAliveTimeout: bounds.keepAliveMs,
       exposeHeadRoutes: false,
       frameworkErrors: (error, _request, reply) => this.#onError(error, reply),
     });
-    app.server.maxConnections = MAX_CONNECTIONS;
+    app.server.maxConnections = bounds.connections;
+    app.server.on('drop', () => metrics.rejected.inc({ reason: 'connections' }));
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
@@ -328,11 +326,6 @@ export class HttpServer {
       this.#reject(reply, { status: 500, code: -32603, message: 'Internal error.' });
     }
   }
-}
-
-/** What `node:https` is given instead of `http`. */
-function secureOptions(tls: TlsOptions): object {
-  return { ...tlsOptions(tls), headersTimeout: HEADERS_TIMEOUT_MS };
 }
 
 /** An absolute-form target names a host that was not checked (reliability.md A07). */
