@@ -32,6 +32,7 @@ async function listener(bounds: Partial<HttpBounds>) {
       tls: undefined,
     },
     metrics,
+    isDraining: () => false,
     pressure: { hasRoom: () => true, close: nothing },
     gate: {
       isOn: false,
