@@ -3,6 +3,7 @@
 import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
@@ -38,6 +39,14 @@ export class Admission {
   /** Calls that wait. */
   get queued(): number {
     return this.#waiting.size;
+  }
+
+  /** Whether calls of tools that ask wait until `client` has answered. */
+  isAwaited(client: Downstream): boolean {
+    const { tools } = this.#context;
+    return this.#waiting.some(
+      (exchange) => exchange.client !== client && tools.match(exchange.frame) !== undefined,
+    );
   }
 
   /** Sends a call on, or lets it wait. */
@@ -111,13 +120,15 @@ export class Admission {
     exchange.fail(this.#failure('overloaded', `has ${queue} calls waiting already; try later.`));
   }
 
-  // Who waits for another client's question to be answered waits for a human being.
+  // Who waits for another client's question to be answered waits for a human being, who has the time
+  // of a call for it, and then for the call to end.
   #waitLimitMs(exchange: Exchange): number {
     const { options, tools } = this.#context;
-    const { queueMs, startMs, requestMs } = options.timeouts;
+    const { queueMs, startMs, requestMs, requestMaxMs } = options.timeouts;
     const state = this.#context.state();
     if (state === 'idle' || state === 'starting') return startMs;
-    return state === 'ready' && tools.match(exchange.frame) !== undefined ? requestMs : queueMs;
+    const isForPerson = state === 'ready' && tools.match(exchange.frame) !== undefined;
+    return isForPerson ? Math.min(2 * requestMs, requestMaxMs) : queueMs;
   }
 
   #waitedTooLong(exchange: Exchange): void {

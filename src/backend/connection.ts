@@ -45,7 +45,8 @@ export interface ConnectionContext {
   elicited(elicitationId: string, client: Downstream): void;
 }
 
-export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'answered'> {
+export interface ConnectionEvents
+  extends Pick<MuxEvents, 'notified' | 'settled' | 'answered' | 'isAwaited'> {
   /**
    * The server is gone, or has to go. Told once.
    * @param again calls that the next connection may take
@@ -95,6 +96,7 @@ export class Connection {
           notified: events.notified,
           settled: events.settled,
           answered: events.answered,
+          isAwaited: events.isAwaited,
           violated: (what) => this.#violated(what),
           dropped: (what, text) => {
             const line = text.toString('utf8', 0, SHOWN);

@@ -288,6 +288,7 @@ export class Instance {
       {
         notified: (notification, about) => this.#onNotification(connection, notification, about),
         settled: () => this.#pump(),
+        isAwaited: (client) => this.#admission.isAwaited(client),
         answered: (request, answer) => this.#lists.note(request, answer),
         ended: (reason, again) => this.#onEnded(connection, reason, again),
       },
@@ -297,8 +298,7 @@ export class Instance {
   }
 
   #onNotification(connection: Connection, notification: Frame, about?: Exchange): void {
-    const isModern = this.#identity?.era === 'modern';
-    const told = isModern ? connection.received(notification) : notification;
+    const told = connection.received(notification);
     if (told === undefined) return;
     this.listKeys.noticed(told.method);
     this.fanOut.deliver(told, about);

@@ -56,6 +56,11 @@ export class WaitingCalls {
     return true;
   }
 
+  /** Whether any call is such. */
+  some(isSuch: (exchange: Exchange) => boolean): boolean {
+    return this.#calls.some(({ exchange }) => isSuch(exchange));
+  }
+
   /** Takes out the first call that `canGo`. */
   take(canGo: (exchange: Exchange) => boolean): Exchange | undefined {
     const at = this.#calls.findIndex((waiting) => canGo(waiting.exchange));

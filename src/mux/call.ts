@@ -40,6 +40,8 @@ export class Call implements ExchangeHolder {
   progress = Number.NEGATIVE_INFINITY;
   /** Questions of this call that a client has not answered yet; the deadline rests meanwhile. */
   openQuestions = 0;
+  /** When the first of those was given to the client. */
+  askedAtMs = 0;
   readonly #owner: CallOwner;
 
   constructor(

@@ -1,6 +1,7 @@
 // The deadlines of the calls on one connection: looked at by one timer while there are calls, since
 // a timer for each call would cost more than the call.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
 
 /** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
@@ -13,6 +14,10 @@ export interface DeadlinesContext {
   readonly requestMs: number;
   calls(): Iterable<Call>;
   isEmpty(): boolean;
+  /** Whether calls of other clients wait until this client has answered. */
+  isAwaited(client: Downstream): boolean;
+  /** The client has not answered the questions of a call while others waited. */
+  unanswered(call: Call): void;
   /** The deadline of a call has passed. */
   expired(call: Call): void;
   /** After a look in which calls expired. */
@@ -55,11 +60,22 @@ export class Deadlines {
     let hasExpired = false;
     for (const call of this.#context.calls()) {
       call.deadlineMs += shiftMs;
+      call.askedAtMs += shiftMs;
+      if (this.#isSlow(call, nowMs)) this.#context.unanswered(call);
       if (!isOver(call, nowMs)) continue;
       hasExpired = true;
       this.#context.expired(call);
     }
     if (hasExpired) this.#context.swept();
+  }
+
+  /** Whether the client was asked long ago, and somebody else waits for the answer. */
+  #isSlow(
+    { abandonedAtMs, openQuestions, askedAtMs, limitMs, exchange }: Call,
+    nowMs: number,
+  ): boolean {
+    if (openQuestions === 0 || abandonedAtMs !== undefined || exchange === undefined) return false;
+    return nowMs >= askedAtMs + limitMs && this.#context.isAwaited(exchange.client);
   }
 }
 

@@ -1,5 +1,6 @@
 // What a mux is given, and what it tells the owner of its connection.
 import type { Frame } from '../jsonrpc/frame.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 
 export interface MuxOptions {
@@ -18,6 +19,8 @@ export interface MuxEvents {
   notified(notification: Frame, about?: Exchange): void;
   /** A call is over: there is room for another. */
   settled(): void;
+  /** Whether calls of other clients wait until this client's questions are answered. */
+  isAwaited(client: Downstream): boolean;
   /** A client's request was answered with a result. */
   answered(request: Frame, answer: Frame): void;
   /** The server broke the protocol: an answer is too large, or is none. */

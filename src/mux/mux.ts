@@ -61,6 +61,8 @@ export class Mux implements CallOwner {
       requestMs: options.requestMs,
       calls: () => this.#calls.all(),
       isEmpty: () => this.#calls.size === 0,
+      isAwaited: (client) => this.#events.isAwaited(client),
+      unanswered: (call) => this.#questions?.unanswered(call),
       expired: (call) => this.#expire(call),
       swept: () => this.#events.settled(),
     });
@@ -193,8 +195,7 @@ export class Mux implements CallOwner {
 
   /** Fails the call whose answer was over the size limit. */
   receiveOversize(head: Buffer, tail: Buffer, length: number): void {
-    const id = ownerOfOversize(head, tail);
-    const call = this.#callOf(id);
+    const call = this.#callOf(ownerOfOversize(head, tail));
     if (call !== undefined) {
       this.#fail(
         call,
@@ -328,8 +329,7 @@ export class Mux implements CallOwner {
       return;
     }
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
-    const id = ownerOfInvalid(frame);
-    const call = this.#callOf(id);
+    const call = this.#callOf(ownerOfInvalid(frame));
     const what = frame.fault ?? 'shape';
     this.#traffic.noise++;
     // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.

@@ -30,7 +30,9 @@ const MAX_OPEN = 256;
 
 const UNATTRIBUTABLE: WireError = {
   code: INTERNAL_ERROR,
-  message: 'Several clients have calls at this server, and it is not clear which one to ask.',
+  message:
+    'Several clients have calls at this server, and it is not clear which one to ask. With ' +
+    '`sharing: session` each client has a process of its own, and this does not happen.',
   data: { reason: 'unattributable' },
 };
 
@@ -166,6 +168,15 @@ export class Questions {
     }
   }
 
+  /** Takes back what the client of a call has not answered; the call itself goes on. */
+  unanswered(call: Call): void {
+    for (const question of [...this.#open.values()]) {
+      if (!question.askers.has(call)) continue;
+      question.client?.withdraw(question, undefined);
+      this.refuseLate(question, 'The client did not answer in time, and others wait.');
+    }
+  }
+
   /** Takes a question back that only calls can be behind whose caller left. */
   #answerForNobody(question: OpenQuestion): void {
     for (const { abandonedAtMs } of question.askers) if (abandonedAtMs === undefined) return;
@@ -204,11 +215,11 @@ export class Questions {
   }
 
   /** Answers for a client that is gone: as the user who closes a form, where that can be said. */
-  refuseLate(question: OpenQuestion): void {
+  refuseLate(question: OpenQuestion, why = 'The client that was asked is gone.'): void {
     if (question.frame.method === ELICITATION) {
       question.answerWith(Buffer.from('{"action":"cancel"}'));
     } else {
-      question.refuse({ code: INTERNAL_ERROR, message: 'The client that was asked is gone.' });
+      question.refuse({ code: INTERNAL_ERROR, message: why });
     }
   }
 
@@ -288,11 +299,12 @@ export class Questions {
   #giveUp(question: OpenQuestion): void {
     if (!this.#hasAdvised) {
       this.#hasAdvised = true;
-      const tools = [...(question.candidates ?? [])].map((call) =>
-        call.exchange === undefined ? undefined : toolOf(call.exchange.frame),
-      );
+      const calls = [...(question.candidates ?? [])];
+      const tools = calls.map(({ exchange }) => exchange && toolOf(exchange.frame));
+      // Those whose callers left: the server was told to cancel them, and did not answer.
+      const abandoned = calls.filter(({ abandonedAtMs }) => abandonedAtMs !== undefined).length;
       this.#context.logger.warn(
-        { method: question.frame.method, tools: [...new Set(tools)].filter(Boolean) },
+        { method: question.frame.method, tools: [...new Set(tools)].filter(Boolean), abandoned },
         'a question of a shared server could not be attributed; set `sharing: session` for it',
       );
     }
@@ -312,7 +324,7 @@ export class Questions {
     }
     question.client = client;
     question.askers = askers;
-    for (const asker of askers) asker.openQuestions++;
+    for (const asker of askers) if (asker.openQuestions++ === 0) asker.askedAtMs = monotonicMs();
     this.#noteElicitation(question.frame, client);
     client.ask(question, call?.exchange);
   }

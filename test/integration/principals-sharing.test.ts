@@ -234,20 +234,40 @@ describe('somebody who does not answer', () => {
   const one = scriptedServer({ config: { timeouts: { request: '1s' } } });
   const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
 
-  it('keeps others from tools that ask, with an error that says so, and from nothing else', async () => {
+  it.each(['modern', 'legacy'])('has the time of a call while others wait (%s)', async (era) => {
     const eve = people.modern(rig, 'eve', '/servers/one/mcp');
     const bob = people.modern(rig, 'bob', '/servers/one/mcp');
-    const round = await eve.call('ask', { v: 'eve' });
-    const [key = ''] = Object.keys(questionsOf(round));
-    const refused = await bob.call('ask', { v: 'bob' });
-    expect(refused.error?.data).toMatchObject({ reason: 'queue_timeout', outcome: 'not_sent' });
+    const wire = await people.ws(rig, 'eve', '/servers/one/ws', { capabilities: CAPABLE });
+    const round = era === 'modern' ? await eve.call('ask', { v: 'eve' }) : undefined;
+    const asked = era === 'legacy' ? wire.call('ask', { v: 'eve' }) : undefined;
+    if (asked !== undefined) await wire.messages.next(hasMethod('elicitation/create'));
+    // He is kept from nothing else meanwhile.
     expect(textOf(await bob.call('echo', { v: 'bob' }))).toContain('bob');
-    await eve.retry('ask', { v: 'eve' }, round, { [key]: accept('at last') });
     const next = await bob.call('ask', { v: 'bob' });
+    // Her question is taken back as if she had closed it, and her call ends as the tool likes.
+    if (asked !== undefined) expect(textOf(await asked)).toContain('"action":"cancel"');
+    if (round !== undefined) {
+      const [key = ''] = Object.keys(questionsOf(round));
+      const late = await eve.retry('ask', { v: 'eve' }, round, { [key]: accept('at last') });
+      expect(textOf(late)).toContain('"action":"cancel"');
+    }
     const [own = ''] = Object.keys(questionsOf(next));
     expect(textOf(await bob.retry('ask', { v: 'bob' }, next, { [own]: accept('b') }))).toContain(
       'b',
     );
+  });
+
+  it('may take longer while nobody waits', async () => {
+    const eve = people.modern(rig, 'eve', '/servers/one/mcp');
+    const bob = people.modern(rig, 'bob', '/servers/one/mcp');
+    const round = await eve.call('ask', { v: 'eve' });
+    const [key = ''] = Object.keys(questionsOf(round));
+    // Twice the time of a call.
+    const slow = bob.call('slow', { ms: 900, v: 'first' });
+    expect(textOf(await slow)).toBe('first');
+    expect(textOf(await bob.call('slow', { ms: 900, v: 'second' }))).toBe('second');
+    const reply = { [key]: accept('at last') };
+    expect(textOf(await eve.retry('ask', { v: 'eve' }, round, reply))).toContain('at last');
   });
 });
 
