@@ -2,6 +2,7 @@
 // to somebody.
 import type { Guard } from './guard.ts';
 
+const SERVER = 'src/listener/http-server.ts';
 const GATEKEEPER = 'src/listener/gatekeeper.ts';
 const AUTHENTICATOR = 'src/auth/authenticator.ts';
 const KEY_RING = 'src/auth/key-ring.ts';
@@ -150,8 +151,8 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'ticket/browsers-only',
     file: GATEKEEPER,
-    find: "if (!isForBrowsers || request.method !== 'GET') return undefined;",
-    replace: 'if (isForBrowsers && request.url === undefined) return undefined;',
+    find: "if (method !== 'GET' || url === undefined || !BROWSER_PATH.test(url)) return undefined;",
+    replace: 'if (method === undefined || url === undefined) return undefined;',
     test: [KEY_TESTS, 'is good for nothing else'],
   },
   {
@@ -217,6 +218,41 @@ export const accessGuards: readonly Guard[] = [
     find: "return item.kind === 'resource' ? allowsUri(list, item.name) : names(list, item.name);",
     replace: 'return names(list, item.name) || (allowsUri(list, item.name) && false);',
     test: ['test/integration/access/rules.test.ts', 'G05 a resource'],
+  },
+  {
+    name: 'rules/paths-for-strangers',
+    file: SERVER,
+    find: 'if (gate.isOn && !isPublic) return false;',
+    replace: 'if (gate.isOn && request.url === undefined) return false;',
+    test: [KEY_TESTS, 'A08 G05 with no key'],
+  },
+  {
+    name: 'rules/paths-of-upgrades',
+    file: SERVER,
+    find: '} else if (route === undefined && !this.#context.gate.isOn) {',
+    replace: '} else if (route === undefined) {',
+    test: [KEY_TESTS, 'A06 A08 when they ask for a WebSocket'],
+  },
+  {
+    name: 'rules/tickets-for-strangers',
+    file: GATEKEEPER,
+    find: 'const ticket = ticketOf(request);',
+    replace: 'const ticket = route && ticketOf(request);',
+    test: ['test/integration/access/tokens.test.ts', 'GW-150 A08 a path that does not exist'],
+  },
+  {
+    name: 'rules/paths-told',
+    file: GATEKEEPER,
+    find: 'return principal !== undefined && isOpenTo(guards.policy, route, principal);',
+    replace: 'return principal !== undefined;',
+    test: [RULE_TESTS, 'A08 G02 leads to no server'],
+  },
+  {
+    name: 'rules/hidden-endpoint',
+    file: GATEKEEPER,
+    find: 'policy.hidesDenied ? { nothingFor: principal } :',
+    replace: 'policy.hidesDenied ? { refusal: REFUSALS.notFound } :',
+    test: [RULE_TESTS, 'A08 G02 leads to no server'],
   },
   {
     name: 'rules/hidden-scopes',

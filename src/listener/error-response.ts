@@ -165,7 +165,12 @@ export const REFUSALS = {
     headers: { 'retry-after': '5' },
   },
   forbidden: { status: 403, code: REFUSED, message: 'Forbidden.' },
-  notFound: { status: 404, code: REFUSED, message: 'Not found.' },
+  notFound: {
+    status: 404,
+    code: REFUSED,
+    message: 'Not found.',
+    headers: { 'cache-control': 'no-store' },
+  },
   draining: {
     status: 503,
     code: INTERNAL_ERROR,
@@ -182,6 +187,15 @@ export const REFUSALS = {
 export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer): void {
   if (response.headersSent || response.destroyed) return;
   sendJson(response, refusal.status, refusalBody(refusal, id), refusal.headers);
+}
+
+/**
+ * What is answered for a path that is no endpoint's.
+ * @param paths what there is for whoever asks
+ */
+export function notFound(paths: readonly string[]): Refusal {
+  if (paths.length === 0) return REFUSALS.notFound;
+  return { ...REFUSALS.notFound, message: `Not found. Clients connect to: ${paths.join(', ')}.` };
 }
 
 /** What is answered when no session can be opened. */

@@ -26,7 +26,11 @@ import type { LimitOptions, ListenOptions } from './options.ts';
 import type { Route } from './paths.ts';
 
 /** Somebody who may come in, or what is answered instead. */
-export type Admission = { readonly principal: Principal } | { readonly refusal: Refusal };
+export type Admission =
+  | { readonly principal: Principal }
+  | { readonly refusal: Refusal }
+  /** Known, but there is nothing for this client: no such endpoint, or a hidden one. */
+  | { readonly nothingFor: Principal };
 
 export interface GatekeeperParts {
   readonly listen: ListenOptions;
@@ -51,6 +55,8 @@ interface Guards {
 
 const ADMIT_ANYBODY: Admission = { principal: ANONYMOUS };
 const TICKET = /[?&]ticket=([\w-]{43})(?:&|$)/;
+/** Where a browser can't send headers. */
+const BROWSER_PATH = /^[^?]*\/(?:ws|sse)\/?(?:\?|$)/;
 
 /** Decides about requests. */
 export class Gatekeeper {
@@ -112,15 +118,19 @@ export class Gatekeeper {
     return principal.kind === 'key' && !this.holds(principal);
   }
 
-  /** Decides about a request; at once, unless a token has to be verified. */
-  admit(request: IncomingMessage, route: Route): Admission | Promise<Admission> {
+  /**
+   * Decides about a request; at once, unless a token has to be verified. Who has to authenticate does
+   * so for every path, so that strangers learn of none whether it is an endpoint's.
+   * @param route undefined: there is no such endpoint
+   */
+  admit(request: IncomingMessage, route: Route | undefined): Admission | Promise<Admission> {
     const waitMs = this.#perAddress?.take(this.proxies.addressOf(request), monotonicMs()) ?? 0;
     if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
     const guards = this.#guards;
     if (guards === undefined) return ADMIT_ANYBODY;
-    const ticket = ticketOf(request, route);
+    const ticket = ticketOf(request);
     if (ticket !== undefined) {
-      const holder = guards.tickets.redeem(ticket, route.served.endpoint.name);
+      const holder = guards.tickets.redeem(ticket, route?.served.endpoint.name ?? '');
       const isGood = holder !== undefined && guards.authenticator.holds(holder);
       return this.#conclude(guards, request, route, isGood ? holder : 'invalid');
     }
@@ -156,6 +166,13 @@ export class Gatekeeper {
     return { 'www-authenticate': resource.challenge(challengedPath(route), { error, scopes }) };
   }
 
+  /** Whether an endpoint is there for a principal. */
+  opens(route: Route, principal: Principal | undefined): boolean {
+    const guards = this.#guards;
+    if (guards === undefined) return true;
+    return principal !== undefined && isOpenTo(guards.policy, route, principal);
+  }
+
   /** A ticket for a principal that was let in. */
   issueTicket(principal: Principal, route: Route): ReturnType<Tickets['issue']> {
     return this.#guards?.tickets.issue(principal, route.served.endpoint.name);
@@ -166,7 +183,8 @@ export class Gatekeeper {
     const guards = this.#guards;
     const path = guards?.resource.resourcePath(target.split('?', 1)[0] ?? '');
     if (guards === undefined || path === undefined) return undefined;
-    if (path === '') return guards.resource.document('', guards.policy.scopesFor(['*']));
+    if (path === '')
+      return guards.resource.document('', guards.policy.scopesFor(serversOf(undefined)));
     const route = find(path);
     if (route === undefined || route.face === 'messages' || route.face === 'tickets') {
       return undefined;
@@ -174,13 +192,19 @@ export class Gatekeeper {
     return guards.resource.document(route.path, guards.policy.scopesFor(serversOf(route)));
   }
 
-  #conclude(guards: Guards, request: IncomingMessage, route: Route, identity: Identity): Admission {
+  #conclude(
+    guards: Guards,
+    request: IncomingMessage,
+    route: Route | undefined,
+    identity: Identity,
+  ): Admission {
     if (typeof identity === 'string') {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
+    if (route === undefined) return { nothingFor: identity };
     if (!isOpenTo(guards.policy, route, identity)) {
       this.#note('denied', request, route, identity);
-      return { refusal: this.#forbidden(guards, route, identity) };
+      return this.#forbidden(guards, route, identity);
     }
     if (request.method === 'POST') {
       const waitMs = this.takeMessage(identity);
@@ -191,7 +215,12 @@ export class Gatekeeper {
     return { principal: identity };
   }
 
-  #denied(guards: Guards, request: IncomingMessage, route: Route, denial: Denial): Refusal {
+  #denied(
+    guards: Guards,
+    request: IncomingMessage,
+    route: Route | undefined,
+    denial: Denial,
+  ): Refusal {
     this.#note(denial, request, route, undefined);
     if (denial === 'unavailable') return REFUSALS.authUnavailable;
     const isWrong = denial === 'invalid';
@@ -207,13 +236,14 @@ export class Gatekeeper {
   }
 
   // What more scopes would open is told, since clients can get them; anything else is hidden.
-  #forbidden({ policy }: Guards, route: Route, principal: Principal): Refusal {
+  #forbidden({ policy }: Guards, route: Route, principal: Principal): Admission {
     const headers = this.stepUp(route, policy.missingScopesFor(principal, serversOf(route)));
-    if (headers !== undefined) return { ...REFUSALS.forbidden, headers };
-    return policy.hidesDenied ? REFUSALS.notFound : REFUSALS.forbidden;
+    if (headers !== undefined) return { refusal: { ...REFUSALS.forbidden, headers } };
+    return policy.hidesDenied ? { nothingFor: principal } : { refusal: REFUSALS.forbidden };
   }
 
-  #audiencesOf(guards: Guards, route: Route): ReadonlySet<string> {
+  #audiencesOf(guards: Guards, route: Route | undefined): ReadonlySet<string> {
+    if (route === undefined) return guards.resource.audiences([]);
     const { served } = route;
     let audiences = this.#audiences.get(served);
     if (audiences === undefined) {
@@ -228,7 +258,12 @@ export class Gatekeeper {
     return tooManyRequests(waitMs);
   }
 
-  #note(outcome: Denial | 'denied', request: IncomingMessage, route: Route, who?: Principal): void {
+  #note(
+    outcome: Denial | 'denied',
+    request: IncomingMessage,
+    route: Route | undefined,
+    who?: Principal,
+  ): void {
     this.#parts.metrics.auth.inc({ outcome });
     // Every login of OAuth begins with a request without a token.
     if (outcome === 'missing') return;
@@ -236,7 +271,7 @@ export class Gatekeeper {
       outcome,
       principal: who,
       address: this.proxies.addressOf(request),
-      endpoint: route.served.endpoint.name,
+      endpoint: route?.served.endpoint.name,
     });
   }
 }
@@ -258,21 +293,24 @@ function isOpenTo(policy: AccessPolicy, route: Route, principal: Principal): boo
   );
 }
 
-function serversOf({ served }: Route): readonly string[] {
-  return served.endpoint.servers ?? [served.endpoint.server];
+/** Without an endpoint it is about the gateway as a whole. */
+function serversOf(route: Route | undefined): readonly string[] {
+  if (route === undefined) return ['*'];
+  const { endpoint } = route.served;
+  return endpoint.servers ?? [endpoint.server];
 }
 
 /** Whoever POSTs to the messages of an event stream is a client of that stream's address. */
-function challengedPath(route: Route): string {
+function challengedPath(route: Route | undefined): string {
+  if (route === undefined) return '';
   if (route.face === 'messages') return route.path.replace(/\/messages$/, '/sse');
   return route.face === 'tickets' ? route.path.replace(/\/tickets$/, '/ws') : route.path;
 }
 
 /** Only where a browser can't send headers. */
-function ticketOf(request: IncomingMessage, route: Route): string | undefined {
-  const isForBrowsers = route.face === 'ws' || route.face === 'sse';
-  if (!isForBrowsers || request.method !== 'GET') return undefined;
-  return TICKET.exec(request.url ?? '')?.[1];
+function ticketOf({ method, url }: IncomingMessage): string | undefined {
+  if (method !== 'GET' || url === undefined || !BROWSER_PATH.test(url)) return undefined;
+  return TICKET.exec(url)?.[1];
 }
 
 function credentialsOf(request: IncomingMessage): Credentials {

@@ -14,15 +14,15 @@ import fastify, {
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { delay, monotonicMs } from '../base/clock.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
-import { errorMessage, jsonBytes } from '../jsonrpc/serialize.ts';
+import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
-import { REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
+import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
-import type { PathTable, Route } from './paths.ts';
+import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { isJsonBody } from './request-headers.ts';
 import { servePost } from './streamable-http/post.ts';
@@ -173,20 +173,16 @@ export class HttpServer {
     const { raw } = request;
     if (this.#context.isDraining()) reply.raw.shouldKeepAlive = false;
     if (!this.#isHarmless(raw, reply)) return;
-    const route = this.#paths.find(raw.url ?? '/');
-    if (route === undefined || !this.#isServed(route)) {
-      this.#answerOther(raw, reply);
-      return;
-    }
+    const route = this.#find(raw);
+    if (route === undefined && this.#answerOther(raw, reply)) return;
     if (!this.#context.pressure.hasRoom(raw, reply.raw)) {
       this.#reject(reply, REFUSALS.shedding);
       return;
     }
     const proceed = (admission: Admission): void => {
-      if ('refusal' in admission) {
-        this.#reject(reply, admission.refusal);
-        return;
-      }
+      const refusal = this.#refusalOf(admission, 'mcp');
+      if (refusal !== undefined) this.#reject(reply, refusal);
+      if (route === undefined || !('principal' in admission)) return;
       request.admitted = { route, principal: admission.principal };
       done();
     };
@@ -230,8 +226,22 @@ export class HttpServer {
     refuse(reply.raw, refusal);
   }
 
-  #isServed(route: Route): boolean {
-    return route.face !== 'tickets' || this.#context.gate.isOn;
+  #find(request: IncomingMessage): Route | undefined {
+    const route = this.#paths.find(request.url ?? '/');
+    return route?.face === 'tickets' && !this.#context.gate.isOn ? undefined : route;
+  }
+
+  /** @param face how the client connects */
+  #refusalOf(admission: Admission, face: Face): Refusal | undefined {
+    if ('refusal' in admission) return admission.refusal;
+    return 'nothingFor' in admission ? this.#notFound(face, admission.nothingFor) : undefined;
+  }
+
+  /** Says what there is for this client. */
+  #notFound(face: Face, principal?: Principal): Refusal {
+    const { gate } = this.#context;
+    const routes = this.#paths.all(face).filter((route) => gate.opens(route, principal));
+    return notFound(routes.map(({ path }) => path));
   }
 
   #serve(
@@ -276,45 +286,53 @@ export class HttpServer {
     else sendJson(response, 200, jsonBytes(ticket), NO_STORE);
   }
 
-  /** A path that is no endpoint's: a metadata document, or nothing. */
-  #answerOther(request: IncomingMessage, reply: FastifyReply): void {
+  /**
+   * Answers for a path that is no endpoint's: a metadata document, or that there is nothing.
+   * @returns false: not before it is known who asks, for whom an endpoint looks the same
+   */
+  #answerOther(request: IncomingMessage, reply: FastifyReply): boolean {
     const { gate } = this.#context;
     const isRead = request.method === 'GET' || request.method === 'OPTIONS';
     const document = isRead
       ? gate.metadata(request.url ?? '/', (path) => this.#paths.find(path))
       : undefined;
-    reply.hijack();
-    if (document !== undefined) sendJson(reply.raw, 200, jsonBytes(document), READABLE);
-    // What is there is not told to everybody where not everybody may come in.
-    else if (gate.isOn) refuse(reply.raw, REFUSALS.notFound);
-    else {
-      const message = `Not found. Clients connect to: ${this.#paths.mcpPaths.join(', ')}.`;
-      sendJson(reply.raw, 404, errorMessage(undefined, { code: -32000, message }), NO_STORE);
+    if (document !== undefined) {
+      reply.hijack();
+      sendJson(reply.raw, 200, jsonBytes(document), READABLE);
+      return true;
     }
+    // Clients look for documents of several names before they log in, and go on after a 404.
+    const isPublic = request.url?.startsWith(METADATA) === true;
+    if (gate.isOn && !isPublic) return false;
+    this.#reject(reply, this.#notFound('mcp'));
+    return true;
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
-    const route = this.#paths.find(request.url ?? '/');
+    const found = this.#paths.find(request.url ?? '/');
+    const route = found?.face === 'ws' ? found : undefined;
     if (refusal !== undefined) {
       refuseUpgrade(socket, { ...refusal, code: -32000 });
-    } else if (route?.face !== 'ws') {
-      refuseUpgrade(socket, REFUSALS.notFound);
+    } else if (route === undefined && !this.#context.gate.isOn) {
+      refuseUpgrade(socket, this.#notFound('ws'));
     } else {
       void this.#upgrade(route, request, socket, head);
     }
   }
 
   async #upgrade(
-    route: Route,
+    route: Route | undefined,
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
     const admission = await this.#context.gate.admit(request, route);
-    if ('refusal' in admission) refuseUpgrade(socket, admission.refusal);
-    else this.#webSockets.upgrade(route.served, admission.principal, { request, socket, head });
+    const refusal = this.#refusalOf(admission, 'ws');
+    if (refusal !== undefined) refuseUpgrade(socket, refusal);
+    if (route === undefined || !('principal' in admission)) return;
+    this.#webSockets.upgrade(route.served, admission.principal, { request, socket, head });
   }
 
   #onError(error: FastifyError, reply: FastifyReply): void {

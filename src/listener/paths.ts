@@ -29,9 +29,9 @@ export class PathTable {
     }
   }
 
-  /** Where clients can connect, for the answer to a path that does not exist. */
-  get mcpPaths(): string[] {
-    return [...this.#routes.keys()].filter((path) => path.endsWith('/mcp'));
+  /** One face of every endpoint. */
+  all(face: Face): Route[] {
+    return [...this.#routes.values()].filter((route) => route.face === face);
   }
 
   /** The route of a request target; one trailing slash is ignored. */

@@ -38,7 +38,8 @@ export interface AuditedRefusal {
   readonly outcome: string;
   readonly principal: Actor | undefined;
   readonly address: string;
-  readonly endpoint: string;
+  /** undefined: the path is none of an endpoint. */
+  readonly endpoint: string | undefined;
 }
 
 /** A session that begins or ends. */

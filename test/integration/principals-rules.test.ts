@@ -403,6 +403,8 @@ describe('a path', () => {
       headers: { 'content-type': 'application/json', ...people.headers('eve') },
       body: JSON.stringify(initializeRequest()),
     });
+    expect(nowhere.text).toContain('/servers/files/mcp');
+    expect(nowhere.text).not.toContain('vault');
     for (const target of targets) {
       for (const method of ['POST', 'GET', 'DELETE', 'PUT', 'HEAD']) {
         const headers = {

@@ -2,6 +2,7 @@
  * WebSocket: subprotocol, frames, close codes, and the end of a connection, which ends its calls.
  */
 import { describe, expect, it } from 'vitest';
+import { send } from '../support/http-client.ts';
 import { LEGACY_VERSIONS } from '../support/legacy-session.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { answers, textOf } from '../support/wire-message.ts';
@@ -34,6 +35,9 @@ describe('the upgrade', () => {
       const refused = WsClient.connect(`${rig.gateway.url}${path}`);
       await expect(refused).rejects.toEqual(new UpgradeRefused(404));
     }
+    const headers = { connection: 'upgrade', upgrade: 'websocket' };
+    const { text } = await send(rig.gateway.url, { target: '/nope', headers });
+    expect(text).toContain('Clients connect to: /servers/one/ws, ');
   });
 
   it('works under the short path too', async () => {

@@ -7,6 +7,7 @@ import { TestKeys } from '../../support/api-keys.ts';
 import { HttpExchange, POST_HEADERS, post, send } from '../../support/http-client.ts';
 import { initializeRequest, LegacySession } from '../../support/legacy-session.ts';
 import { ModernClient } from '../../support/modern-client.ts';
+import { exchangeRaw } from '../../support/raw-socket.ts';
 import { scriptedServer } from '../../support/scripted-server.ts';
 import { SseClient } from '../../support/sse-client.ts';
 import { until } from '../../support/until.ts';
@@ -164,6 +165,70 @@ describe('without a good key', () => {
       const read = await send(rig.gateway.url, { headers, target });
       expect([401, 404]).toContain(read.status);
     }
+  });
+});
+
+describe('for strangers every path looks the same', () => {
+  const PATHS = [
+    '/servers/one/mcp',
+    '/servers/one/sse',
+    '/servers/one/messages?sessionId=x',
+    '/servers/one/ws',
+    '/servers/one/tickets',
+    '/mcp',
+    '/servers/two/mcp',
+    '/servers/two/tickets',
+    '/register',
+    '/',
+  ];
+  const answered = async (method: string, target: string, headers: Headers): Promise<string> => {
+    const body = method === 'POST' ? { body: JSON.stringify(initializeRequest()) } : {};
+    const options = { method, target, headers: { ...POST_HEADERS, ...headers }, ...body };
+    const response = await send(rig.gateway.url, options);
+    const { date: _, ...left } = response.headers;
+    return JSON.stringify([response.status, left, response.text]);
+  };
+
+  it.each<[string, Headers]>([
+    ['no key', {}],
+    ['a wrong key', { 'x-api-key': 'gw_no' }],
+    ['a page of a browser', { origin: 'http://127.0.0.1' }],
+  ])('A08 G05 with %s', async (_, headers) => {
+    for (const method of ['GET', 'POST', 'DELETE', 'PUT', 'HEAD', 'OPTIONS']) {
+      const [there] = PATHS;
+      const expected = await answered(method, there ?? '', headers);
+      if (method !== 'OPTIONS') expect(expected).toMatch(/^\[40[13],/);
+      for (const target of PATHS) {
+        expect(await answered(method, target, headers), `${method} ${target}`).toBe(expected);
+      }
+    }
+  });
+
+  it('A06 A08 when they ask for a WebSocket', async () => {
+    const upgraded = (path: string): Promise<string> =>
+      exchangeRaw(
+        rig.gateway.url,
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+          'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+      );
+    const there = await upgraded('/servers/one/ws');
+    expect(there).toContain('401 Unauthorized');
+    for (const path of ['/servers/two/ws', '/servers/one/mcp', '/nope']) {
+      expect(await upgraded(path)).toBe(there);
+    }
+  });
+
+  it('documents that clients look for before they log in are not there, rather than locked', async () => {
+    const target = '/.well-known/oauth-authorization-server/servers/one/mcp';
+    expect((await send(rig.gateway.url, { target })).status).toBe(404);
+  });
+
+  it('A08 with a good key a path that does not exist is told from others', async () => {
+    const headers = { ...POST_HEADERS, ...keys.headers('alice') };
+    const { status, text } = await send(rig.gateway.url, { target: '/nope', headers });
+    expect(status).toBe(404);
+    expect(text).toContain('Clients connect to: /servers/one/mcp');
+    expect(await upgradeStatus('/nope', keys.headers('alice'))).toBe(404);
   });
 });
 

@@ -223,6 +223,24 @@ describe('a client without a token', () => {
     expect(root.json()).toMatchObject({ resource: PUBLIC });
   });
 
+  it('GW-150 A08 a path that does not exist answers 401 too, and names the document of the whole', async () => {
+    const nowhere = rig.gateway.endpoint('none');
+    const { status, headers } = await post(nowhere, initializeRequest()).response();
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="${METADATA}"`);
+    const wrong = await post(nowhere, initializeRequest(), { authorization: 'Bearer a.b.c' }).head;
+    expect(wrong.headers['www-authenticate']).toContain('error="invalid_token"');
+    for (const name of ['one', 'none']) {
+      const url = `${rig.gateway.endpoint(name, 'sse')}?ticket=${'A'.repeat(43)}`;
+      expect((await send(url)).headers['www-authenticate']).toContain('error="invalid_token"');
+    }
+    const authorization = await bearer({ ...good, aud: PUBLIC });
+    const known = await post(nowhere, initializeRequest(), { authorization }).response();
+    expect(known.status).toBe(404);
+    expect(known.text).toContain('/servers/one/mcp');
+    expect(known.text).not.toContain('/servers/two/mcp');
+  });
+
   it.each(['/servers/one/messages', '/servers/none/mcp', 'x', '/..'])(
     'finds none under %s',
     async (path) => {
