@@ -93,6 +93,20 @@ export const accessGuards: readonly Guard[] = [
     test: [KEY_TESTS, 'G08'],
   },
   {
+    name: 'key/revoked-parks',
+    file: 'src/app/access.ts',
+    find: 'parked.endOf(isGone);',
+    replace: '',
+    test: [KEY_TESTS, 'G08 ends with the key'],
+  },
+  {
+    name: 'key/runs-out',
+    file: 'src/listener/heartbeat.ts',
+    find: 'this.#sweep();',
+    replace: '',
+    test: [KEY_TESTS, 'G08 ends when the key runs out'],
+  },
+  {
     name: 'key/file-mode',
     file: KEY_FILE,
     find: 'if ((found.mode & (OTHERS_MAY_READ | OTHERS_MAY_WRITE)) !== 0) {',

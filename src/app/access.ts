@@ -9,6 +9,7 @@ import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PrincipalLoads } from '../observe/principal-loads.ts';
 import type { RequestWatchers } from '../observe/request-meter.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Session } from '../session/session.ts';
 import { type SessionEvents, SessionStore } from '../session/session-store.ts';
 
@@ -19,15 +20,27 @@ export interface Access {
   readonly pressure: Pressure;
   readonly sessions: SessionStore;
   readonly audit: AuditLog | undefined;
+  /** Ends what is kept for principals that would not be let in any more. */
+  sweep(): void;
   /** Who is told of each request. */
   readonly watchers: RequestWatchers;
 }
 
+/** What of clients is kept elsewhere and ends with what they were let in with. */
+export interface Kept {
+  endOf(isGone: (principal: Principal) => boolean): void;
+}
+
 /**
  * Builds them.
+ * @param parked calls that wait for their clients
  * @throws when the audit log can't be opened
  */
-export function createAccess(config: Config, logger: Logger, metrics: Metrics): Access {
+export function createAccess(
+  config: Config,
+  parked: Kept,
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+): Access {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
   const audit = createAuditLog(config.audit, metrics);
@@ -36,15 +49,17 @@ export function createAccess(config: Config, logger: Logger, metrics: Metrics): 
     {
       ...sessionLimits,
       maxPerPrincipal: isOn ? maxPerPrincipal : undefined,
-      // A key runs out without anything that would tell.
-      isRevoked: (principal) => gate.isRevoked(principal),
     },
     audit && sessionEvents(audit),
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
-  const changed = (): void => {
+  const sweep = (): void => {
+    if (!isOn) return;
     leases.sweep();
-    sessions.endOf((principal) => gate.isRevoked(principal));
+    // Whoever came with a token comes back with its next one: only keys end for good.
+    const isGone = (principal: Principal): boolean => gate.isRevoked(principal);
+    sessions.endOf(isGone);
+    parked.endOf(isGone);
   };
   const gate: Gatekeeper = new Gatekeeper({
     listen,
@@ -54,7 +69,7 @@ export function createAccess(config: Config, logger: Logger, metrics: Metrics): 
     audit,
     logger,
     metrics,
-    changed,
+    changed: sweep,
   });
   const leases: Leases = new Leases({
     holds: (principal) => gate.holds(principal),
@@ -67,6 +82,7 @@ export function createAccess(config: Config, logger: Logger, metrics: Metrics): 
     pressure: new Pressure(listen.maxBodyBytes, limits.bodyBytes),
     sessions,
     audit,
+    sweep,
     // Without authentication all clients are one principal, so a cap of it would be one of all.
     watchers: {
       audit,

@@ -79,9 +79,12 @@ export class Gateway {
           tellsAll: servesItsOwner(config),
         }),
     );
-    this.#access = createAccess(config, parts.logger, this.#metrics);
+    this.#access = createAccess(config, this.#modern.parks, {
+      logger: parts.logger,
+      metrics: this.#metrics,
+    });
     this.#sessions = this.#access.sessions;
-    this.#heartbeat = new Heartbeat(this.#access.leases);
+    this.#heartbeat = new Heartbeat(this.#access.leases, () => this.#access.sweep());
     this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths(parts.version));
     this.#admin = new AdminServer({
       options: config.admin,

@@ -122,10 +122,6 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     return this.holder?.id;
   }
 
-  get principalKey(): string {
-    return this.principal.key;
-  }
-
   /** Sends the call to the server, after the level that it wants logs from. */
   start(): void {
     if (this.logThreshold === Number.POSITIVE_INFINITY) this.#context.send(this);
@@ -331,7 +327,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.#park = park;
     const state = sealer.seal({
       park,
-      principal: this.principalKey,
+      principal: this.principal.key,
       endpoint,
       request: digestOf(this.#request.method, parseParams(this.#request)),
       round: ++this.#round,

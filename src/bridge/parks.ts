@@ -2,6 +2,7 @@
 // time (protocol.md 5.7.1). The only owner of parked calls.
 import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
+import type { Principal } from '../ports/principal.ts';
 
 const MAX_PARKS = 10_000;
 const MAX_PER_PRINCIPAL = 100;
@@ -13,8 +14,8 @@ export function unguessableId(): string {
 
 /** A call that can be parked. */
 export interface Parkable {
-  readonly principalKey: string;
-  /** The client did not come back in time. */
+  readonly principal: Principal;
+  /** The client did not come back in time, or may not come back. */
   expired(): void;
 }
 
@@ -51,15 +52,13 @@ export class Parks<T extends Parkable> {
    */
   park(call: T, id: string | undefined): string | undefined {
     if (id !== undefined) this.release(id);
-    const own = this.#perPrincipal.get(call.principalKey) ?? 0;
+    const { principal } = call;
+    const own = this.#perPrincipal.get(principal.key) ?? 0;
     if (this.#parks.size >= MAX_PARKS || own >= MAX_PER_PRINCIPAL) return undefined;
     const key = id ?? unguessableId();
-    const timer = after(this.#ttlMs, () => {
-      this.release(key);
-      call.expired();
-    });
+    const timer = after(this.#ttlMs, () => this.#end(key, call));
     this.#parks.set(key, { call, timer });
-    this.#perPrincipal.set(call.principalKey, own + 1);
+    this.#perPrincipal.set(principal.key, own + 1);
     return key;
   }
 
@@ -73,17 +72,24 @@ export class Parks<T extends Parkable> {
     if (park === undefined) return;
     park.timer.cancel();
     this.#parks.delete(id);
-    const { principalKey } = park.call;
-    const own = this.#perPrincipal.get(principalKey) ?? 0;
-    if (own <= 1) this.#perPrincipal.delete(principalKey);
-    else this.#perPrincipal.set(principalKey, own - 1);
+    const { key } = park.call.principal;
+    const own = this.#perPrincipal.get(key) ?? 0;
+    if (own <= 1) this.#perPrincipal.delete(key);
+    else this.#perPrincipal.set(key, own - 1);
+  }
+
+  /** Ends the calls of principals that are not let in any more: nobody will come back to them. */
+  endOf(isGone: (principal: Principal) => boolean): void {
+    for (const [id, { call }] of [...this.#parks]) if (isGone(call.principal)) this.#end(id, call);
   }
 
   /** Ends all of them. */
   close(): void {
-    for (const [id, { call }] of [...this.#parks]) {
-      this.release(id);
-      call.expired();
-    }
+    for (const [id, { call }] of [...this.#parks]) this.#end(id, call);
+  }
+
+  #end(id: string, call: T): void {
+    this.release(id);
+    call.expired();
   }
 }

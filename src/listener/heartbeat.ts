@@ -18,7 +18,7 @@ export interface PendingResponse {
   beginStream(): void;
 }
 
-/** How long a stream may outlive what its client was let in with. */
+/** How long anything may outlive what its client was let in with: proofs run out without a word. */
 const SWEEP_MS = 1_000;
 
 interface OpenStream {
@@ -29,14 +29,17 @@ interface OpenStream {
 /** All responses that are waited for. */
 export class Heartbeat {
   readonly #leases: Leases;
+  readonly #sweep: () => void;
   readonly #pending = new Set<PendingResponse>();
   readonly #writers = new Map<SseWriter, OpenStream>();
   readonly #timer: Timer;
   #lastKeepAliveMs = monotonicMs();
   #lastSweepMs = monotonicMs();
 
-  constructor(leases: Leases) {
+  /** @param sweep ends what clients have that are not let in any more; called about once a second */
+  constructor(leases: Leases, sweep: () => void) {
     this.#leases = leases;
+    this.#sweep = sweep;
     this.#timer = every(TICK_MS, () => this.#tick());
   }
 
@@ -83,7 +86,7 @@ export class Heartbeat {
     }
     if (nowMs - this.#lastSweepMs >= SWEEP_MS) {
       this.#lastSweepMs = nowMs;
-      this.#leases.sweep();
+      this.#sweep();
     }
     if (nowMs - this.#lastKeepAliveMs < KEEP_ALIVE_MS) return;
     this.#lastKeepAliveMs = nowMs;

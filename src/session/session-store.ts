@@ -23,8 +23,6 @@ export interface SessionLimits {
   readonly max: number;
   /** Of one principal; absent while all clients are one. */
   readonly maxPerPrincipal?: number | undefined;
-  /** Whether what a principal came in with is good no more, for ever: a key that was revoked or is old. */
-  readonly isRevoked?: (principal: Principal) => boolean;
 }
 
 /** Why no session can be opened: too many in all, too many of the principal, or the gateway stops. */
@@ -149,11 +147,10 @@ export class SessionStore {
 
   #sweep(): void {
     const nowMs = monotonicMs();
-    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY, isRevoked } = this.#options;
+    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY } = this.#options;
     for (const session of [...this.#sessions.values()]) {
       const isOld = session.openedMs < nowMs - maxAgeMs && session.isIdleSince(nowMs);
-      const isGone = isRevoked?.(session.principal) === true;
-      if (isOld || isGone || session.isIdleSince(nowMs - idleMs)) this.end(session);
+      if (isOld || session.isIdleSince(nowMs - idleMs)) this.end(session);
       else session.outlet.tidy();
     }
   }

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { TestKeys } from '../../support/api-keys.ts';
 import { HttpExchange, POST_HEADERS, post, send } from '../../support/http-client.ts';
 import { initializeRequest, LegacySession } from '../../support/legacy-session.ts';
+import { fetchMetrics, metricSum } from '../../support/metrics.ts';
 import { ModernClient } from '../../support/modern-client.ts';
 import { exchangeRaw } from '../../support/raw-socket.ts';
 import { scriptedServer } from '../../support/scripted-server.ts';
@@ -319,6 +320,51 @@ describe('a revoked key', () => {
     expect((await alice.request('ping')).result).toEqual({});
     const ended = await Promise.race([kept.events.ended.then(() => true), Promise.resolve(false)]);
     expect(ended).toBe(false);
+  });
+});
+
+describe('a call that waits for its client', () => {
+  const questions = (): number =>
+    journal.messages().filter(({ result }) => result?.['action'] === 'cancel').length;
+  const inFlight = async (): Promise<number> =>
+    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_requests_in_flight');
+
+  const status = async (name: string): Promise<number> => {
+    const client = new ModernClient(rig.url(), {}, keys.headers(name));
+    return (await client.begin('server/discover').exchange.head).status;
+  };
+
+  /** Asks something of the owner of a key, and leaves it unanswered. */
+  async function asked(name: string): Promise<void> {
+    const client = new ModernClient(rig.url(), { elicitation: { form: {} } }, keys.headers(name));
+    rig.track(client);
+    await until(async () => {
+      const round = await client.call('ask', {});
+      return round.result?.['resultType'] === 'input_required' || undefined;
+    });
+  }
+
+  it('G08 ends with the key: the server is told that nobody answers, and nothing is left', async () => {
+    keys.add('asked', { groups: ['team'] });
+    keys.add('unused', { groups: ['team'] });
+    await asked('asked');
+    const before = questions();
+    expect(await inFlight()).toBe(1);
+    // Somebody else's.
+    keys.revoke('unused');
+    await until(async () => (await status('unused')) === 401);
+    expect(questions()).toBe(before);
+    keys.revoke('asked');
+    await until(() => questions() === before + 1);
+    await until(async () => (await inFlight()) === 0);
+  });
+
+  it('G08 ends when the key runs out', async () => {
+    keys.add('brief', { groups: ['team'] });
+    await asked('brief');
+    const before = questions();
+    keys.change('brief', { expires: new Date(Date.now() + 1_500).toISOString() });
+    await until(() => questions() === before + 1);
   });
 });
 
