@@ -48,15 +48,15 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/named',
     file: ROUTES,
-    find: 'if (!mayUse(item, context)) return denied(item, `the ${kind}',
-    replace: 'if (item.name === "") return denied(item, `the ${kind}',
+    find: 'if (!parts.visibility.allowsEntry(principal, kind, entry)) {',
+    replace: "if (principal === undefined || entry.upstream === '') {",
     test: [RULE_TESTS, 'G05 a tool'],
   },
   {
     name: 'policy/prompt',
     file: ROUTES,
-    find: 'if (!mayUse(item, context)) return denied(item, `the ${kind}',
-    replace: "if (item.kind === 'tool' && !mayUse(item, context)) return denied(item, `the ${kind}",
+    find: 'if (!parts.visibility.allowsEntry(principal, kind, entry)) {',
+    replace: "if (kind === 'tool' && !parts.visibility.allowsEntry(principal, kind, entry)) {",
     test: [RULE_TESTS, 'G05 a prompt'],
   },
   {
@@ -70,20 +70,9 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/complete',
     file: ROUTES,
-    find: `toEntry(entry, { kind: 'prompt', name: value }, context, (upstream) =>
-      withReference(frame, member, upstream),
-    );`,
-    replace: `entry === undefined
-      ? refused(\`unknown prompt \${shown(value)}.\`)
-      : {
-          kind: 'to',
-          candidates: [
-            {
-              key: context.parts.members[entry.member]?.key ?? '',
-              frame: withReference(frame, member, entry.upstream),
-            },
-          ],
-        };`,
+    find: "toEntry(entry, { kind: 'prompt', name: value }, context, ({ upstream }) =>",
+    replace:
+      "toEntry(entry, { kind: 'prompt', name: value }, { ...context, parts: { ...context.parts, visibility: { allowsEntry: () => true } as never } }, ({ upstream }) =>",
     test: [RULE_TESTS, 'G05 a completion'],
   },
   {

@@ -81,15 +81,15 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'child/budget',
     file: BUDGET,
-    find: 'if (this.#total >= max) throw tooMany(server, `${max} in all (processes.max)`);',
-    replace: '',
+    find: '} else if (all.length >= max) {',
+    replace: '} else if (all.length < 0) {',
     test: [BUDGET_TESTS, 'caps hold'],
   },
   {
     name: 'child/budget-of-principal',
     file: BUDGET,
-    find: 'if (own >= maxPerPrincipal) {',
-    replace: 'if (own < 0) {',
+    find: 'if (own.length >= maxPerPrincipal) {',
+    replace: 'if (own.length < 0) {',
     test: [BUDGET_TESTS, 'caps hold'],
   },
   {
