@@ -276,6 +276,13 @@ export const listenerGuards: readonly Guard[] = [
     test: [LIMIT_TESTS, 'may have so many calls in flight'],
   },
   {
+    name: 'limits/calls-of-session',
+    file: 'src/session/session.ts',
+    find: '} else if (this.#exchanges.size > this.#maxInFlight) {',
+    replace: '} else if (this.#exchanges.size < 0) {',
+    test: ['test/integration/bounds.test.ts', 'as sessions.maxInFlight says'],
+  },
+  {
     name: 'limits/calls-of-channels',
     file: 'src/session/session.ts',
     find: 'this.#meter.isOver(this.#principal.key)',

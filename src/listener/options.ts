@@ -56,6 +56,8 @@ export interface SessionOptions {
   readonly max: number;
   /** Open sessions of one principal, where there is authentication. */
   readonly maxPerPrincipal: number;
+  /** Calls that one session may have in flight. */
+  readonly maxInFlight: number;
 }
 
 /** How much clients may ask for. Those of a principal count only where there is authentication. */
@@ -172,6 +174,10 @@ export const sessionsSchema = section({
   maxPerPrincipal: integer(1, 1_000_000).prefault(50).meta({
     description:
       'Open sessions of one principal. Without `auth` everybody is one, and it does not count.',
+  }),
+  maxInFlight: integer(1, 1_000_000).prefault(64).meta({
+    description:
+      'Calls that one session may have in flight; more get `overloaded`. At a `jsonrpc` server all POSTs of one principal are one session.',
   }),
 }).transform(
   ({ idle, maxAge, ...rest }): SessionOptions => ({ ...rest, idleMs: idle, maxAgeMs: maxAge }),

@@ -55,6 +55,7 @@ export async function openSession(
       id: newSessionId(),
       endpoint: endpoint.name,
       isPlain: endpoint.protocol === 'jsonrpc',
+      maxInFlight: store.maxInFlight,
       profile,
       ...rest,
     });

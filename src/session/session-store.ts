@@ -23,6 +23,8 @@ export interface SessionLimits {
   readonly max: number;
   /** Of one principal; absent while all clients are one. */
   readonly maxPerPrincipal?: number | undefined;
+  /** Calls that one session may have in flight. */
+  readonly maxInFlight: number;
 }
 
 /** Why no session can be opened: too many in all, too many of the principal, or the gateway stops. */
@@ -54,6 +56,11 @@ export class SessionStore {
 
   get size(): number {
     return this.#sessions.size;
+  }
+
+  /** Calls that one session may have in flight. */
+  get maxInFlight(): number {
+    return this.#options.maxInFlight;
   }
 
   /** Sessions by transport. */

@@ -27,8 +27,6 @@ import { AskedQuestions } from './asked-questions.ts';
 import { ClientExchange, type ExchangeOwner } from './client-exchange.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
-/** Calls that one session may have in flight (reliability.md 2.3). */
-const MAX_IN_FLIGHT = 64;
 /** How long after its last call a client that never listened is certainly there. */
 const UNHEARD_GRACE_MS = 30_000;
 
@@ -52,6 +50,8 @@ export interface SessionParts {
   readonly hasStreamPerRequest: boolean;
   /** Whether the server speaks plain JSON-RPC: no method means anything to the gateway then. */
   readonly isPlain: boolean;
+  /** Calls that it may have in flight. */
+  readonly maxInFlight: number;
 }
 
 /** One client's session. */
@@ -68,6 +68,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
+  readonly #maxInFlight: number;
   readonly #exchanges = new Set<ClientExchange>();
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
@@ -89,6 +90,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.#meter = parts.meter;
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
+    this.#maxInFlight = parts.maxInFlight;
   }
 
   get isClosed(): boolean {
@@ -157,8 +159,8 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
     } else if (this.#isDraining && (this.#isPlain || !continuesWork(frame))) {
       exchange.fail(stopping());
-    } else if (this.#exchanges.size > MAX_IN_FLIGHT) {
-      exchange.fail(tooManyInFlight());
+    } else if (this.#exchanges.size > this.#maxInFlight) {
+      exchange.fail(tooManyInFlight(this.#maxInFlight));
     } else if (this.#meter.isOver(this.#principal.key)) {
       exchange.fail(tooManyOfPrincipal());
     } else this.#attachment?.dispatch(exchange);
@@ -282,10 +284,10 @@ export class Session implements Downstream, ExchangeOwner {
   }
 }
 
-function tooManyInFlight(): GatewayError {
+function tooManyInFlight(max: number): GatewayError {
   return new GatewayError(
     'overloaded',
-    `This session has ${MAX_IN_FLIGHT} requests in flight already; wait for answers.`,
+    `This session has ${max} requests in flight already (sessions.maxInFlight); wait for answers.`,
     { outcome: 'not_sent' },
   );
 }

@@ -294,6 +294,20 @@ describe('a server that is noisy', () => {
   });
 });
 
+describe('a session', () => {
+  const { rig, journal } = useScripted(scriptedServer(), {
+    config: { sessions: { maxInFlight: 2 } },
+  });
+
+  it('has as many calls in flight as sessions.maxInFlight says', async () => {
+    const session = await rig.session();
+    for (const full of [1, 2]) session.beginCall('hang', { full });
+    await until(() => journal.messages().filter(({ raw }) => raw.includes('"full"')).length === 2);
+    const { error } = await session.call('echo', {});
+    expect(error?.message).toContain('has 2 requests in flight already (sessions.maxInFlight)');
+  });
+});
+
 describe('clients', () => {
   const { rig, journal } = useScripted(scriptedServer(), { config: { sessions: { max: 3 } } });
 
@@ -306,6 +320,7 @@ describe('clients', () => {
     expect(error).toMatchObject({
       code: -32603,
       data: { reason: 'overloaded', outcome: 'not_sent' },
+      message: expect.stringContaining('sessions.maxInFlight'),
     });
     expect((await ws.request('ping')).id).toBeDefined();
     expect(textOf(await beside.call('echo', {}))).toBe('{}');

@@ -180,6 +180,7 @@ it('the configuration has these keys', () => {
     'sessions.idle',
     'sessions.max',
     'sessions.maxAge',
+    'sessions.maxInFlight',
     'sessions.maxPerPrincipal',
     'state.keys',
     'state.ttl',

@@ -73,7 +73,7 @@ export class World {
   readonly #setting: Setting;
   readonly #servers: ScriptedChannel[] = [];
   readonly #backend: ServerBackend;
-  readonly #sessions = new SessionStore({ idleMs: 3_600_000, max: 100 });
+  readonly #sessions = new SessionStore({ idleMs: 3_600_000, max: 100, maxInFlight: 64 });
   readonly #place: Place;
   readonly #principals = new Map<string, string>();
   /** Who sits there now, or did last. */

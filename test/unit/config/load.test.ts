@@ -70,7 +70,13 @@ describe('a configuration', () => {
       admin: { host: '127.0.0.1', port: 9464, allowRemote: false, socket: undefined },
       log: { level: 'info', messages: false },
       audit: { to: undefined },
-      sessions: { idleMs: 1_800_000, maxAgeMs: 86_400_000, max: 10_000, maxPerPrincipal: 50 },
+      sessions: {
+        idleMs: 1_800_000,
+        maxAgeMs: 86_400_000,
+        max: 10_000,
+        maxPerPrincipal: 50,
+        maxInFlight: 64,
+      },
       limits: {
         requestsPerSecond: 0,
         addressRequestsPerSecond: 0,
