@@ -40,6 +40,7 @@ async function listener(bounds: Partial<HttpBounds>) {
       close: nothing,
       admit: () => ({ principal: { key: 'p' } }),
       metadata: nothing,
+      opens: () => true,
     },
   } as unknown as ListenerContext;
   const paths = new PathTable();
