@@ -5,6 +5,8 @@ const CHILD = 'src/backend/stdio/child-process.ts';
 const CHANNEL = 'src/backend/stdio/stdio-channel.ts';
 const HTTP_ENDPOINT = 'src/backend/streamable-http/http-endpoint.ts';
 const BUDGET = 'src/backend/process-budget.ts';
+const DIALLING = 'src/backend/credentials/dialling.ts';
+const DIALLING_TESTS = 'test/unit/backend/credentials/dialling.test.ts';
 const SSE = 'src/backend/http-sse/sse-channel.ts';
 const LEAK = '(globalThis as { leak?: string }).leak';
 const BUDGET_TESTS = 'test/unit/backend/process-budget.test.ts';
@@ -91,6 +93,27 @@ export const serverGuards: readonly Guard[] = [
     find: 'if (own.length >= maxPerPrincipal) {',
     replace: 'if (own.length < 0) {',
     test: [BUDGET_TESTS, 'caps hold'],
+  },
+  {
+    name: 'remote/public-names',
+    file: DIALLING,
+    find: 'all.filter(({ address }) => isPublicAddress(address))',
+    replace: 'all',
+    test: [DIALLING_TESTS, 'D06'],
+  },
+  {
+    name: 'remote/public-addresses',
+    file: DIALLING,
+    find: 'if (isIP(host) !== 0 && !isPublicAddress(host)) callback(refusal(), null);\n    else ',
+    replace: '',
+    test: [DIALLING_TESTS, 'D06'],
+  },
+  {
+    name: 'remote/public-token-endpoint',
+    file: 'src/backend/credentials/token-request.ts',
+    find: "dialler(secured, policy, 'was not called: its token endpoint')",
+    replace: "dialler(secured, { allowPrivate: policy !== undefined }, '')",
+    test: [DIALLING_TESTS, 'the token endpoint'],
   },
   {
     name: 'child/program-once',

@@ -260,8 +260,8 @@ export function remoteServer(
   entry: RemoteServerEntry,
   folder: string,
 ): ServerOptions {
-  const { url, transport, headers, tls, auth, ...rest } = entry;
-  const target = resolveRemote({ url, transport, headers, tls, auth }, folder);
+  const { url, transport, headers, allowPrivate, tls, auth, ...rest } = entry;
+  const target = resolveRemote({ url, transport, headers, allowPrivate, tls, auth }, folder);
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
 }
 
@@ -288,6 +288,15 @@ export const REMOTE_RULES = [
   },
   {
     holds: (value: RemoteRuleInput): boolean =>
+      value.auth?.clientAuth !== 'certificate' || value.tls?.cert !== undefined,
+    message: {
+      path: ['auth'],
+      when: isMap,
+      error: 'has clientAuth: certificate, and there is none: set tls.cert and tls.key',
+    },
+  },
+  {
+    holds: (value: RemoteRuleInput): boolean =>
       value.url?.startsWith?.('https:') !== false ||
       Object.values(value.tls ?? {}).every((file) => file === undefined),
     message: { path: ['tls'], when: isMap, error: 'needs an https URL: set url, or remove tls' },
@@ -298,8 +307,8 @@ interface RemoteRuleInput {
   readonly url?: string;
   readonly sharing?: Sharing | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly tls?: object;
-  readonly auth?: { readonly type?: string } | undefined;
+  readonly tls?: { readonly cert?: string | undefined };
+  readonly auth?: { readonly type?: string; readonly clientAuth?: string } | undefined;
 }
 
 /** Whether clients' tokens are exchanged for those that a server is called with. */

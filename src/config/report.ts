@@ -115,9 +115,13 @@ function describeTarget(server: ServerOptions, mask: Mask): Record<string, unkno
   const { target } = server;
   if (target.kind === 'remote') {
     const headers = maskValues(target.headers, mask);
-    const { url, transport, tls, auth } = target;
-    const oauth = auth && { ...auth, clientId: mask(auth.clientId), clientSecret: MASK };
-    return { url: mask(url), transport, headers, tls, ...(oauth && { auth: oauth }) };
+    const { url, transport, allowPrivate, tls, auth } = target;
+    const oauth = auth && {
+      ...auth,
+      clientId: mask(auth.clientId),
+      ...(auth.clientSecret && { clientSecret: MASK }),
+    };
+    return { url: mask(url), transport, headers, allowPrivate, tls, ...(oauth && { auth: oauth }) };
   }
   const { runAs } = target;
   return {

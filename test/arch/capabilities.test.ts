@@ -19,8 +19,11 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:http': /^listener\//,
   'node:https': /^listener\//,
   'node:module': /^cli\/commands/,
-  // `isIP` only, in base/ and admin/; addresses and sockets in listener/.
-  'node:net': /^listener\/|^admin\/|^base\/loopback/,
+  // What is dialled is checked there.
+  'node:dns': /^backend\/credentials\/dialling/,
+  // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/.
+  'node:net':
+    /^listener\/|^admin\/|^base\/(loopback|public-address)|^backend\/credentials\/dialling/,
   'node:path':
     /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
@@ -40,7 +43,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   pino: /^observe\/logger|^observe\/audit/,
   'prom-client': /^observe\/metrics/,
   undici:
-    /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(remote-access|token-request)|^auth\/issuer-keys/,
+    /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(dialling|token-request)|^auth\/issuer-keys/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.

@@ -352,8 +352,10 @@ describe('token_exchange', () => {
 describe('certificates', () => {
   const file = (name: string): string => join(import.meta.dirname, '../fixtures/tls', name);
   let names: string[] = [];
+  let forms: { readonly form: string; readonly authorization: string | undefined }[] = [];
   beforeEach(() => {
     names = [];
+    forms = [];
   });
   const server: Server = createServer(
     {
@@ -369,6 +371,12 @@ describe('certificates', () => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
+        if (request.url === '/token') {
+          const { authorization } = request.headers;
+          forms.push({ form: Buffer.concat(chunks).toString(), authorization });
+          const token = { access_token: 'of-certificate', token_type: 'Bearer' };
+          return sendJson(response, socket.authorized ? 200 : 401, token);
+        }
         const message = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
           id?: number;
           method?: string;
@@ -398,6 +406,17 @@ describe('certificates', () => {
         ...base(),
         tls: { ca: file('server.pem'), cert: file('alice.pem'), key: file('alice.key') },
       },
+      certified: {
+        ...base(),
+        tls: { ca: file('server.pem'), cert: file('alice.pem'), key: file('alice.key') },
+        auth: {
+          type: 'client_credentials',
+          tokenUrl: url().replace('/mcp', '/token'),
+          clientId: 'gateway',
+          clientAuth: 'certificate',
+          ca: file('server.pem'),
+        },
+      },
       plain: { ...base(), tls: { ca: file('server.pem') } },
       system: base(),
       wrong: { ...base(), tls: { ca: file('clients.pem') } },
@@ -418,6 +437,13 @@ describe('certificates', () => {
     expect(names).toEqual([]);
   });
 
+  it('get the gateway a token where it has no secret', async () => {
+    const session = await rig.session({ server: 'certified' });
+    expect(textOf(await session.call('echo'))).toBe('tls');
+    const form = 'grant_type=client_credentials&client_id=gateway';
+    expect(forms).toEqual([{ form, authorization: undefined }]);
+  });
+
   it.each(['system', 'wrong', 'gone'])(
     'that are not trusted are refused: %s (D10)',
     async (name) => {
@@ -431,4 +457,20 @@ describe('certificates', () => {
       expect(names).toEqual([]);
     },
   );
+});
+
+describe('allowPrivate: false', () => {
+  const rig = useGateway(() => ({
+    servers: {
+      one: { url: remote.url, allowPrivate: false },
+      name: { url: remote.url.replace('127.0.0.1', 'localhost'), allowPrivate: false },
+    },
+    waitReady: false,
+  }));
+
+  it.each(['one', 'name'])('nothing of this machine is called: %s (D06)', async (name) => {
+    const failed = await LegacySession.open(rig.url(name)).catch(String);
+    expect(failed).toContain('has no public address, and allowPrivate is false');
+    expect(remote.requests).toEqual([]);
+  });
 });

@@ -108,6 +108,7 @@ it('the configuration has these keys', () => {
     'processes.max',
     'processes.maxPerPrincipal',
     'processes.maxStarting',
+    'servers.*.allowPrivate',
     'servers.*.args',
     'servers.*.auth.audience',
     'servers.*.auth.ca',

@@ -3,7 +3,8 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import type { Logger } from '../../observe/logger.ts';
-import { type IssuedToken, TokenFailure } from './token-request.ts';
+import { AccessFailure } from './access-failure.ts';
+import type { IssuedToken } from './token-request.ts';
 
 /** Calls take a moment to arrive, and clocks differ. */
 const SLACK_MS = 5_000;
@@ -29,7 +30,7 @@ export class AccessToken {
   #held: Held | undefined;
   #pending: Promise<string> | undefined;
   #failures = 0;
-  #failure: TokenFailure | undefined;
+  #failure: AccessFailure | undefined;
   #quietUntilMs = 0;
 
   constructor(request: () => Promise<IssuedToken>, logger: Logger) {
@@ -39,7 +40,7 @@ export class AccessToken {
 
   /**
    * The token, at once where it is there.
-   * @throws TokenFailure when it can't be had
+   * @throws AccessFailure when it can't be had
    */
   current(): string | Promise<string> {
     const held = this.#held;
@@ -85,7 +86,7 @@ export class AccessToken {
     } catch (error) {
       this.#failures++;
       this.#failure =
-        error instanceof TokenFailure ? error : new TokenFailure('was not called.', error);
+        error instanceof AccessFailure ? error : new AccessFailure('was not called.', error);
       this.#quietUntilMs = monotonicMs() + backoffMs(this.#failures, RETRY);
       this.#logger.warn({ err: this.#failure }, 'no access token could be had for the server');
       throw this.#failure;

@@ -12,9 +12,10 @@ export interface OAuthOptions {
   readonly type: 'client_credentials' | 'token_exchange';
   readonly tokenUrl: string;
   readonly clientId: string;
-  readonly clientSecret: LiveText;
-  /** How id and secret are sent: RFC 6749 2.3.1. */
-  readonly clientAuth: 'basic' | 'post';
+  /** Undefined where a certificate does instead. */
+  readonly clientSecret: LiveText | undefined;
+  /** How id and secret are sent (RFC 6749 2.3.1), or `tls.cert` in place of the secret (RFC 8705 2). */
+  readonly clientAuth: 'basic' | 'post' | 'certificate';
   readonly scope: string | undefined;
   readonly audience: string | undefined;
   /** RFC 8707. */
@@ -57,9 +58,11 @@ export const oauthSchema = section({
     .refine((value) => value !== '' && parseLiveText(value) !== undefined, {
       error: 'must be text without a NUL character',
     })
+    .optional()
     .meta({ description: 'Its secret. A file is read again when it changes.' }),
-  clientAuth: oneOf(['basic', 'post']).prefault('basic').meta({
-    description: 'Whether id and secret are sent as HTTP Basic, or in the body.',
+  clientAuth: oneOf(['basic', 'post', 'certificate']).prefault('basic').meta({
+    description:
+      'Whether id and secret are sent as HTTP Basic, or in the body; or `tls.cert` is shown instead of a secret.',
   }),
   scope: text('scopes')
     .regex(SCOPE, { error: 'must be scopes with one space between them' })
@@ -83,6 +86,10 @@ export const oauthSchema = section({
     description:
       "Certificates that are trusted at the token endpoint instead of the system's: a PEM file.",
   }),
+}).refine((value) => (value.clientAuth === 'certificate') === (value.clientSecret === undefined), {
+  path: ['clientSecret'],
+  when: isMap,
+  error: 'must be a secret, unless clientAuth is certificate: then there is none',
 });
 
 /** What it makes. */
@@ -113,7 +120,7 @@ export type RemoteTlsEntry = z.output<typeof remoteTlsSchema>;
  */
 export function resolveOAuth(entry: OAuthEntry, folder: string): OAuthOptions {
   const { clientSecret, scope, audience, resource, ca, ...rest } = entry;
-  const secret = parseLiveText(clientSecret) ?? [];
+  const secret = clientSecret === undefined ? undefined : (parseLiveText(clientSecret) ?? []);
   return { ...rest, scope, audience, resource, clientSecret: secret, ca: pathOf(ca, folder) };
 }
 

@@ -1,35 +1,33 @@
 // How the gateway comes in at one remote server: headers, tokens, certificates, and how long the server
 // wants to be left alone. One for all connections to that server, whosever they are; a client's own
 // credentials are never among what is sent (2025-06-18 basic/authorization; reliability.md D01).
-import { buildConnector } from 'undici';
-import { readTextFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
+import type { LiveText } from '../../base/live-text.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { isHeaderValue, type RemoteTarget } from '../streamable-http/options.ts';
+import { AccessFailure } from './access-failure.ts';
 import { AccessToken } from './access-token.ts';
+import type { Connector, DialPolicy } from './dialling.ts';
+import { LiveConnector, ownCertificate } from './live-connector.ts';
 import { LiveValues } from './live-values.ts';
-import type { OAuthOptions, RemoteTls } from './options.ts';
-import { type IssuedToken, requestToken, TokenFailure } from './token-request.ts';
+import type { OAuthOptions } from './options.ts';
+import { type IssuedToken, requestToken, type TokenProofs } from './token-request.ts';
 
 /** Clients of which tokens are kept; those that were seen last. */
 const MAX_TOKENS = 1_000;
-const CONNECT_MS = 5_000;
-const MAX_PEM_BYTES = 1024 * 1024;
-const LOOK_MS = 1_000;
 /** A server that says more must not be out of reach for so long by one header. */
 const MAX_QUIET_MS = 60_000;
 
 export type Headers = Readonly<Record<string, string>>;
-type Connector = buildConnector.connector;
 
 /** What one connection may use. */
 export interface Access {
   /**
    * The headers of a request, at once where nothing has to be asked for.
-   * @throws TokenFailure when no token can be had
+   * @throws AccessFailure when no token can be had
    */
   headers(): Headers | Promise<Headers>;
   /**
@@ -51,16 +49,20 @@ export class RemoteAccess {
   readonly #headers: LiveValues;
   readonly #secret: LiveValues;
   readonly #tokens = new RecentMap<string, AccessToken>(MAX_TOKENS);
+  readonly #policy: DialPolicy;
   readonly #connector: LiveConnector;
   #quietUntilMs = 0;
 
-  constructor(target: RemoteTarget, logger: Logger) {
+  /** @param resolve looks up names; the system's by default */
+  constructor(target: RemoteTarget, logger: Logger, resolve?: DialPolicy['resolve']) {
     this.#target = target;
     this.#logger = logger;
     this.#headers = new LiveValues(target.liveHeaders, isHeaderValue, logger);
-    const secret = target.auth === undefined ? {} : { clientSecret: target.auth.clientSecret };
+    const clientSecret = target.auth?.clientSecret;
+    const secret: Record<string, LiveText> = clientSecret === undefined ? {} : { clientSecret };
     this.#secret = new LiveValues(secret, (value) => value !== '', logger);
-    this.#connector = new LiveConnector(target.tls);
+    this.#policy = { allowPrivate: target.allowPrivate, resolve };
+    this.#connector = new LiveConnector(target.tls, this.#policy);
   }
 
   /** The access of a connection. @param principal whose it is now; undefined when all share it */
@@ -100,7 +102,7 @@ export class RemoteAccess {
 
   #tokenOf(auth: OAuthOptions, principal: Principal | undefined): AccessToken {
     const request = (subject?: string): Promise<IssuedToken> =>
-      requestToken(auth, this.#secret.current()['clientSecret'] ?? '', subject);
+      requestToken(auth, this.#proofs(auth, subject), this.#policy);
     if (auth.type === 'client_credentials') {
       return this.#tokens.getOrMake('', () => new AccessToken(() => request(), this.#logger));
     }
@@ -112,13 +114,22 @@ export class RemoteAccess {
     );
   }
 
+  #proofs({ clientAuth }: OAuthOptions, subject: string | undefined): TokenProofs {
+    const showsCertificate = clientAuth === 'certificate';
+    return {
+      secret: this.#secret.current()['clientSecret'] ?? '',
+      certificate: showsCertificate ? ownCertificate(this.#target.tls) : {},
+      subject,
+    };
+  }
+
   #quiet(): RequestFailure | undefined {
     const leftMs = this.#quietUntilMs - monotonicMs();
     return leftMs <= 0 ? undefined : leftAlone(leftMs);
   }
 }
 
-const NO_SUBJECT = new TokenFailure(
+const NO_SUBJECT = new AccessFailure(
   'was not called: it is called in the name of each client with an access token of theirs, and you came without one.',
 );
 
@@ -140,55 +151,4 @@ export function leftAlone(ms: number): RequestFailure {
     what: `wants to be left alone for ${seconds} s (HTTP 429); try again then.`,
     retryAfterMs: seconds * 1_000,
   };
-}
-
-/** Opens connections with certificates as their files have them now. */
-class LiveConnector {
-  readonly #tls: RemoteTls;
-  #pem: Readonly<Record<string, string>> = {};
-  #lookedMs = Number.NEGATIVE_INFINITY;
-  #connector: Connector | undefined;
-
-  constructor(tls: RemoteTls) {
-    this.#tls = tls;
-  }
-
-  connect(...[options, callback]: Parameters<Connector>): void {
-    let connector: Connector;
-    try {
-      connector = this.#current();
-    } catch (error) {
-      callback(error as Error, null);
-      return;
-    }
-    connector(options, callback);
-  }
-
-  #current(): Connector {
-    const files = Object.entries(this.#tls).filter(([, path]) => path !== undefined);
-    const nowMs = monotonicMs();
-    if (this.#connector !== undefined && (files.length === 0 || nowMs - this.#lookedMs < LOOK_MS)) {
-      return this.#connector;
-    }
-    const pem = Object.fromEntries(files.map(([name, path]) => [name, readPem(name, path)]));
-    const isSame = files.every(([name]) => pem[name] === this.#pem[name]);
-    this.#lookedMs = nowMs;
-    if (this.#connector === undefined || !isSame) {
-      this.#pem = pem;
-      this.#connector = buildConnector({ timeout: CONNECT_MS, allowH2: false, ...pem });
-    }
-    return this.#connector;
-  }
-}
-
-function readPem(name: string, path: string): string {
-  try {
-    return readTextFile(path, MAX_PEM_BYTES);
-  } catch (error) {
-    if (!(error instanceof UnusableFile)) throw error;
-    throw new TokenFailure(
-      `can't be called: its tls.${name} can't be used, ${error.message}.`,
-      error,
-    );
-  }
 }

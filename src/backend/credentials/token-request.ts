@@ -3,7 +3,8 @@
 import { Client } from 'undici';
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
-import type { RequestFailure } from '../../ports/channel.ts';
+import { AccessFailure } from './access-failure.ts';
+import { type DialPolicy, dialler } from './dialling.ts';
 import type { OAuthOptions } from './options.ts';
 
 const LIMIT_MS = 10_000;
@@ -23,34 +24,31 @@ export interface IssuedToken {
   readonly lifetimeMs: number;
 }
 
-/** No token could be had. */
-export class TokenFailure extends Error {
-  override readonly name = 'TokenFailure';
-  readonly failure: RequestFailure;
-
-  /** @param why to follow the server's name */
-  constructor(why: string, cause?: unknown) {
-    super(why, { cause });
-    this.failure = { reason: 'server_unavailable', outcome: 'not_sent', what: why };
-  }
+/** What the gateway shows, and for whom. */
+export interface TokenProofs {
+  readonly secret: string;
+  /** PEM texts, where it shows a certificate; else empty. */
+  readonly certificate: { readonly cert?: string; readonly key?: string };
+  /** The client's access token, for an exchange. */
+  readonly subject: string | undefined;
 }
 
 /**
  * Asks for a token.
- * @param secret of the gateway
- * @param subject the client's access token, for an exchange
- * @throws TokenFailure
+ * @param policy who may be called
+ * @throws AccessFailure
  */
 export async function requestToken(
   options: OAuthOptions,
-  secret: string,
-  subject: string | undefined,
+  { secret, certificate, subject }: TokenProofs,
+  policy: DialPolicy,
 ): Promise<IssuedToken> {
   const url = new URL(options.tokenUrl);
+  const secured = { timeout: LIMIT_MS, allowH2: false, ...certificate, ...trustOf(options) };
   const client = new Client(url.origin, {
     allowH2: false,
     maxHeaderSize: MAX_BYTES,
-    connect: { timeout: LIMIT_MS, ...trustOf(options) },
+    connect: dialler(secured, policy, 'was not called: its token endpoint'),
   });
   try {
     const { statusCode, body } = await client.request({
@@ -64,13 +62,13 @@ export async function requestToken(
     });
     return read(statusCode, await collect(body), options, subject);
   } catch (error) {
-    if (error instanceof TokenFailure) throw error;
+    if (error instanceof AccessFailure) throw error;
     const { name } = error as Error;
     // Never its message: that may have the address in it.
     const code = error instanceof Error && 'code' in error ? String(error.code) : name;
     const isLate = name === 'TimeoutError';
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
-    throw new TokenFailure(`was not called: its token endpoint ${what}.`, error);
+    throw new AccessFailure(`was not called: its token endpoint ${what}.`, error);
   } finally {
     await client.destroy();
   }
@@ -82,7 +80,7 @@ function trustOf({ ca }: OAuthOptions): { ca?: string } {
     return { ca: readTextFile(ca, MAX_CA_BYTES) };
   } catch (error) {
     const why = (error as UnusableFile).message;
-    throw new TokenFailure(`was not called: auth.ca can't be used, ${why}.`, error);
+    throw new AccessFailure(`was not called: auth.ca can't be used, ${why}.`, error);
   }
 }
 
@@ -119,7 +117,9 @@ function formOf(
     scope,
     audience,
     resource,
-    ...(clientAuth === 'post' ? { client_id: clientId, client_secret: secret } : {}),
+    // RFC 8705 2: a certificate does not say whose it is.
+    ...(clientAuth === 'basic' ? {} : { client_id: clientId }),
+    ...(clientAuth === 'post' ? { client_secret: secret } : {}),
   };
   const given = Object.entries(form).filter(([, value]) => value !== undefined);
   return new URLSearchParams(given as [string, string][]);
@@ -136,7 +136,7 @@ async function collect(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     length += chunk.length;
     if (length > MAX_BYTES) {
-      throw new TokenFailure('was not called: its token endpoint answered with too much.');
+      throw new AccessFailure('was not called: its token endpoint answered with too much.');
     }
     chunks.push(chunk);
   }
@@ -150,16 +150,16 @@ function read(
   subject: string | undefined,
 ): IssuedToken {
   const answer = objectOf(text);
-  if (status !== 200) throw new TokenFailure(refusalOf(status, answer, subject !== undefined));
+  if (status !== 200) throw new AccessFailure(refusalOf(status, answer, subject !== undefined));
   const { access_token: value, token_type: type } = answer;
   const isBearer = type === undefined || (typeof type === 'string' && /^bearer$/i.test(type));
   if (typeof value !== 'string' || !ACCESS_TOKEN.test(value) || !isBearer) {
-    throw new TokenFailure('was not called: its token endpoint answered without a bearer token.');
+    throw new AccessFailure('was not called: its token endpoint answered without a bearer token.');
   }
   // It is for us, and says so to whoever checks: the next server must never see it.
   if (value === subject) {
     const what = 'gave the token of the client back, which is not passed on';
-    throw new TokenFailure(
+    throw new AccessFailure(
       `was not called: its token endpoint ${what}; set ${options.audience === undefined ? 'auth.audience or auth.resource' : 'another auth.audience'}.`,
     );
   }

@@ -2,8 +2,8 @@
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
 import type { RequestFailure } from '../../ports/channel.ts';
+import { AccessFailure } from '../credentials/access-failure.ts';
 import type { Access, Headers } from '../credentials/remote-access.ts';
-import { TokenFailure } from '../credentials/token-request.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 const UNAUTHORIZED = 401;
@@ -183,7 +183,7 @@ export class HttpEndpoint {
 }
 
 function failureOf(error: unknown): HttpFailure {
-  if (error instanceof TokenFailure) return new HttpFailure(error.failure, false, error);
+  if (error instanceof AccessFailure) return new HttpFailure(error.failure, false, error);
   const code = codeOf(error);
   const isUnreachable =
     UNREACHABLE.has(code) ||

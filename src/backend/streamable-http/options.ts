@@ -2,7 +2,7 @@
 // One set for both transports, since which one it is may be found out.
 import { z } from 'zod';
 import { isLive, type LiveText, parseLiveText, plainText } from '../../base/live-text.ts';
-import { oneOf, text } from '../../base/options.ts';
+import { flag, oneOf, text } from '../../base/options.ts';
 import {
   type OAuthOptions,
   oauthSchema,
@@ -21,6 +21,8 @@ export interface RemoteTarget {
   readonly headers: Readonly<Record<string, string>>;
   /** Those among them that may change. */
   readonly liveHeaders: Readonly<Record<string, LiveText>>;
+  /** Whether it may be at an address that is not public; else addresses are checked as they are dialled. */
+  readonly allowPrivate: boolean;
   readonly tls: RemoteTls;
   /** Undefined: with headers only. */
   readonly auth: OAuthOptions | undefined;
@@ -76,6 +78,10 @@ export const remoteKeys = {
       description:
         'Headers of every request. Files are read again when they change. Nothing of a client is ever sent.',
     }),
+  allowPrivate: flag().prefault(true).meta({
+    description:
+      'Whether it, and the token endpoint, may be at an address that is not public: this machine, its networks, metadata of a cloud. With `false` each address is checked as it is dialled, whatever the name resolved to before.',
+  }),
   tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an https URL.' }),
   auth: oauthSchema.optional().meta({
     description: 'OAuth: the gateway gets access tokens for the server, and sends those.',
@@ -87,6 +93,7 @@ export interface RemoteEntry {
   readonly url: string;
   readonly transport: RemoteTarget['transport'];
   readonly headers: Readonly<Record<string, string>>;
+  readonly allowPrivate: boolean;
   readonly tls: Parameters<typeof resolveRemoteTls>[0];
   readonly auth?: Parameters<typeof resolveOAuth>[0] | undefined;
 }
@@ -96,7 +103,7 @@ export interface RemoteEntry {
  * @param folder absolute; what relative paths start at
  */
 export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget {
-  const { url, transport, headers, tls, auth } = entry;
+  const { url, transport, headers, allowPrivate, tls, auth } = entry;
   const texts = Object.entries(headers).map(([name, value]): [string, LiveText] => [
     name,
     parseLiveText(value) ?? [],
@@ -109,6 +116,7 @@ export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget 
       Object.entries(headers).map(([name, value]) => [name, plainText(value)]),
     ),
     liveHeaders: Object.fromEntries(texts.filter(([, value]) => isLive(value))),
+    allowPrivate,
     tls: resolveRemoteTls(tls, folder),
     auth: auth && resolveOAuth(auth, folder),
   };

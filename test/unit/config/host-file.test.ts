@@ -63,7 +63,7 @@ describe('a file with mcpServers', () => {
         c: { url: 'https://z/mcp', auth: { CLIENT_ID: 'x' } },
       },
     });
-    const rest = { kind: 'remote', liveHeaders: {}, tls: {} };
+    const rest = { kind: 'remote', liveHeaders: {}, allowPrivate: true, tls: {} };
     expect(config.servers.map(({ target }) => target)).toEqual([
       { ...rest, url: 'https://x/mcp', transport: 'auto', headers: { a: 'b' } },
       { ...rest, url: 'https://y/sse', transport: 'sse', headers: {} },

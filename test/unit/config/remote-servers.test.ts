@@ -34,6 +34,22 @@ it.each([
     '',
     'must be an https URL without user name, query and fragment',
   ],
+  [
+    'auth: { type: client_credentials, tokenUrl: "https://idp.example/t", clientId: a }',
+    '',
+    'servers.a.auth.clientSecret: is missing, must be a secret',
+  ],
+  [
+    `tls: { cert: a.pem, key: a.key }, auth: { type: client_credentials, ${OAUTH}, clientAuth: certificate }`,
+    '',
+    'must be a secret, unless clientAuth is certificate',
+  ],
+  [
+    'auth: { type: client_credentials, tokenUrl: "https://idp.example/t", clientId: a, clientAuth: certificate }',
+    '',
+    'servers.a.auth: has clientAuth: certificate, and there is none',
+  ],
+  ['allowPrivate: no way', '', 'must be true or false'],
   ['auth: { type: password }', '', 'must be one of client_credentials, token_exchange'],
   ['tls: { cert: a.pem }', '', 'has only one of cert and key'],
   ['url: "http://x/mcp", tls: { ca: a.pem }', '', 'is in this map twice'],

@@ -1,10 +1,8 @@
 // One access token: how often it is asked for, and when it is let go.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AccessFailure } from '../../../../src/backend/credentials/access-failure.ts';
 import { AccessToken } from '../../../../src/backend/credentials/access-token.ts';
-import {
-  type IssuedToken,
-  TokenFailure,
-} from '../../../../src/backend/credentials/token-request.ts';
+import type { IssuedToken } from '../../../../src/backend/credentials/token-request.ts';
 import { retryAfterMs } from '../../../../src/backend/streamable-http/retry-after.ts';
 import { createLogger } from '../../../../src/observe/logger.ts';
 
@@ -70,7 +68,7 @@ describe('an access token', () => {
 
   it('that can not be had is not asked for all the time', async () => {
     const { token, asked } = tokenWith((nth) =>
-      nth < 3 ? Promise.reject(new TokenFailure('no')) : good(nth),
+      nth < 3 ? Promise.reject(new AccessFailure('no')) : good(nth),
     );
     await expect(token.current()).rejects.toThrow('no');
     await expect(token.current()).rejects.toThrow('no');
