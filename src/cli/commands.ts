@@ -115,7 +115,7 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
       return world.startGateway(loaded.config, {
         version: packageVersion(),
         exitWithParent: invocation.exitWithParent,
-        warnings: loaded.warnings.map(formatIssue),
+        warnings: warningsOf(loaded),
         secrets: loaded.secrets,
       });
     }
@@ -151,11 +151,19 @@ function check(file: string | undefined, world: Surroundings): number {
   if (loaded === undefined) {
     return EXIT.configuration;
   }
-  for (const warning of loaded.warnings) {
-    world.err(`${formatIssue(warning)} (warning)\n`);
-  }
+  for (const warning of warningsOf(loaded)) world.err(`${warning} (warning)\n`);
   world.out(checkReport(loaded));
   return EXIT.ok;
+}
+
+/**
+ * Everything that should be said of a configuration that is about to be used.
+ * @throws ConfigError when something is missing that the gateway can't start without
+ */
+function warningsOf(loaded: LoadedConfig): string[] {
+  const { issues, warnings } = loaded.lookAround();
+  if (issues.length > 0) throw new ConfigError(issues);
+  return [...loaded.warnings, ...warnings].map(formatIssue);
 }
 
 async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {

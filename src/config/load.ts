@@ -4,8 +4,9 @@ import { readTextFile, UnusableFile } from '../base/bounded-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
 import { processEnvironment } from './interpolate.ts';
-import { ConfigError, type ConfigIssue } from './issues.ts';
+import { ConfigError, type ConfigIssue, type Fault } from './issues.ts';
 import { type Resolution, resolveConfig } from './resolve.ts';
+import { lookAround } from './surroundings.ts';
 
 /** The largest configuration file, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -19,6 +20,11 @@ export interface LoadedConfig {
   /** Texts that came from `${...}` and must not be shown. */
   readonly secrets: ReadonlySet<string>;
   readonly warnings: readonly ConfigIssue[];
+  /** Whether what the configuration names is there: config/surroundings.ts. */
+  readonly lookAround: () => {
+    readonly issues: readonly ConfigIssue[];
+    readonly warnings: readonly ConfigIssue[];
+  };
 }
 
 /**
@@ -74,11 +80,21 @@ export function loadText(
   if (issues.length > 0 || resolution.config === undefined) {
     throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
   }
-  const warnings = resolution.warnings.map((warning) => document.locate(warning));
+  const { config, warnings, places } = resolution;
+  const located = (found: readonly Fault[]): ConfigIssue[] =>
+    inOrder(found.map((fault) => document.locate(fault)));
   return {
-    config: resolution.config,
+    config,
     secrets: document.secrets,
-    warnings: inOrder([...document.warnings, ...warnings]),
+    warnings: inOrder([...document.warnings, ...located(warnings)]),
+    lookAround: () => {
+      const found = lookAround(config, {
+        environment,
+        placeOf: (server) => places.get(server) ?? ['servers', server],
+        isHidden: (place) => document.isInterpolated(place),
+      });
+      return { issues: located(found.faults), warnings: located(found.warnings) };
+    },
   };
 }
 

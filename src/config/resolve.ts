@@ -6,6 +6,7 @@ import { type AuthOptions, authSchema } from '../auth/options.ts';
 import { isTokenExchange } from '../backend/options.ts';
 import type { ListenOptions } from '../listener/options.ts';
 import type { AuditOptions } from '../observe/options.ts';
+import { unknownServers } from './access-rules.ts';
 import { readableFiles } from './child-access.ts';
 import { missingProofs } from './client-proofs.ts';
 import type { Config } from './config.ts';
@@ -37,6 +38,8 @@ export interface Resolution {
   readonly config: Config | undefined;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
+  /** Where the entry of each server stands. */
+  readonly places: ReadonlyMap<string, ConfigPath>;
 }
 
 /**
@@ -50,7 +53,12 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   if (!isRecord(raw)) {
     const there = raw === null ? 'is empty' : `is ${describe(raw, context.isHidden([]))}`;
     const message = `the file ${there}, must be a map with servers, see config/sluice.example.yaml`;
-    return { config: undefined, faults: [{ path: [], at: 'value', message }], warnings: [] };
+    return {
+      config: undefined,
+      faults: [{ path: [], at: 'value', message }],
+      warnings: [],
+      places: new Map(),
+    };
   }
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
@@ -62,14 +70,18 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   const auth = readAuth(document['auth'], faults, context);
   const listen = settings.data?.listen ?? document['listen'];
   faults.push(...unsafeOptions(isRecord(listen) ? listen : {}, auth));
-  const entries = findEntries(document, faults, warnings, context).flatMap((found) =>
-    readEntry(found, faults, context),
-  );
+  const found = findEntries(document, faults, warnings, context);
+  const places = new Map(found.map(({ name, path }) => [name, path]));
+  const entries = found.flatMap((entry) => readEntry(entry, faults, context));
   const servers = entries.map(({ server }) => server);
   const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, faults);
-  if (auth !== 'unclear') faults.push(...missingProofs(servers, auth));
+  if (auth !== 'unclear') {
+    const idle = unknownServers(auth, places);
+    faults.push(...missingProofs(servers, auth), ...idle.faults);
+    warnings.push(...idle.warnings);
+  }
   if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
-    return { config: undefined, faults, warnings };
+    return { config: undefined, faults, warnings, places };
   }
   const { file } = context;
   const keepsTokens = servers.some(isTokenExchange);
@@ -83,7 +95,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
     curations: new Map(entries.map(({ server, curation }) => [server.name, curation])),
   };
   warnings.push(...riskyOptions(config), ...readableFiles(config));
-  return { config: deepFreeze(config), faults, warnings };
+  return { config: deepFreeze(config), faults, warnings, places };
 }
 
 /** The two forms of `auth`: `none`, or a map. */

@@ -14,10 +14,15 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
   writeFileSync(join(folder, 'bad.yaml'), 'servers:\n  a: { comand: x }\n  B: { command: x }\n');
-  writeFileSync(join(folder, 'hosts.json'), '{"mcpServers":{"a":{"command":"x","timeout":1}}}');
+  writeFileSync(join(folder, 'hosts.json'), '{"mcpServers":{"a":{"command":"cat","timeout":1}}}');
   writeFileSync(
     join(folder, 'secret.yaml'),
-    'servers: { a: { command: x, env: { A: "${SECRET_VALUE}" } } }',
+    'servers: { a: { command: cat, env: { A: "${SECRET_VALUE}" } } }',
+  );
+  writeFileSync(join(folder, 'later.yaml'), 'servers: { a: { command: no-such-tool } }');
+  writeFileSync(
+    join(folder, 'keys.yaml'),
+    'servers: { a: { command: cat } }\nauth: { keys: { file: k.json }, allow: [{ servers: [a] }] }\n',
   );
 });
 afterAll(() => {
@@ -127,6 +132,27 @@ describe('sluice check', () => {
     const { status, err } = await sluice('check --config hosts.json');
     expect(status).toBe(0);
     expect(err).toMatch(/^hosts\.json:1:\d+: mcpServers\.a\.timeout: .* \(warning\)\n$/);
+  });
+
+  it('looks whether what is named is there: what may come later is a warning', async () => {
+    const { status, err } = await sluice('check -c later.yaml');
+    expect(status).toBe(0);
+    expect(err).toBe(
+      'later.yaml:1:26: servers.a.command: is "no-such-tool", but there is no such program on PATH: install it, or write its path (warning)\n',
+    );
+    const { started } = await sluice('serve -c later.yaml');
+    expect(started[0]?.options.warnings).toHaveLength(1);
+  });
+
+  it('looks whether what is named is there: what nothing starts without is an error', async () => {
+    const { status, out, err } = await sluice('check -c keys.yaml');
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(
+      /^keys\.yaml:2:23: auth\.keys\.file: is .*, which has no key yet: make one/,
+    );
+    expect(await sluice('serve -c keys.yaml')).toMatchObject({ status: 1, started: [] });
+    // How else would one be made?
+    expect((await sluice('keys list -c keys.yaml')).err).not.toContain('auth.keys.file');
   });
 
   it('says what to do when there is no configuration', async () => {

@@ -62,6 +62,10 @@ describe('G01 authentication', () => {
     ['auth: { issuers: [], allow: [{ servers: ["*"] }] }', 'must have keys, issuers'],
     ['auth: { keys: {}, allow: [{ servers: ["*"] }] }', 'auth.keys.file'],
     ['auth: { key: { file: k }, allow: [{ servers: ["*"] }] }', 'did you mean keys?'],
+    [
+      'auth: { keys: { file: k }, allow: [{ servers: [A] }] }',
+      'auth.allow.0.servers.0: fits no server: must be one of a, or a pattern of them; did you mean a?',
+    ],
     ['auth: true', 'auth: is true, must be none or a map'],
     ['auth:', 'auth: is empty, must be none or a map'],
     [`auth: { issuers: [${ISSUER}], allow: [{ servers: ["*"] }] }`, 'listen.publicUrl: is missing'],

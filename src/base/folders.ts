@@ -1,0 +1,11 @@
+// Whether a folder is there.
+import { statSync } from 'node:fs';
+
+/** Whether `path` is a folder, or a link to one. */
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // not there, or behind a folder that may not be entered
+  }
+}
