@@ -10,6 +10,7 @@ import {
   pagesOf,
   sessionAt,
 } from '../support/era-client.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { hasMethod, type Json } from '../support/wire-message.ts';
@@ -245,5 +246,46 @@ describe.each(ERAS)('what changes at %s servers', (serverEra) => {
       const left = fs.journal.messages(server).at(-1);
       expect(left?.params).toEqual({ uri: 'file:///left.txt' });
     }
+  });
+});
+
+// Many servers agree to watch whatever they are asked for.
+describe('a resource that no list names', () => {
+  const easy = scriptedServer();
+  const page = new CatalogServer({
+    name: 'page',
+    tools: tools('t'),
+    resources: ['file:///a.txt'].map(named),
+    readable: ['page://'],
+  });
+  const rig = useGateway(() => ({ servers: { easy: easy.config, page: page.config } }));
+  const uri = 'page://one';
+  const touch = (client: EraClient) => client.call('page__t', { notify: { uri } });
+
+  it('is watched at all servers that agree, so that who has it tells (legacy)', async () => {
+    const session = await sessionAt(rig, '/mcp');
+    const stream = session.openStream();
+    await stream.head;
+    expect((await session.request('resources/read', { uri })).result).toBeDefined();
+    expect((await session.request('resources/subscribe', { uri })).result).toEqual({});
+    await page.journal.waitFor(hasMethod('resources/subscribe'));
+    await touch(session);
+    const { params } = await stream.messages.next(hasMethod(UPDATED));
+    expect(params?.['uri']).toBe(uri);
+    expect((await session.request('resources/unsubscribe', { uri })).result).toEqual({});
+    for (const { journal } of [easy, page]) {
+      expect(journal.messages('resources/unsubscribe').at(-1)?.params).toEqual({ uri });
+    }
+    await touch(session);
+    await session.request('ping');
+    expect(stream.messages.all.filter(hasMethod(UPDATED))).toHaveLength(1);
+  });
+
+  it('is told to a listen stream by whoever has it (modern)', async () => {
+    const modern = modernAt(rig, '/mcp');
+    const stream = await modern.listen({ resourceSubscriptions: [uri] });
+    await touch(modern);
+    const { params } = await stream.messages.next(hasMethod(UPDATED));
+    expect(params?.['uri']).toBe(uri);
   });
 });

@@ -4,7 +4,6 @@ import { asGatewayError, GatewayError } from '../../base/errors.ts';
 import { SessionTasks } from '../../bridge/tasks/session-tasks.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
-import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
@@ -27,7 +26,7 @@ import { follow, type Sending, type Way } from './follow.ts';
 import type { Member } from './member.ts';
 import type { Candidate, Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
-import { routeOf, withUri } from './routes.ts';
+import { routeOf } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** What a client may say to any of its servers. */
@@ -45,8 +44,6 @@ export class AggregateAttachment implements Attachment {
     answer: (exchange, result) => exchange.answer(result),
     send: (exchange, candidate, sending) => this.#send(exchange, candidate, sending),
   };
-  /** Where a watched resource is, by the URI that the client knows. */
-  readonly #watched = new Map<string, UriOwner>();
 
   constructor(links: ClientLinks, parts: AggregateParts) {
     this.#parts = parts;
@@ -70,6 +67,7 @@ export class AggregateAttachment implements Attachment {
     if (this.#links.hasGaps) this.#links.fillGaps();
     if (isListMethod(frame.method)) this.#list(exchange, frame.method);
     else if (frame.method === SET_LEVEL) this.#setLevel(exchange);
+    else if (this.#isWatched(frame)) void this.#unwatch(exchange);
     else this.#route(exchange);
   }
 
@@ -130,33 +128,39 @@ export class AggregateAttachment implements Attachment {
   }
 
   #route(exchange: Exchange): void {
-    const watched = this.#unwatched(exchange.frame);
-    const route =
-      watched ??
-      routeOf(exchange, {
-        view: this.#links.view,
-        parts: this.#parts,
-        era: 'legacy',
-        principal: exchange.client.principal,
-      });
-    const { calls } = this.#parts;
-    if (route instanceof Promise) {
-      void route.then((found) => follow(exchange, found, calls, this.#way));
-    } else {
-      follow(exchange, route, calls, this.#way);
-    }
+    const route = routeOf(exchange, {
+      view: this.#links.view,
+      parts: this.#parts,
+      era: 'legacy',
+      principal: exchange.client.principal,
+    });
+    if (route instanceof Promise) void route.then((found) => this.#follow(exchange, found));
+    else this.#follow(exchange, route);
   }
 
-  /** A resource is unsubscribed from where it was subscribed to. */
-  #unwatched(frame: Frame): Route | undefined {
-    if (frame.method !== UNSUBSCRIBE) return undefined;
-    const uri = uriOf(frame);
-    const at = this.#watched.get(uri);
-    this.#watched.delete(uri);
-    if (at === undefined) return undefined;
-    const member = this.#parts.members.find(({ key }) => key === at.key);
-    if (member === undefined) return undefined;
-    return { kind: 'to', candidate: { member, frame: withUri(frame, uri, at.uri) } };
+  #follow(exchange: Exchange, route: Route): void {
+    if (exchange.frame.method === SUBSCRIBE) {
+      if (route.kind === 'to') return void this.#watch(exchange, [route.candidate]);
+      if (route.kind === 'inTurn') return void this.#watch(exchange, route.candidates);
+    }
+    follow(exchange, route, this.#parts.calls, this.#way);
+  }
+
+  #isWatched(frame: Frame): boolean {
+    return frame.method === UNSUBSCRIBE && this.#links.watched.has(uriOf(frame));
+  }
+
+  async #watch(exchange: Exchange, candidates: readonly Candidate[]): Promise<void> {
+    const owners = candidates.map(({ member, frame }) => ({ key: member.key, uri: uriOf(frame) }));
+    const error = await this.#links.watched.watch(uriOf(exchange.frame), owners);
+    if (error === undefined) exchange.answer(EMPTY_RESULT);
+    else exchange.refuse(error);
+  }
+
+  /** A resource is unsubscribed from where it was subscribed to, and nowhere else. */
+  async #unwatch(exchange: Exchange): Promise<void> {
+    await this.#links.watched.unwatch(uriOf(exchange.frame));
+    exchange.answer(EMPTY_RESULT);
   }
 
   #send(exchange: Exchange, candidate: Candidate, sending: Sending): void {
@@ -167,15 +171,9 @@ export class AggregateAttachment implements Attachment {
       this.#unreachable(exchange, member, missed);
       return;
     }
-    const isWatch = exchange.frame.method === SUBSCRIBE;
-    const agreed = isWatch ? () => this.#watch(exchange, candidate) : undefined;
     const { client } = link;
-    const options = { expose: client.expose, agreed, limitMs, missed };
+    const options = { expose: client.expose, limitMs, missed };
     this.#dispatch(new RoutedExchange(exchange, frame, client, options), member, link, entry);
-  }
-
-  #watch(exchange: Exchange, { member, frame }: Candidate): void {
-    this.#watched.set(uriOf(exchange.frame), { key: member.key, uri: uriOf(frame) });
   }
 
   #dispatch(

@@ -3,9 +3,12 @@
 import { within } from '../../base/clock.ts';
 import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
 import { sessionCapabilities } from '../../bridge/tasks/offered.ts';
+import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { mergedCapabilities, type WelcomePart } from '../../catalog/welcome.ts';
-import type { JsonObject } from '../../jsonrpc/parse.ts';
+import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
 import { callMessage } from '../../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../../mcp/errors.ts';
 import type { LoggingLevel } from '../../mcp/log-levels.ts';
 import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
@@ -15,6 +18,7 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import type { Member } from './member.ts';
 import { MemberClient } from './member-client.ts';
 import { View } from './view.ts';
+import { WatchedResources } from './watched-resources.ts';
 
 /** A client at one server; `seat` is undefined when no place could be had. */
 export interface Link {
@@ -26,6 +30,10 @@ export interface Link {
 export class ClientLinks {
   readonly view: View;
   readonly #links: Link[];
+  readonly watched = new WatchedResources({
+    subscribe: (owner) => this.#subscribe(owner),
+    unsubscribe: (owner) => this.#unsubscribe(owner),
+  });
   /** Least severe log messages that the client wants; undefined: it has not said. */
   level: LoggingLevel | undefined;
   readonly #parts: AggregateParts;
@@ -124,9 +132,30 @@ export class ClientLinks {
     return mergedCapabilities(this.#welcomeParts(({ capabilities }) => capabilities));
   }
 
-  /** The place at the server of a name, if there is one. */
-  seatOf(key: string): Seat | undefined {
-    return this.links[this.#parts.members.findIndex((member) => member.key === key)]?.seat;
+  async #subscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+    const index = this.#indexOf(key);
+    const seat = this.links[index]?.seat;
+    try {
+      await seat?.ready();
+    } catch (error) {
+      return wireErrorOf(asGatewayError(error, key));
+    }
+    const refusal = this.refusalOf(index);
+    if (seat === undefined && refusal !== undefined) return wireErrorOf(refusal);
+    const resources = seat?.identity?.capabilities['resources'];
+    if (seat === undefined || !isObject(resources) || resources['subscribe'] !== true) {
+      const message = `Method not found: server "${key}" offers no subscriptions.`;
+      return { code: METHOD_NOT_FOUND, message };
+    }
+    return await seat.subscribe(uri);
+  }
+
+  async #unsubscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+    return await this.links[this.#indexOf(key)]?.seat?.unsubscribe(uri);
+  }
+
+  #indexOf(key: string): number {
+    return this.#parts.members.findIndex((member) => member.key === key);
   }
 
   /** Tells the client that a list is another one. */
@@ -154,11 +183,13 @@ export class ClientLinks {
 
   #link(index: number): Link {
     const member = this.#parts.members[index];
-    const client = new MemberClient(
-      this.#client,
-      (uri) => this.view.knownResources().table.exposed(member?.key ?? '', uri),
-      (uri) => member !== undefined && this.#shows(member, uri),
-    );
+    const key = member?.key ?? '';
+    const expose = (uri: string): string => this.view.knownResources().table.exposed(key, uri);
+    const client = new MemberClient(this.#client, {
+      expose,
+      told: (uri) => this.watched.nameOf(key, uri) ?? expose(uri),
+      shows: (uri) => member !== undefined && this.#shows(member, uri),
+    });
     if (member === undefined || !this.#opens(member.key)) return { client, seat: undefined };
     try {
       const seat = member.backend.place(client);

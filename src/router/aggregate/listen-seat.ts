@@ -1,8 +1,8 @@
 // A modern client's listen stream at all servers of an endpoint: one seat made of theirs.
 import type { ListenPlace } from '../../bridge/modern-listen.ts';
 import type { TaskWatch, TellTask } from '../../bridge/tasks/task-watch.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
+import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import type { JsonObject } from '../../jsonrpc/parse.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { ClientLinks } from './client-links.ts';
@@ -36,13 +36,9 @@ export class ListenSeat implements ListenPlace {
   async subscribe(uri: string): Promise<WireError | undefined> {
     const { table } = await this.#links.view.resourcesToSearch(uri);
     const shownTo = { parts: this.#parts, principal: this.#client.principal };
-    let first: WireError | undefined;
-    for (const owner of shownOwners(shownTo, table, uri)) {
-      const error = await this.#subscribeAt(owner.key, owner.uri);
-      if (error === undefined) return undefined;
-      first ??= error;
-    }
-    return first ?? { code: INVALID_PARAMS, message: 'No server has this resource.' };
+    const owners = shownOwners(shownTo, table, uri);
+    if (owners.length > 0) return await this.#links.watched.watch(uri, owners);
+    return { code: INVALID_PARAMS, message: 'No server has this resource.' };
   }
 
   /** A task's id says which server runs it. */
@@ -60,14 +56,5 @@ export class ListenSeat implements ListenPlace {
     for (const watch of this.#watches.values()) watch.leave();
     this.#left();
     this.#links.leave();
-  }
-
-  async #subscribeAt(key: string, uri: string): Promise<WireError | undefined> {
-    const seat = this.#links.seatOf(key);
-    const resources = seat?.identity?.capabilities['resources'];
-    if (seat === undefined || !isObject(resources) || resources['subscribe'] !== true) {
-      return { code: INTERNAL_ERROR, message: `Server "${key}" has no subscriptions.` };
-    }
-    return await seat.subscribe(uri);
   }
 }

@@ -13,6 +13,16 @@ import type { Exchange } from '../../ports/exchange.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { RoutedExchange } from './routed-exchange.ts';
 
+/** The URIs of one server as its client knows them. */
+export interface MemberUris {
+  /** What a URI of the server is to the client. */
+  readonly expose: ExposeUri;
+  /** The same, where the server tells of a change: as the client asked for it. */
+  readonly told: ExposeUri;
+  /** Whether the client may use such a URI. */
+  readonly shows: (uri: string) => boolean;
+}
+
 /** A client at one server. */
 export class MemberClient implements Downstream {
   readonly version: string;
@@ -22,17 +32,15 @@ export class MemberClient implements Downstream {
   /** What a URI of the server is to the client. */
   readonly expose: ExposeUri;
   readonly #client: Downstream;
-  readonly #shows: (uri: string) => boolean;
+  readonly #told: MemberUris['told'];
+  readonly #shows: MemberUris['shows'];
   /** Questions that the client sees in other words. */
   readonly #reworded = new WeakMap<Question, Question>();
 
-  /**
-   * @param expose what a URI of the server is to the client
-   * @param shows whether the client may use such a URI
-   */
-  constructor(client: Downstream, expose: ExposeUri, shows: (uri: string) => boolean) {
+  constructor(client: Downstream, { expose, told, shows }: MemberUris) {
     this.#client = client;
     this.expose = expose;
+    this.#told = told;
     this.#shows = shows;
     this.version = client.version;
     this.capabilities = client.capabilities;
@@ -58,7 +66,7 @@ export class MemberClient implements Downstream {
     const uri = parseString(message, uriStart, uriEnd);
     // A private server may tell of resources that nobody subscribed to.
     if (uri === undefined || !this.#shows(uri)) return;
-    const exposed = this.expose(uri);
+    const exposed = this.#told(uri);
     const text = replaceSpan(message, uriStart, uriEnd, jsonBytes(exposed));
     this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);
   }

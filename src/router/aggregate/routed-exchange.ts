@@ -14,8 +14,6 @@ import type { Candidate } from './route.ts';
 export interface RouteOptions extends Pick<Sending, 'limitMs' | 'missed'> {
   /** What a URI of the server is to the client. */
   readonly expose: ExposeUri;
-  /** Told of a result: the server has done what was asked. */
-  readonly agreed?: (() => void) | undefined;
 }
 
 /** A request as one server gets it. */
@@ -26,7 +24,6 @@ export class RoutedExchange implements Exchange {
   /** The client's own. */
   readonly original: Exchange;
   readonly #expose: ExposeUri;
-  readonly #agreed: RouteOptions['agreed'];
   readonly #missed: RouteOptions['missed'];
 
   /**
@@ -39,7 +36,6 @@ export class RoutedExchange implements Exchange {
     this.client = client;
     this.limitMs = options.limitMs ?? original.limitMs;
     this.#expose = options.expose;
-    this.#agreed = options.agreed;
     this.#missed = options.missed;
   }
 
@@ -60,14 +56,12 @@ export class RoutedExchange implements Exchange {
       this.#miss(() => this.original.respond(answer));
       return;
     }
-    this.#agreed?.();
     const exposed = exposedResult(this.original.frame.method, answer, this.#expose);
     if (exposed === undefined) this.original.respond(answer);
     else this.original.answer(exposed);
   }
 
   answer(result: Buffer): void {
-    this.#agreed?.();
     this.original.answer(exposeResult(this.original.frame.method, result, this.#expose));
   }
 
