@@ -95,6 +95,20 @@ export const serverGuards: readonly Guard[] = [
     test: [BUDGET_TESTS, 'caps hold'],
   },
   {
+    name: 'elicitations/owner',
+    file: 'src/backend/elicitation-owners.ts',
+    find: 'isSame ? client : undefined',
+    replace: 'client',
+    test: ['test/unit/backend/elicitation-owners.test.ts', 'that two people were given'],
+  },
+  {
+    name: 'elicitations/told-to-owner',
+    file: 'src/backend/fan-out.ts',
+    find: "if (client === undefined) this.#withhold('unattributable');\n    else client.notify",
+    replace: 'for (const { client } of this.#listeners) client.notify',
+    test: ['test/integration/access/elicitations.test.ts', 'to nobody else'],
+  },
+  {
     name: 'remote/public-names',
     file: DIALLING,
     find: 'all.filter(({ address }) => isPublicAddress(address))',

@@ -6,6 +6,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { isCacheable } from '../mcp/modern-methods.ts';
+import { requiredIds } from '../mcp/url-elicitation.ts';
 import { soleCaller } from '../mux/attribution.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Mux } from '../mux/mux.ts';
@@ -45,8 +46,9 @@ export interface ConnectionContext {
   elicited(elicitationId: string, client: Downstream): void;
 }
 
-export interface ConnectionEvents
-  extends Pick<MuxEvents, 'notified' | 'settled' | 'answered' | 'isAwaited'> {
+export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'isAwaited'> {
+  /** A client's request was answered with a result. */
+  answered(request: Frame, answer: Frame): void;
   /**
    * The server is gone, or has to go. Told once.
    * @param again calls that the next connection may take
@@ -95,7 +97,7 @@ export class Connection {
         events: {
           notified: events.notified,
           settled: events.settled,
-          answered: events.answered,
+          answered: (exchange, answer) => this.#answered(exchange, answer),
           isAwaited: events.isAwaited,
           violated: (what) => this.#violated(what),
           dropped: (what, text) => {
@@ -168,6 +170,14 @@ export class Connection {
   /** Stops the process and resolves when nothing of it is left. */
   async stop(): Promise<void> {
     await this.#channel.close();
+  }
+
+  #answered(exchange: Exchange, answer: Frame): void {
+    if (answer.resultStart >= 0) {
+      this.#events.answered(exchange.frame, answer);
+      return;
+    }
+    for (const id of requiredIds(answer)) this.#context.elicited(id, exchange.client);
   }
 
   #createQuestions(): Questions {

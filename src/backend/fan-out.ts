@@ -17,10 +17,10 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
+import { ElicitationOwners } from './elicitation-owners.ts';
 
 /** Several changes in a row are told once (protocol.md 4.7). */
 const DEBOUNCE_MS = 100;
-const MAX_ELICITATIONS = 1_000;
 
 /** What fan-out knows of one client. */
 export interface Listener {
@@ -54,7 +54,7 @@ export class FanOut {
   readonly #context: FanOutContext;
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions = new Map<string, Set<Listener>>();
-  readonly #elicitations = new Map<string, Downstream>();
+  readonly #elicitations = new ElicitationOwners();
   readonly #pending = new Map<string, { message: Buffer; timer: Timer }>();
 
   constructor(context: FanOutContext) {
@@ -75,9 +75,7 @@ export class FanOut {
    */
   leave(listener: Listener): string[] {
     this.#listeners.delete(listener);
-    for (const [id, client] of this.#elicitations) {
-      if (client === listener.client) this.#elicitations.delete(id);
-    }
+    this.#elicitations.left(listener.client);
     const orphans: string[] = [];
     for (const uri of this.#subscriptions.keys()) {
       if (this.unsubscribe(listener, uri)) orphans.push(uri);
@@ -131,11 +129,7 @@ export class FanOut {
 
   /** Remembers who was given an elicitation, since its end is told by id only. */
   elicited(elicitationId: string, client: Downstream): void {
-    this.#elicitations.set(elicitationId, client);
-    const [oldest] = this.#elicitations.keys();
-    if (this.#elicitations.size > MAX_ELICITATIONS && oldest !== undefined) {
-      this.#elicitations.delete(oldest);
-    }
+    this.#elicitations.given(elicitationId, client);
   }
 
   /** The server can be used again. */
@@ -220,7 +214,7 @@ export class FanOut {
   #elicitationComplete(notification: Frame): void {
     const elicitationId = parseParams(notification)['elicitationId'];
     const client =
-      typeof elicitationId === 'string' ? this.#elicitations.get(elicitationId) : undefined;
+      typeof elicitationId === 'string' ? this.#elicitations.end(elicitationId) : undefined;
     if (client === undefined) this.#withhold('unattributable');
     else client.notify(notification.bytes, undefined);
   }

@@ -5,7 +5,6 @@ import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { RESOURCE_NOT_FOUND } from '../mcp/errors.ts';
 import { RESOURCES_READ } from '../mcp/methods.ts';
 
-export const URL_ELICITATION_REQUIRED = -32042;
 export const MISSING_CAPABILITY = -32021;
 
 /**

@@ -2,12 +2,12 @@
 // a modern client can be asked; when all are agreed to, the call is worth sending again (protocol.md
 // 5.11).
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, type Member, membersOf } from '../jsonrpc/members.ts';
-import { errorCodeOf, isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { editObject } from '../jsonrpc/members.ts';
+import { parseResult } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { ELICITATION } from '../mcp/methods.ts';
+import { requiredElicitations } from '../mcp/url-elicitation.ts';
 import type { Question } from '../ports/downstream.ts';
-import { URL_ELICITATION_REQUIRED } from './modern-errors.ts';
 
 const MODE = new Map([['mode', Buffer.from('"url"')]]);
 
@@ -61,18 +61,7 @@ class Visit implements Question {
  * @returns none when it is another answer, or names none
  */
 export function requiredVisits(answer: Frame): Frame[] {
-  if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
-  const { bytes, errorStart, errorEnd } = answer;
-  const data = member(membersOf(bytes, errorStart, errorEnd), 'data');
-  if (data === undefined || !isObject(parseSpan(bytes, data.valueStart, data.valueEnd))) return [];
-  const list = member(membersOf(bytes, data.valueStart, data.valueEnd), 'elicitations');
-  if (list === undefined) return [];
-  const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd));
-  return entries.filter((entry) => isObject(parseSpan(entry, 0, entry.length))).map(visitOf);
-}
-
-function member(members: readonly Member[], key: string): Member | undefined {
-  return members.find((one) => one.key === key);
+  return requiredElicitations(answer).map(visitOf);
 }
 
 function visitOf(entry: Buffer): Frame {

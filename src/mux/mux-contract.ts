@@ -21,8 +21,8 @@ export interface MuxEvents {
   settled(): void;
   /** Whether calls of other clients wait until this client's questions are answered. */
   isAwaited(client: Downstream): boolean;
-  /** A client's request was answered with a result. */
-  answered(request: Frame, answer: Frame): void;
+  /** A client's request was answered, with a result or an error of the server's. */
+  answered(exchange: Exchange, answer: Frame): void;
   /** The server broke the protocol: an answer is too large, or is none. */
   violated(what: string): void;
   /** Something came that is no message; it was dropped. */

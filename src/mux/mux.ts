@@ -285,7 +285,7 @@ export class Mux implements CallOwner {
   }
 
   #respond(exchange: Exchange, frame: Frame): void {
-    if (frame.resultStart >= 0) this.#events.answered(exchange.frame, frame);
+    this.#events.answered(exchange, frame);
     const invalid = frame.resultStart < 0 ? invalidError(frame) : undefined;
     if (invalid === undefined) exchange.respond(frame);
     else exchange.refuse(invalid);

@@ -1,0 +1,31 @@
+// Pages that a server wants its user to visit, named in an error instead of a request (2025-11-25
+// client/elicitation, -32042).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { lastMember } from '../jsonrpc/members.ts';
+import { errorCodeOf, isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+
+export const URL_ELICITATION_REQUIRED = -32042;
+
+/**
+ * The elicitations that an answer names, each the text of an object.
+ * @returns none when it is another answer, or names none
+ */
+export function requiredElicitations(answer: Frame): Buffer[] {
+  if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
+  const { bytes, errorStart, errorEnd } = answer;
+  const data = lastMember(bytes, errorStart, errorEnd, 'data');
+  if (data === undefined || !isObject(parseSpan(bytes, data.valueStart, data.valueEnd))) return [];
+  const list = lastMember(bytes, data.valueStart, data.valueEnd, 'elicitations');
+  if (list === undefined) return [];
+  const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd));
+  return entries.filter((entry) => isObject(parseSpan(entry, 0, entry.length)));
+}
+
+/** The ids of the elicitations that an answer names. */
+export function requiredIds(answer: Frame): string[] {
+  return requiredElicitations(answer).flatMap((entry) => {
+    const value = parseSpan(entry, 0, entry.length);
+    const id = isObject(value) ? value['elicitationId'] : undefined;
+    return typeof id === 'string' ? [id] : [];
+  });
+}
