@@ -134,9 +134,7 @@ export class Admission {
   #waitedTooLong(exchange: Exchange): void {
     switch (this.#context.state()) {
       case 'ready':
-        exchange.fail(
-          this.#failure('queue_timeout', 'was too busy to take the call within its queue limit.'),
-        );
+        exchange.fail(this.#failure('queue_timeout', this.#whyItWaited(exchange)));
         return;
       case 'starting':
         exchange.fail(this.starting());
@@ -144,6 +142,19 @@ export class Admission {
       default:
         exchange.fail(this.unavailable());
     }
+  }
+
+  #whyItWaited({ frame, client }: Exchange): string {
+    const { tools, mux } = this.#context;
+    const tool = tools.match(frame);
+    if (tool !== undefined && mux()?.isLaneBusyFor(client) === true) {
+      return (
+        `could not take the call: its tool "${tool}" asks its caller questions, and a call of ` +
+        "another client's that may ask is at work, maybe waiting for a person to answer. " +
+        'With sharing: session no client waits for another.'
+      );
+    }
+    return 'was too busy to take the call within timeouts.queue; more replicas or a higher limits.inFlight would help.';
   }
 
   #failure(reason: FailureReason, what: string): GatewayError {
