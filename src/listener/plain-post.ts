@@ -6,7 +6,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
-import type { Outlet } from '../ports/sink.ts';
+import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../session/batch.ts';
 import { openSession } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
@@ -22,6 +22,7 @@ import {
 } from './error-response.ts';
 import { jsonArray } from './streamable-http/response-sink.ts';
 import type { HttpCall } from './streamable-http/routes.ts';
+import { cutIfUnread } from './unread.ts';
 
 const RULES = { anyParams: true };
 
@@ -72,7 +73,7 @@ export class PlainPosts {
     if (frame.fault === 'array') {
       this.#serveBatch(session, response, frame);
     } else if (frame.kind === 'request') {
-      session.request(frame, answerOn(response));
+      session.request(frame, this.#answerOn(response));
     } else {
       if (frame.kind === 'notification') session.notification(frame);
       sendEmpty(response, 202);
@@ -89,7 +90,7 @@ export class PlainPosts {
     if (answered === 0) sendEmpty(response, 202);
     const target = {
       push: () => false,
-      endAll: (all: readonly Buffer[]) => sendAnswer(response, jsonArray(all)),
+      endAll: (all: readonly Buffer[]) => this.#send(response, jsonArray(all)),
       abandon: () => sendEmpty(response, 202),
     };
     const answers = new BatchAnswers(target, answered);
@@ -98,6 +99,21 @@ export class PlainPosts {
       else if (message.kind === 'request') session.request(message, answers.sink());
       else if (message.kind === 'notification') session.notification(message);
     }
+  }
+
+  #answerOn(response: ServerResponse): AnswerSink {
+    return {
+      push: () => false,
+      end: (message) => this.#send(response, message),
+      abandon: () => sendEmpty(response, 202),
+    };
+  }
+
+  #send(response: ServerResponse, message: Buffer): void {
+    if (response.destroyed) return;
+    sendJson(response, 200, message);
+    const { slowConsumers } = this.#context.metrics;
+    cutIfUnread(response, () => slowConsumers.inc({ transport: 'streamable-http' }));
   }
 
   async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
@@ -130,20 +146,4 @@ export class PlainPosts {
     );
     return 'refusal' in opened ? opened.refusal : opened.session;
   }
-}
-
-function answerOn(response: ServerResponse): {
-  push(): boolean;
-  end(message: Buffer): void;
-  abandon(): void;
-} {
-  return {
-    push: () => false,
-    end: (message) => sendAnswer(response, message),
-    abandon: () => sendEmpty(response, 202),
-  };
-}
-
-function sendAnswer(response: ServerResponse, message: Buffer): void {
-  if (!response.destroyed) sendJson(response, 200, message);
 }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
-import { MAX_STALL_MS } from './unread.ts';
+import { cutIfUnread, MAX_STALL_MS } from './unread.ts';
 
 /** What may wait for a client before its stream is cut (reliability.md 2.3). */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -23,6 +23,7 @@ export class SseWriter implements StreamWriter {
   readonly #response: ServerResponse;
   readonly #events: SseEvents;
   #isClosed = false;
+  #isWatched = false;
   #stalledAtMs: number | undefined;
   #stalledBytes = 0;
 
@@ -48,14 +49,21 @@ export class SseWriter implements StreamWriter {
 
   write(bytes: Buffer): void {
     if (this.#isClosed) return;
-    if (this.#response.writableLength > MAX_WAITING_BYTES) this.#cut();
-    else this.#response.write(bytes);
+    if (this.#response.writableLength > MAX_WAITING_BYTES) {
+      this.#cut();
+      return;
+    }
+    this.#response.write(bytes);
+    // One message may be larger than all that may wait otherwise.
+    if (bytes.length > MAX_WAITING_BYTES) this.#watch();
   }
 
   end(): void {
     if (this.#isClosed) return;
     this.#close();
     this.#response.end();
+    // Nobody looks after the stream any more, and its last message may still wait.
+    this.#watch();
   }
 
   /** Sends a comment, and cuts a client that has read nothing for too long. */
@@ -64,12 +72,24 @@ export class SseWriter implements StreamWriter {
     if (waiting === 0) {
       this.#stalledAtMs = undefined;
       this.write(KEEP_ALIVE);
+    } else if (waiting > MAX_WAITING_BYTES) {
+      // A message so large goes as a whole or not at all, as far as can be seen here: it is watched.
+      this.#stalledAtMs = undefined;
     } else if (this.#stalledAtMs === undefined || waiting < this.#stalledBytes) {
       this.#stalledAtMs = nowMs;
       this.#stalledBytes = waiting;
     } else if (nowMs - this.#stalledAtMs >= MAX_STALL_MS) {
       this.#cut();
     }
+  }
+
+  #watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    cutIfUnread(this.#response, () => {
+      this.#events.slow();
+      this.#close();
+    });
   }
 
   #cut(): void {

@@ -3,9 +3,11 @@
  */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { send } from '../support/http-client.ts';
+import { POST_HEADERS, send } from '../support/http-client.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
+import { enveloped } from '../support/modern-envelope.ts';
+import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { textOf } from '../support/wire-message.ts';
 import { WsClient } from '../support/ws-client.ts';
@@ -57,6 +59,27 @@ class StalledStream {
     this.socket.destroy();
     return Promise.resolve();
   }
+}
+
+/** POSTs on a connection that nothing is read from. */
+function deafPost(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Socket> {
+  const { hostname, port, pathname } = new URL(url);
+  const all = { host: `${hostname}:${port}`, 'content-length': String(body.length), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(`POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`, () => {
+        socket.on('error', () => undefined);
+        resolve(socket);
+      });
+    });
+    socket.once('error', reject);
+    socket.pause();
+  });
 }
 
 describe('a client that does not read', () => {
@@ -125,4 +148,87 @@ describe('a client that does not read', () => {
     await beside.call('touch', { uri: `${prefix}last` });
     await stream.messages.next(({ params }) => params?.['uri'] === `${prefix}last`);
   });
+});
+
+/** More than the system takes off the gateway's hands for a client that does not read. */
+const LARGE = { name: 'big', arguments: { n: 15_000_000 } };
+
+describe('one large answer to a client that does not read', () => {
+  const { rig } = useScripted();
+  const legacy = (accept: string) => async (): Promise<Socket> => {
+    const session = await rig.session();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'l', method: 'tools/call', params: LARGE });
+    return await deafPost(session.url, { ...POST_HEADERS, ...session.headers, accept }, body);
+  };
+  const modern = async (): Promise<Socket> => {
+    const params = enveloped(LARGE);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'm', method: 'tools/call', params });
+    const mirrored = {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'big',
+    };
+    return await deafPost(rig.url(), { ...POST_HEADERS, ...mirrored }, body);
+  };
+  const sse = async (): Promise<Socket> => {
+    const url = rig.gateway.endpoint('one', 'sse');
+    const stalled = await StalledStream.open(url, {}, /data: \S+\n/);
+    const messages = new URL(stalled.match(/data: (\S+)/), url).href;
+    const headers = { 'content-type': 'application/json' };
+    const call = { jsonrpc: '2.0', id: 'l', method: 'tools/call', params: LARGE };
+    for (const body of [initializeRequest(), call]) {
+      await send(messages, { method: 'POST', headers, body: JSON.stringify(body) });
+    }
+    return stalled.socket;
+  };
+  const webSocket = async (): Promise<Socket> => {
+    const client = await WsClient.connect(rig.gateway.endpoint('one', 'ws'));
+    await client.initialize();
+    client.socket.pause();
+    client.begin('tools/call', LARGE);
+    return (client.socket as unknown as { _socket: Socket })._socket;
+  };
+
+  it('is cut after a while on every transport, and counted; who reads slowly gets it', async () => {
+    const clients = { json: legacy('application/json'), events: legacy('text/event-stream') };
+    const deaf = await Promise.all([
+      clients.json(),
+      clients.events(),
+      modern(),
+      sse(),
+      webSocket(),
+    ]);
+    const slow = await Promise.all([clients.json(), clients.events(), sse()]);
+    const got = slow.map(() => 0);
+    const counted = async (transport: string): Promise<number> => {
+      const text = await fetchMetrics(rig.gateway.adminUrl);
+      return metricSum(text, 'sluice_slow_consumers_total', { transport });
+    };
+    // Less than what waits for them in the time that the others are given, but never nothing.
+    slow.forEach((socket, at) => {
+      socket.on('data', (chunk: Buffer) => {
+        got[at] = (got[at] ?? 0) + chunk.length;
+        socket.pause();
+      });
+    });
+    await until(
+      async () => {
+        for (const socket of slow) socket.resume();
+        const counts = [await counted('streamable-http'), await counted('sse')];
+        return [...counts, await counted('websocket')].join() === '3,1,1';
+      },
+      { timeoutMs: 80_000, intervalMs: 1_000 },
+    );
+    for (const socket of slow) {
+      socket.removeAllListeners('data');
+      socket.on('data', (chunk: Buffer) => {
+        const at = slow.indexOf(socket);
+        got[at] = (got[at] ?? 0) + chunk.length;
+      });
+      socket.resume();
+    }
+    await until(() => got.every((bytes) => bytes > 15_000_000));
+    expect(await counted('streamable-http')).toBe(3);
+    for (const socket of [...deaf, ...slow]) socket.destroy();
+  }, 120_000);
 });

@@ -1,8 +1,10 @@
 // One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
 // toward one that does not read (protocol.md 2.6).
+import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
+import { watchUnread } from '../unread.ts';
 
 const PING_MS = 25_000;
 const CLOSE_LIMIT_MS = 2_000;
@@ -21,9 +23,10 @@ export class WebSocketConnection implements ChannelTransport {
   #isAlive = true;
 
   /**
+   * @param tcp the connection that it is on
    * @param slow told when the peer is cut off because it did not read
    */
-  constructor(socket: WebSocket, slow: () => void) {
+  constructor(socket: WebSocket, tcp: Socket, slow: () => void) {
     this.#socket = socket;
     this.#slow = slow;
     this.#ping = every(PING_MS, () => this.#checkAlive());
@@ -31,6 +34,11 @@ export class WebSocketConnection implements ChannelTransport {
       this.#isAlive = true;
     });
     socket.on('error', () => socket.terminate());
+    watchUnread(
+      tcp,
+      () => socket.bufferedAmount,
+      () => this.#cut(),
+    );
   }
 
   /** Hands what arrives to the channel, until the socket is closed. */
@@ -50,9 +58,7 @@ export class WebSocketConnection implements ChannelTransport {
   send(message: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
-      this.#slow();
-      this.#socket.close(TRY_AGAIN_LATER, 'does not read');
-      this.#socket.terminate();
+      this.#cut();
       return;
     }
     this.#socket.send(message, { binary: false });
@@ -67,6 +73,14 @@ export class WebSocketConnection implements ChannelTransport {
     this.#close(POLICY_VIOLATION);
   }
 
+  #cut(): void {
+    // A close that is under way has its own limit.
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#slow();
+    this.#socket.close(TRY_AGAIN_LATER, 'does not read');
+    this.#socket.terminate();
+  }
+
   #close(code: number): void {
     this.#ping.cancel();
     if (this.#socket.readyState !== this.#socket.OPEN) return;
@@ -77,6 +91,8 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   #checkAlive(): void {
+    // A ping would wait behind a large message that is being read, which is watched.
+    if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) return;
     if (!this.#isAlive) {
       this.#socket.terminate();
       return;

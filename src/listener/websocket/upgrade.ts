@@ -1,6 +1,7 @@
 // The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
 // (protocol.md 2.6).
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { GatewayError } from '../../base/errors.ts';
@@ -59,7 +60,7 @@ export class WebSockets {
       refuseUpgrade(socket, streamRefusal(lack));
     } else {
       this.#server.handleUpgrade(request, socket, head, (opened) =>
-        this.#open(served, principal, opened),
+        this.#open(served, principal, opened, socket as Socket),
       );
     }
   }
@@ -88,9 +89,9 @@ export class WebSockets {
     }
   }
 
-  #open(served: ServedEndpoint, principal: Principal, socket: WebSocket): void {
+  #open(served: ServedEndpoint, principal: Principal, socket: WebSocket, tcp: Socket): void {
     const { sessions, modern, isDraining, metrics, leases } = this.#context;
-    const connection = new WebSocketConnection(socket, () =>
+    const connection = new WebSocketConnection(socket, tcp, () =>
       metrics.slowConsumers.inc({ transport: TRANSPORT }),
     );
     const lease = { principal, end: () => connection.endUnauthorized() };
