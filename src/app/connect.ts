@@ -9,6 +9,7 @@ import { ProcessBudget } from '../backend/process-budget.ts';
 import type { OpenChannel } from '../backend/server-channel.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import { createModernState } from '../bridge/modern-gate.ts';
+import { AllLists } from '../catalog/all-lists.ts';
 import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
 import { StdioConnection } from '../listener/stdio/serve.ts';
@@ -58,7 +59,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   });
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);
-  const state = createModernState(config.state);
+  const state = createModernState(config.state, new AllLists(logger));
   const { endpoint, meter } = servedEndpoint(new DirectEndpoint('/', backend, state), metrics);
   const connection = new StdioConnection(options.input, options.output);
   const channel = new MessageChannel({

@@ -2,11 +2,12 @@
 // paths, and what the configuration merges besides.
 import type { ServerBackend } from '../backend/backend.ts';
 import type { ModernState } from '../bridge/modern-gate.ts';
+import type { AllLists } from '../catalog/all-lists.ts';
 import { type Curation, isAsItIs, strictest } from '../catalog/curation-options.ts';
 import { DEFAULT_ENDPOINT, type EndpointOptions } from '../catalog/endpoint-options.ts';
 import { MemberCatalog } from '../catalog/member-catalog.ts';
 import type { Pins } from '../catalog/pins/pins.ts';
-import { ServerLists } from '../catalog/server-lists.ts';
+import type { ServerLists } from '../catalog/server-lists.ts';
 import type { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -26,6 +27,7 @@ export interface PlacedEndpoint {
 /** What endpoints need of the gateway. */
 export interface EndpointParts {
   readonly state: ModernState;
+  readonly lists: AllLists;
   /** Undefined: everybody may use everything. */
   readonly policy: AccessPolicy | undefined;
   readonly pins: Pins;
@@ -57,7 +59,7 @@ export function createEndpoints(
     const backend = backends[index];
     if (backend === undefined) return [];
     const curation = config.curations.get(name) ?? AS_IT_IS;
-    const lists = new ServerLists(name, parts.logger);
+    const lists = parts.lists.of(name);
     return [{ backend, lists, curation, isShared: sharing === 'shared' }];
   });
   const single = servers.map((server): PlacedEndpoint => {

@@ -8,6 +8,7 @@ import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import { createModernState, type ModernState } from '../bridge/modern-gate.ts';
+import { AllLists } from '../catalog/all-lists.ts';
 import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import { Pins } from '../catalog/pins/pins.ts';
 import { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
@@ -39,6 +40,7 @@ export class Gateway {
   readonly #access: Access;
   readonly #heartbeat: Heartbeat;
   readonly #modernRequests = new ModernRequests();
+  readonly #lists: AllLists;
   readonly #modern: ModernState;
   readonly #validators = new ArgumentValidators();
   readonly #http: HttpServer;
@@ -58,7 +60,8 @@ export class Gateway {
     },
   ) {
     this.#config = config;
-    this.#modern = createModernState(config.state);
+    this.#lists = new AllLists(parts.logger);
+    this.#modern = createModernState(config.state, this.#lists);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
@@ -186,6 +189,7 @@ export class Gateway {
     const parts = {
       policy: this.#access.gate.isOn ? this.#access.gate.policy : undefined,
       state: this.#modern,
+      lists: this.#lists,
       validators: this.#validators,
       pins,
       logger: this.#logger,

@@ -54,6 +54,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.identity;
   }
 
+  get server(): string {
+    return this.#context.server;
+  }
+
   get at(): string {
     return this.#context.nameOf(this.instance);
   }

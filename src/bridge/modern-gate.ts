@@ -19,6 +19,7 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
+import type { ToolSource } from '../ports/tool-source.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
 import { ModernCall } from './modern-call.ts';
 import { missingCapability } from './modern-errors.ts';
@@ -31,12 +32,13 @@ import { ResponseCache } from './response-cache.ts';
 import { ResultDress } from './result-text.ts';
 import { driveIfRequired } from './tasks/driven-task.ts';
 import { Harvesting } from './tasks/harvesting.ts';
-import { TASKS_REQUIRED, TaskTools, takesToolTasks } from './tasks/offered.ts';
+import { TASKS_REQUIRED, takesToolTasks, taskTools } from './tasks/offered.ts';
 import type { TaskClaims } from './tasks/task-ids.ts';
 import { type TaskState, UNKNOWN_TASK } from './tasks/task-state.ts';
 import { TaskTable } from './tasks/task-table.ts';
 import { TaskWatch, type TellTask } from './tasks/task-watch.ts';
-import { HEADER_MISMATCH, type MirroredArguments, ToolSchemas } from './tool-schemas.ts';
+import { ToolFacts } from './tool-facts.ts';
+import { HEADER_MISMATCH, MirroredArguments } from './tool-schemas.ts';
 
 /** What all endpoints share for modern clients. */
 export interface ModernState {
@@ -44,17 +46,23 @@ export interface ModernState {
   readonly sealer: StateSealer;
   readonly results: ResponseCache;
   readonly tasks: TaskState;
+  /** Which arguments of tools stand in headers too. */
+  readonly mirrored: ToolFacts<MirroredArguments>;
   /** Open listen streams, to be ended in order when the gateway stops. */
   readonly listens: Set<ModernListen>;
 }
 
-/** Makes what all endpoints share. */
-export function createModernState(options: StateOptions): ModernState {
+/**
+ * Makes what all endpoints share.
+ * @param tools of all servers
+ */
+export function createModernState(options: StateOptions, tools: ToolSource): ModernState {
   return {
     parks: new Parks<ModernCall>(options.ttlMs),
     sealer: new StateSealer(options.keys),
     results: new ResponseCache(),
-    tasks: { table: new TaskTable(options.keys), tools: new TaskTools() },
+    tasks: { table: new TaskTable(options.keys), tools: taskTools(tools) },
+    mirrored: new ToolFacts(tools, (texts) => new MirroredArguments(texts)),
     listens: new Set(),
   };
 }
@@ -76,7 +84,6 @@ export class ModernGate {
   readonly #endpoint: string;
   readonly #backend: Backend;
   readonly #state: ModernState;
-  readonly #schemas = new ToolSchemas();
   readonly #harvesting: Harvesting;
   /** Made once for each handshake of an instance, not for each call. */
   readonly #faces = new WeakMap<ServerIdentity, Face>();
@@ -192,10 +199,10 @@ export class ModernGate {
       go();
       return;
     }
-    const known = this.#schemas.known(seat);
+    const known = this.#state.mirrored.known(seat);
     if (known !== undefined) this.#check(exchange, seat, known, go);
     else {
-      void this.#schemas.read(seat).then((schemas) => {
+      void this.#state.mirrored.read(seat).then((schemas) => {
         if (exchange.isSettled) seat.leave();
         else this.#check(exchange, seat, schemas, go);
       });

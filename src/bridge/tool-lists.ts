@@ -1,13 +1,10 @@
 // The entries of `tools/list` as a modern client may see them: without what only the session era has,
 // and without annotations that would make it drop the tool (protocol.md 5.3, 5.12, A-12).
 import { editObject, membersOf } from '../jsonrpc/members.ts';
-import { isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
-import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasValidHeaders } from '../mcp/param-headers.ts';
-import type { Seat } from '../ports/seat.ts';
 
-const MAX_PAGES = 64;
 const ANNOTATION = 'x-mcp-header';
 const ANNOTATION_TEXT = Buffer.from(ANNOTATION);
 const EXECUTION_TEXT = Buffer.from('"execution"');
@@ -27,25 +24,6 @@ export function editTools(result: Buffer, edit: (tool: Buffer) => Buffer): Buffe
   if (edited.every((entry, i) => entry === entries[i])) return result;
   const text = `[${edited.map((entry) => entry.toString('utf8')).join(',')}]`;
   return replaceSpan(result, list.valueStart, list.valueEnd, Buffer.from(text));
-}
-
-/**
- * Reads a server's own list of tools, page by page.
- * @param take gets what stands in `tools` of each page
- * @returns false when a page did not come
- */
-export async function readToolPages(seat: Seat, take: (tools: unknown) => void): Promise<boolean> {
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await seat.list(TOOLS_LIST, cursor);
-    const result = answer && parseResult(answer);
-    if (result === undefined) return false;
-    take(result['tools']);
-    const next = result['nextCursor'];
-    if (typeof next !== 'string' || next === cursor) break;
-    cursor = next;
-  }
-  return true;
 }
 
 /** A list of a server's tools as a modern client gets it. */

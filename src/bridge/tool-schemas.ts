@@ -1,6 +1,6 @@
 // Which arguments of a server's tools a client has to repeat in headers: read from the server's own
 // list, once for each state that the list is in (2026-07-28 basic/transports/streamable-http).
-import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { isHeaderFor } from '../mcp/header-values.ts';
 import {
   argumentAt,
@@ -9,20 +9,20 @@ import {
   paramHeadersOf,
 } from '../mcp/param-headers.ts';
 import type { ModernExchange } from '../ports/modern.ts';
-import type { Seat } from '../ports/seat.ts';
-import { readToolPages } from './tool-lists.ts';
+import type { ToolTexts } from '../ports/tool-source.ts';
 
 export const HEADER_MISMATCH = -32020;
 const MAX_TOOLS = 10_000;
+const ANNOTATION = Buffer.from('x-mcp-header');
 
 /** The mirrored arguments of one list of tools. */
 export class MirroredArguments {
   readonly #byTool = new Map<string, readonly ParamHeader[]>();
 
-  /** Reads one page of a list. */
-  learn(tools: unknown): void {
-    if (!Array.isArray(tools)) return;
-    for (const tool of tools) {
+  /** @param tools as the server wrote them */
+  constructor(tools: ToolTexts) {
+    for (const { text } of tools) {
+      const tool = text.includes(ANNOTATION) ? parseSpan(text, 0, text.length) : undefined;
       if (!isObject(tool) || typeof tool['name'] !== 'string') continue;
       const { name, inputSchema } = tool;
       // A wrong annotation is not shown to clients, so it binds nobody.
@@ -49,35 +49,4 @@ export class MirroredArguments {
     }
     return undefined;
   }
-}
-
-/** The lists of one endpoint's servers. */
-export class ToolSchemas {
-  readonly #lists = new WeakMap<object, MirroredArguments | Promise<MirroredArguments>>();
-
-  /** What is known of a server's tools as they are now. */
-  known(seat: Seat): MirroredArguments | undefined {
-    const known = this.#lists.get(seat.listKey('tools'));
-    return known instanceof MirroredArguments ? known : undefined;
-  }
-
-  /** Lists the tools. A server that fails to list them has none to check. */
-  read(seat: Seat): Promise<MirroredArguments> {
-    const key = seat.listKey('tools');
-    const known = this.#lists.get(key);
-    if (known !== undefined) return Promise.resolve(known);
-    const reading = list(seat).then((mirrored) => {
-      if (mirrored === undefined) this.#lists.delete(key);
-      else this.#lists.set(key, mirrored);
-      return mirrored ?? new MirroredArguments();
-    });
-    this.#lists.set(key, reading);
-    return reading;
-  }
-}
-
-async function list(seat: Seat): Promise<MirroredArguments | undefined> {
-  const mirrored = new MirroredArguments();
-  const isWhole = await readToolPages(seat, (tools) => mirrored.learn(tools));
-  return isWhole ? mirrored : undefined;
 }

@@ -25,6 +25,8 @@ export interface ServerIdentity {
 
 /** One client's place at one instance of a server. */
 export interface Seat {
+  /** Name of the server. */
+  readonly server: string;
   /** Undefined before the first handshake, and for a server that does not speak MCP. */
   readonly identity: ServerIdentity | undefined;
   /** Which of the server's instances it is at; the same one has the same name after a restart. */

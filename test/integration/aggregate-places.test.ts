@@ -114,6 +114,8 @@ describe('a modern request to several private servers', () => {
     expect(textOf(await client.call('one__count'))).toBe('2');
     expect(servers.one.journal.starts).toHaveLength(1);
     expect(servers.two.journal.starts).toHaveLength(1);
+    // Whoever wants to know something of its tools: they are read once.
+    expect(servers.one.journal.messages('tools/list')).toHaveLength(1);
   });
 });
 

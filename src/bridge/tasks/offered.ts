@@ -1,9 +1,12 @@
 // What of tasks a server offers, and to which clients (2025-11-25 basic/utilities/tasks, SEP-2663).
-import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
+import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../../mcp/meta.ts';
 import { isAtLeast } from '../../mcp/versions.ts';
-import type { Seat, ServerIdentity } from '../../ports/seat.ts';
-import { readToolPages } from '../tool-lists.ts';
+import type { ServerIdentity } from '../../ports/seat.ts';
+import type { ToolSource } from '../../ports/tool-source.ts';
+import { ToolFacts } from '../tool-facts.ts';
+
+const TASK_SUPPORT = Buffer.from('taskSupport');
 
 /** Whether a server of the session era takes calls of tools as tasks. */
 export function takesToolTasks(identity: ServerIdentity | undefined): boolean {
@@ -45,33 +48,25 @@ export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 /** Whether a tool can be called as a task. */
 export type TaskSupport = 'optional' | 'required' | 'forbidden';
 
-/** Which tools of the servers can be called as tasks: read from their own lists, once for each state. */
-export class TaskTools {
-  readonly #lists = new WeakMap<object, ReadonlyMap<string, TaskSupport>>();
+/** The tools of servers that can be called as tasks; all others are `forbidden`. */
+export type TaskTools = ToolFacts<ReadonlyMap<string, TaskSupport>>;
 
-  /** What is known of a server's tools as they are now. */
-  known(seat: Seat): ReadonlyMap<string, TaskSupport> | undefined {
-    return this.#lists.get(seat.listKey('tools'));
-  }
-
-  /** Lists the tools. A server that fails to list them has none that are tasks. */
-  async read(seat: Seat): Promise<ReadonlyMap<string, TaskSupport>> {
-    const key = seat.listKey('tools');
+/** @param source of the tools of all servers */
+export function taskTools(source: ToolSource): TaskTools {
+  return new ToolFacts(source, (tools) => {
     const support = new Map<string, TaskSupport>();
-    const isWhole = await readToolPages(seat, (tools) => note(tools, support));
-    if (isWhole) this.#lists.set(key, support);
+    for (const { text } of tools) {
+      if (text.includes(TASK_SUPPORT)) note(parseSpan(text, 0, text.length), support);
+    }
     return support;
-  }
+  });
 }
 
-function note(tools: unknown, support: Map<string, TaskSupport>): void {
-  if (!Array.isArray(tools)) return;
-  for (const tool of tools) {
-    const { name, execution } = isObject(tool) ? tool : {};
-    const taskSupport = memberOf(execution, 'taskSupport');
-    if (typeof name !== 'string') continue;
-    if (taskSupport === 'optional' || taskSupport === 'required') support.set(name, taskSupport);
-  }
+function note(tool: unknown, support: Map<string, TaskSupport>): void {
+  const { name, execution } = isObject(tool) ? tool : {};
+  const taskSupport = memberOf(execution, 'taskSupport');
+  if (typeof name !== 'string') return;
+  if (taskSupport === 'optional' || taskSupport === 'required') support.set(name, taskSupport);
 }
 
 function memberOf(value: unknown, key: string): unknown {

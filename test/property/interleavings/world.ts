@@ -5,6 +5,7 @@ import { ServerBackend } from '../../../src/backend/backend.ts';
 import type { ServerOptions } from '../../../src/backend/options.ts';
 import { ProcessBudget } from '../../../src/backend/process-budget.ts';
 import { createModernState } from '../../../src/bridge/modern-gate.ts';
+import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { RequestMeter } from '../../../src/observe/request-meter.ts';
@@ -99,7 +100,7 @@ export class World {
       endpoint: new DirectEndpoint(
         '/',
         this.#backend,
-        createModernState({ keys: [], ttlMs: 600_000 }),
+        createModernState({ keys: [], ttlMs: 600_000 }, new AllLists(logger)),
       ),
       sessions: this.#sessions,
       meter,

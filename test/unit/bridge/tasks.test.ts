@@ -1,7 +1,7 @@
 /** Whose a task is: ids that only their owner can use, and a table that stays small. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StateSealer } from '../../../src/bridge/request-state.ts';
-import { TaskTools } from '../../../src/bridge/tasks/offered.ts';
+import { taskTools } from '../../../src/bridge/tasks/offered.ts';
 import { SessionTask } from '../../../src/bridge/tasks/session-task.ts';
 import { SessionTasks } from '../../../src/bridge/tasks/session-tasks.ts';
 import type { TaskClaims } from '../../../src/bridge/tasks/task-ids.ts';
@@ -187,7 +187,7 @@ describe('GW-134 a request about a task of another principal', () => {
     };
     const seat = { identity, at: '0', isShared: true, dispatch: vi.fn() };
     const backend = { name: 's', placeAt: vi.fn() };
-    const state = { table, tools: new TaskTools() };
+    const state = { table, tools: taskTools({ current: () => [], read: async () => [] }) };
     const refusals = [A, B].map((principal) => {
       const client = clientOf(principal);
       const tasks = new SessionTasks(

@@ -1,0 +1,17 @@
+// Where the tools of a server are read from: its list is read once for each state that it is in,
+// whoever wants to know something of it.
+import type { Seat } from './seat.ts';
+
+/** A server's tools as it wrote them; another object when they may be others. */
+export type ToolTexts = readonly { readonly text: Buffer }[];
+
+/** The tools of all servers. */
+export interface ToolSource {
+  /** The tools as they are now; undefined when they have to be read first. */
+  current(seat: Seat): ToolTexts | undefined;
+  /**
+   * Reads them from the server. Several readers at once are one.
+   * @returns undefined when the server can't be had, or does not answer
+   */
+  read(seat: Seat): Promise<ToolTexts | undefined>;
+}
