@@ -63,7 +63,9 @@ interface Peer {
 /** Connects and says something. `closed` is all that came back until the other side ended it. */
 function peer(url: string, says: string): Peer {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname, () => socket.write(says));
+  const socket = connect(Number(port), hostname);
+  // Before it is connected, so that nothing that drips can come first.
+  if (says !== '') socket.write(says);
   open.push(() => {
     socket.destroy();
   });
