@@ -20,6 +20,27 @@ const POLICY_TESTS = 'test/unit/auth/policy.test.ts';
 
 export const accessGuards: readonly Guard[] = [
   {
+    name: 'audit/required',
+    file: 'src/router/audited-endpoint.ts',
+    find: 'if (refusal === undefined) this.#inner.dispatch(exchange);\n    else exchange.fail(refusal);',
+    replace: 'void refusal;\n    this.#inner.dispatch(exchange);',
+    also: [
+      {
+        file: 'src/router/audited-endpoint.ts',
+        find: 'if (refusal === undefined) this.#inner.serve(exchange);\n    else exchange.fail(refusal);',
+        replace: 'void refusal;\n    this.#inner.serve(exchange);',
+      },
+    ],
+    test: ['test/integration/access/audit-file.test.ts', 'could not be written'],
+  },
+  {
+    name: 'audit/moved',
+    file: 'src/observe/audit-file.ts',
+    find: 'this.#destination.reopen();',
+    replace: '',
+    test: ['test/integration/access/audit-file.test.ts', 'is made anew'],
+  },
+  {
     name: 'credentials/missing',
     file: GATEKEEPER,
     find: 'if (guards === undefined) return ADMIT_ANYBODY;',

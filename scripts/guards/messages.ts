@@ -135,9 +135,9 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     name: 'log/audit-owner-only',
-    file: 'src/observe/audit.ts',
-    find: "openSync(to, 'a', OWNER_ONLY)",
-    replace: "openSync(to, 'a', OWNER_ONLY | 0o044)",
+    file: 'src/observe/audit-file.ts',
+    find: "openSync(path, 'a', OWNER_ONLY)",
+    replace: "openSync(path, 'a', OWNER_ONLY | 0o044)",
     test: ['test/integration/access/audit.test.ts', 'says who called what'],
   },
   {

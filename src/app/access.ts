@@ -43,7 +43,7 @@ export function createAccess(
 ): Access {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
-  const audit = createAuditLog(config.audit, metrics);
+  const audit = createAuditLog(config.audit, metrics, logger);
   const { maxPerPrincipal, ...sessionLimits } = config.sessions;
   const sessions = new SessionStore(
     {

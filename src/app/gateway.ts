@@ -21,6 +21,7 @@ import { PathTable } from '../listener/paths.ts';
 import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
+import { AuditedEndpoint } from '../router/audited-endpoint.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import { type Access, createAccess } from './access.ts';
@@ -195,8 +196,11 @@ export class Gateway {
       logger: this.#logger,
       gatewayVersion,
     };
+    const { watchers, audit } = this.#access;
+    const isAudited = audit !== undefined && this.#config.audit.required;
     for (const { prefix, endpoint } of createEndpoints(this.#config, this.#backends, parts)) {
-      paths.add(prefix, servedEndpoint(endpoint, this.#metrics, this.#access.watchers));
+      const served = isAudited ? new AuditedEndpoint(endpoint, () => audit.refusal()) : endpoint;
+      paths.add(prefix, servedEndpoint(served, this.#metrics, watchers));
     }
     return paths;
   }

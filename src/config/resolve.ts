@@ -142,7 +142,7 @@ function withAbsolutePaths<T extends WithPaths>(options: T, folder: string): T {
       },
     },
     admin: { ...admin, socket: optional(admin.socket) },
-    audit: { to: audit.to === 'stdout' ? 'stdout' : optional(audit.to) },
+    audit: { ...audit, to: audit.to === 'stdout' ? 'stdout' : optional(audit.to) },
     auth: auth && { ...auth, keyFile: optional(auth.keyFile) },
   };
 }

@@ -1,14 +1,14 @@
 // The audit log: who called what when, how it ended, how long it took and how large it was. One JSON line
-// an event, never a payload or a credential; bounded while its file can't be written.
-import { openSync } from 'node:fs';
+// an event, never a payload or a credential.
 import { pino } from 'pino';
+import { GatewayError } from '../base/errors.ts';
+import { AuditFile } from './audit-file.ts';
+import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { AuditOptions } from './options.ts';
 
-/** What may wait for a slow disk; more is dropped and counted. */
-const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-const OWNER_ONLY = 0o600;
-const STDOUT = 1;
+const BLIND =
+  "Nothing is done while the gateway can't write its audit log (audit.required); see the gateway's log.";
 /** Names come from clients. */
 const MAX_NAME_LENGTH = 256;
 
@@ -49,28 +49,43 @@ export interface AuditedSession {
   readonly transport: string;
 }
 
-type Destination = ReturnType<typeof pino.destination>;
-
 /** Writes the audit log. */
 export class AuditLog {
   readonly #lines: pino.Logger;
-  readonly #destination: Destination;
+  readonly #file: AuditFile;
+  readonly #isRequired: boolean;
 
   /** @throws when the file can't be opened */
-  constructor(to: string, metrics: Pick<Metrics, 'auditLost'>) {
-    // Opened here, so that a start fails whose audit log can't be written.
-    const dest = to === 'stdout' ? STDOUT : openSync(to, 'a', OWNER_ONLY);
-    this.#destination = pino.destination({ dest, sync: false, maxLength: MAX_WAITING_BYTES });
-    this.#destination.on('drop', () => metrics.auditLost.inc({ reason: 'full' }));
-    this.#destination.on('error', () => metrics.auditLost.inc({ reason: 'error' }));
+  constructor(
+    to: string,
+    parts: { metrics: Pick<Metrics, 'auditLost'>; logger: Logger; isRequired: boolean },
+  ) {
+    this.#file = new AuditFile(to, parts.metrics, parts.logger);
+    this.#isRequired = parts.isRequired;
     this.#lines = pino(
       {
         base: null,
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: () => ({ log: 'audit' }) },
       },
-      this.#destination,
+      this.#file.stream,
     );
+    // Says from when on there are lines, and finds out whether there can be any.
+    this.#lines.info({ event: 'started' });
+  }
+
+  /** Whether nothing may happen now, since it could not be written. */
+  get isBlind(): boolean {
+    return this.#isRequired && this.#file.isFailing;
+  }
+
+  /**
+   * Says so to a client. The refusal is a line too, so the log is tried again with each.
+   * @returns undefined while all is well
+   */
+  refusal(): GatewayError | undefined {
+    if (!this.isBlind) return undefined;
+    return new GatewayError('overloaded', BLIND, { outcome: 'not_sent' });
   }
 
   call(call: AuditedCall): void {
@@ -99,10 +114,7 @@ export class AuditLog {
 
   /** Writes what waits. */
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#destination.once('close', resolve);
-      this.#destination.end();
-    });
+    return this.#file.close();
   }
 }
 
@@ -110,8 +122,10 @@ export class AuditLog {
 export function createAuditLog(
   options: AuditOptions,
   metrics: Pick<Metrics, 'auditLost'>,
+  logger: Logger,
 ): AuditLog | undefined {
-  return options.to === undefined ? undefined : new AuditLog(options.to, metrics);
+  const { to, required: isRequired } = options;
+  return to === undefined ? undefined : new AuditLog(to, { metrics, logger, isRequired });
 }
 
 function actor({ key, kind, name }: Actor): Record<string, unknown> {

@@ -1,6 +1,6 @@
 // What a user may say about logging (design.md 3.2 `log:`): the types after load, and the schema
 // that makes them from the file.
-import { flag, oneOf, section, text } from '../base/options.ts';
+import { flag, isMap, oneOf, section, text } from '../base/options.ts';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
@@ -15,6 +15,8 @@ export interface LogOptions {
 export interface AuditOptions {
   /** Absolute path of a file, or `stdout`; undefined: none is kept. */
   readonly to: string | undefined;
+  /** Whether calls are refused while it can't be written. */
+  readonly required: boolean;
 }
 
 /** `log:` */
@@ -36,4 +38,14 @@ export const auditSchema = section({
       description:
         '`stdout`, or the path of a file that lines are added to: who called what, when, and how it ended. Absent: nothing is written.',
     }),
-}).transform(({ to }): AuditOptions => ({ to }));
+  required: flag().prefault(false).meta({
+    description:
+      'Refuse calls and sessions while it can not be written. Otherwise they go on, and what is lost is counted.',
+  }),
+})
+  .refine((value) => !(value.required && value.to === undefined), {
+    path: ['to'],
+    when: isMap,
+    error: 'is missing: must be stdout or the path of a file (required)',
+  })
+  .transform(({ to, required }): AuditOptions => ({ to, required }));

@@ -15,7 +15,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:crypto':
     /^auth\/|^base\/pem-files|^backend\/variants|^session\/session-store|^listener\/http-sse\/|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)/,
   'node:fs':
-    /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit/,
+    /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit-file/,
   'node:http': /^listener\//,
   'node:https': /^listener\//,
   'node:module': /^cli\/commands/,
@@ -40,7 +40,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Types only, but in tokens, which loads it when there are issuers.
   jose: /^auth\/(tokens|issuer-keys)/,
   minisearch: /^catalog\/search\//,
-  pino: /^observe\/logger|^observe\/audit/,
+  pino: /^observe\/(logger|audit)/,
   'prom-client': /^observe\/metrics/,
   undici:
     /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(dialling|token-request)|^auth\/issuer-keys/,

@@ -35,6 +35,7 @@ it('the configuration has these keys', () => {
     'admin.host',
     'admin.port',
     'admin.socket',
+    'audit.required',
     'audit.to',
     'auth.allow.prompts',
     'auth.allow.resources',

@@ -69,7 +69,7 @@ describe('a configuration', () => {
       },
       admin: { host: '127.0.0.1', port: 9464, allowRemote: false, socket: undefined },
       log: { level: 'info', messages: false },
-      audit: { to: undefined },
+      audit: { to: undefined, required: false },
       sessions: {
         idleMs: 1_800_000,
         maxAgeMs: 86_400_000,
