@@ -14,6 +14,7 @@ const SSE = 'src/listener/http-sse/routes.ts';
 const KEY_TESTS = 'test/integration/access/api-keys.test.ts';
 const ISSUER_TESTS = 'test/integration/access/token-issuers.test.ts';
 const FILE_TESTS = 'test/unit/auth/key-file.test.ts';
+const REVOCATION_TESTS = 'test/integration/access/revocation.test.ts';
 const RULE_TESTS = 'test/integration/principals-rules.test.ts';
 const TICKET_TESTS = 'test/unit/auth/tickets.test.ts';
 const POLICY_TESTS = 'test/unit/auth/policy.test.ts';
@@ -351,5 +352,33 @@ export const accessGuards: readonly Guard[] = [
       },
     ],
     test: [ISSUER_TESTS, 'G08 B06 each message'],
+  },
+  {
+    name: 'revocation/slow-body',
+    file: SERVER,
+    find: 'const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);',
+    replace: 'const late = undefined;',
+    test: [REVOCATION_TESTS, 'G08 does not let in a body'],
+  },
+  {
+    name: 'revocation/modern-calls',
+    file: 'src/app/gateway.ts',
+    find: '[this.#modern.parks, this.#modernRequests]',
+    replace: '[this.#modern.parks]',
+    test: [REVOCATION_TESTS, 'G08 ends modern calls'],
+  },
+  {
+    name: 'revocation/rights-of-files',
+    file: 'src/base/watched-files.ts',
+    find: '${found.ctimeNs}',
+    replace: '${found.size}',
+    test: [REVOCATION_TESTS, 'G08 is read again'],
+  },
+  {
+    name: 'limits/batches',
+    file: 'src/auth/token-buckets.ts',
+    find: 'this.#filled(name, nowMs).tokens -= count;',
+    replace: 'this.#filled(name, nowMs);',
+    test: ['test/integration/access/limits.test.ts', 'G10 each message of a batch'],
   },
 ];

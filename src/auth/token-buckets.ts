@@ -35,6 +35,11 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** Takes for what came in together with one that was let in: more than there is, to be waited for later. */
+  owe(name: string, count: number, nowMs: number): void {
+    this.#filled(name, nowMs).tokens -= count;
+  }
+
   /** How long until `take` will succeed; takes nothing. */
   waitMs(name: string, nowMs: number): number {
     const bucket = this.#buckets.get(name);

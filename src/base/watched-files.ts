@@ -2,6 +2,7 @@
 // watched, since mounted secrets are swapped by symbolic links that watchers miss.
 import { statSync } from 'node:fs';
 import { every, type Timer } from './clock.ts';
+import { messageOf } from './errors.ts';
 
 const PERIOD_MS = 1_000;
 
@@ -14,7 +15,8 @@ export class WatchedFiles {
 
   /**
    * @param paths absolute
-   * @param changed told when one of them is another file, or has another time or size
+   * @param changed told when one of them is another file, has another time, size or rights, or can be
+   *   looked at again
    */
   constructor(paths: readonly string[], changed: () => void) {
     this.#paths = paths;
@@ -35,11 +37,17 @@ export class WatchedFiles {
   }
 
   #look(): string {
-    return this.#paths
-      .map((path) => {
-        const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-        return found === undefined ? 'none' : `${found.ino}.${found.mtimeNs}.${found.size}`;
-      })
-      .join(' ');
+    return this.#paths.map(stampOf).join(' ');
+  }
+}
+
+/** The time of the last change says of rights and owners too: without them a file can't be read. */
+function stampOf(path: string): string {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? 'none' : `${found.ino}.${found.mtimeNs}.${found.ctimeNs}`;
+  } catch (error) {
+    // A loop of links, or a folder that is closed to us: whoever reads it says so.
+    return messageOf(error);
   }
 }

@@ -148,11 +148,26 @@ export class Gatekeeper {
   }
 
   /**
+   * Decides again about somebody who was let in before the body came.
+   * @returns undefined: may still come in
+   */
+  recheck(request: IncomingMessage, route: Route, principal: Principal): Refusal | undefined {
+    const guards = this.#guards;
+    if (guards === undefined || guards.authenticator.holds(principal)) return undefined;
+    return this.#denied(guards, request, route, 'invalid');
+  }
+
+  /**
    * Counts a message of a principal that is let in already, on a channel that stays open.
    * @returns 0, or how many milliseconds it is too early
    */
   takeMessage(principal: Principal): number {
     return this.#perPrincipal?.take(principal.key, monotonicMs()) ?? 0;
+  }
+
+  /** Counts the other messages of a batch, of which the first was counted. */
+  takeBatch(principal: Principal, messages: number): void {
+    this.#perPrincipal?.owe(principal.key, messages - 1, monotonicMs());
   }
 
   /**

@@ -152,8 +152,14 @@ export class HttpServer {
     app.all('*', (request, reply) => {
       reply.hijack();
       const { admitted, raw, body } = request;
-      if (admitted === null) refuse(reply.raw, REFUSALS.notFound);
-      else this.#serve(admitted, raw, reply.raw, body);
+      if (admitted === null) {
+        refuse(reply.raw, REFUSALS.notFound);
+        return;
+      }
+      // A slow body may come after the end of what its head was let in with.
+      const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);
+      if (late === undefined) this.#serve(admitted, raw, reply.raw, body);
+      else refuse(reply.raw, late);
     });
     app.server.on(
       options.tls === undefined ? 'connection' : 'secureConnection',

@@ -86,6 +86,7 @@ export class PlainPosts {
       refuse(response, messages.length === 0 ? REFUSALS.emptyBatch : REFUSALS.batchTooLong);
       return;
     }
+    this.#context.gate.takeBatch(session.principal, messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
     if (answered === 0) sendEmpty(response, 202);
     const target = {

@@ -37,6 +37,8 @@ export interface MessageChannelParts {
   readonly sessions: SessionStore;
   readonly modern: ModernRequests;
   readonly isDraining: () => boolean;
+  /** Told how many messages one of the transport's was. Absent where nobody counts them. */
+  readonly tookBatch?: (messages: number) => void;
 }
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -174,6 +176,7 @@ export class MessageChannel implements Outlet, AnswerSink {
       this.#refuse(batch, { code: INVALID_REQUEST, message: 'Invalid request: batch.' });
       return;
     }
+    this.#parts.tookBatch?.(messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
     const answers = new BatchAnswers(
       {

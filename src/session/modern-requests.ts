@@ -1,6 +1,7 @@
 // The modern requests in flight of one listener: counted, so that a stop can wait for them.
 
 import { LISTEN } from '../mcp/modern-methods.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
 
 /** Modern requests that are not answered yet. */
@@ -20,6 +21,13 @@ export class ModernRequests implements ExchangeOwner {
 
   settled(exchange: ClientExchange): void {
     this.#open.delete(exchange);
+  }
+
+  /** Cancels those of principals that are gone. */
+  endOf(isGone: (principal: Principal) => boolean): void {
+    for (const exchange of [...this.#open]) {
+      if (isGone(exchange.client.principal)) exchange.cancel(undefined);
+    }
   }
 
   /** Cancels what is left. */

@@ -72,6 +72,7 @@ export class SseStreams {
       sessions,
       modern,
       isDraining,
+      tookBatch: (messages) => this.#context.gate.takeBatch(call.principal, messages),
     });
     this.#streams.set(id, { channel, principal: call.principal, endpoint: served.endpoint.name });
     heartbeat.opened(writer, TRANSPORT, call.principal);

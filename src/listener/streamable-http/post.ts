@@ -196,7 +196,10 @@ function serveBatch(
   else if (messages.length > MAX_BATCH) refuse(call.response, REFUSALS.batchTooLong);
   else if (context.isDraining() && messages.every(isNewWork))
     refuse(call.response, REFUSALS.draining);
-  else takeBatch(context, call, found, messages);
+  else {
+    context.gate.takeBatch(call.principal, messages.length);
+    takeBatch(context, call, found, messages);
+  }
 }
 
 function takeBatch(

@@ -104,6 +104,7 @@ export class WebSockets {
       sessions,
       modern,
       isDraining,
+      tookBatch: (messages) => this.#context.gate.takeBatch(principal, messages),
     });
     this.#connections.add(connection);
     leases.take(lease);

@@ -12,7 +12,8 @@ import { until } from '../../support/until.ts';
 import { useScripted } from '../../support/use-gateway.ts';
 
 const keys = new TestKeys();
-for (const name of ['greedy', 'modest', 'quick', 'chatty', 'wide', 'calm']) keys.add(name);
+for (const name of ['greedy', 'modest', 'quick', 'chatty', 'wide', 'calm', 'bulky', 'bulky-ws'])
+  keys.add(name);
 const { rig } = useScripted(scriptedServer(), {
   config: {
     auth: { keys: { file: keys.file }, allow: [{ servers: ['*'] }] },
@@ -76,6 +77,19 @@ describe('one client', () => {
       expect(error).toMatchObject({ code: -32603, data: { reason: 'rate_limited' } });
     }
     await until(async () => (await ws.request('ping')).error === undefined);
+  });
+
+  it('G10 each message of a batch counts', async () => {
+    const headers = keys.headers('bulky');
+    const version = '2025-03-26';
+    const batch = Array.from({ length: 60 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
+    const session = rig.track(await LegacySession.open(rig.url(), { headers, version }));
+    expect((await session.post(batch).head).status).toBe(200);
+    expect((await session.begin('ping').exchange.head).status).toBe(429);
+    const ws = await rig.webSocket({ version }, { headers: keys.headers('bulky-ws') });
+    ws.send(batch as never);
+    const isRefused = ({ error }: { readonly error?: unknown }): boolean => error !== undefined;
+    expect(isRefused(await ws.request('ping', undefined, 'after'))).toBe(true);
   });
 
   it('may have so many calls in flight, over all of its connections', async () => {
