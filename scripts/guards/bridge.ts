@@ -122,4 +122,18 @@ export const bridgeGuards: readonly Guard[] = [
     replace: '`{"resultType":"complete","ttlMs":0,"cacheScope":"public",${this.#meta},`',
     test: ['test/integration/access/rules.test.ts', 'B16'],
   },
+  {
+    name: 'tasks/related-of-others',
+    file: 'src/bridge/tasks/session-tasks.ts',
+    find: 'const own = id === undefined ? exchange : this.#related(exchange, id);',
+    replace: 'const own = id === undefined ? exchange : (this.#related(exchange, id) ?? exchange);',
+    test: ['test/integration/principals-tasks.test.ts', 'in a session of'],
+  },
+  {
+    name: 'tasks/rights',
+    file: 'src/router/aggregate/routes.ts',
+    find: 'if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {',
+    replace: 'if (member === undefined) {',
+    test: ['test/integration/principals-tasks.test.ts', 'B15 G08 once its owner'],
+  },
 ];

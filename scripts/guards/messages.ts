@@ -168,4 +168,18 @@ export const messageGuards: readonly Guard[] = [
     replace: 'return isValue && argument === "" ? MASK : mask(argument);',
     test: [REPORT_TESTS, 'masks'],
   },
+  {
+    name: 'messages/notification-as-request',
+    file: 'src/mcp/methods.ts',
+    find: "return method.startsWith('notifications/');",
+    replace: 'return method === INITIALIZED;',
+    test: ['test/integration/cancel.test.ts', 'that is called as a notification'],
+  },
+  {
+    name: 'messages/cancel-twins',
+    file: 'src/session/session.ts',
+    find: 'if (id === undefined || hasOtherIds(frame)) return;',
+    replace: 'if (id === undefined) return;',
+    test: ['test/integration/json-rpc.test.ts', 'gives $/cancelRequest the id'],
+  },
 ];

@@ -9,8 +9,8 @@ import { isTaskMethod, TOOLS_CALL } from '../mcp/methods.ts';
 import {
   DISCOVER,
   hasTasks,
-  isLegacyOnly,
   isModernMethod,
+  isNoModernRequest,
   isOffered,
   LISTEN,
   mayAskInput,
@@ -101,7 +101,7 @@ export class ModernGate {
     const { method } = exchange.frame;
     if (method === LISTEN) {
       void this.#listen(exchange);
-    } else if (isLegacyOnly(method)) {
+    } else if (isNoModernRequest(method)) {
       exchange.refuse(notFound(method));
     } else {
       this.#begin(exchange);

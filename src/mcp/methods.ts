@@ -38,6 +38,11 @@ export function isTaskMethod(method: string): boolean {
   return method.startsWith('tasks/');
 }
 
+/** Whether messages of a method are never answered, so that no request has it. */
+export function isNotification(method: string): boolean {
+  return method.startsWith('notifications/');
+}
+
 export const TOOLS_CHANGED = 'notifications/tools/list_changed';
 
 /** What a server says when one of its lists is another one now. */

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from './meta.ts';
 import {
   COMPLETE,
+  isNotification,
   PROMPTS_GET,
   PROMPTS_LIST,
   RESOURCES_LIST,
@@ -61,9 +62,9 @@ export function isModernMethod(method: string): boolean {
   return METHODS.has(method);
 }
 
-/** Whether `method` exists only in the session era. */
-export function isLegacyOnly(method: string): boolean {
-  return LEGACY_ONLY.has(method);
+/** Whether no request of `method` is there in this era. */
+export function isNoModernRequest(method: string): boolean {
+  return LEGACY_ONLY.has(method) || isNotification(method);
 }
 
 /** Whether a server with these capabilities serves `method`. */

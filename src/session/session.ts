@@ -2,9 +2,10 @@
 // flight, the questions it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST } from '../jsonrpc/error.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
+import { membersOf } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
@@ -14,6 +15,7 @@ import {
   CANCELLED,
   INITIALIZE,
   INITIALIZED,
+  isNotification,
   PING,
   PROGRESS,
 } from '../mcp/methods.ts';
@@ -155,6 +157,9 @@ export class Session implements Downstream, ExchangeOwner {
     if (method === PING) exchange.answer(EMPTY_RESULT);
     else if (method === INITIALIZE) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
+    } else if (this.#isPlain ? frame.method === CANCEL_REQUEST : isNotification(method)) {
+      // A server might do what it says: it names calls by ids of ours.
+      exchange.refuse({ code: METHOD_NOT_FOUND, message: 'Method not found: a notification.' });
     } else if (isDuplicate) {
       exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
     } else if (this.#isDraining && (this.#isPlain || !continuesWork(frame))) {
@@ -266,7 +271,8 @@ export class Session implements Downstream, ExchangeOwner {
     if (this.#hasStreamPerRequest) return;
     const { bytes, paramIdStart, paramIdEnd } = frame;
     const id = frame.slice(paramIdStart, paramIdEnd);
-    const serverId = id === undefined ? undefined : this.#findInFlight(id)?.holder?.id;
+    if (id === undefined || hasOtherIds(frame)) return;
+    const serverId = this.#findInFlight(id)?.holder?.id;
     if (serverId === undefined) return;
     const text = Buffer.from(String(serverId));
     const message = replaceSpan(bytes, paramIdStart, paramIdEnd, text);
@@ -282,6 +288,13 @@ export class Session implements Downstream, ExchangeOwner {
       if (other !== undefined && isSameId(id, other)) exchange.cancel(notice);
     }
   }
+}
+
+/** Whether a server may read another `id` of a cancel than the one that was looked at. */
+function hasOtherIds({ bytes, paramsStart, paramsEnd, paramIdStart }: Frame): boolean {
+  return membersOf(bytes, paramsStart, paramsEnd).some(
+    ({ key, valueStart }) => key.toLowerCase() === 'id' && valueStart !== paramIdStart,
+  );
 }
 
 function tooManyInFlight(max: number): GatewayError {

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ChannelClient } from '../support/channel-client.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
+import { ModernClient } from '../support/modern-client.ts';
 import type { JournalMessage } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
@@ -72,6 +73,22 @@ describe.each(['ws', 'sse'] as const)('over %s a cancel', (transport) => {
     await client.request('ping');
     await other.call('release', { key: mine.key });
     expect(textOf(await other.messages.next(answers(5)))).toBe('held');
+    expect(journal.messages(CANCELLED)).toHaveLength(before);
+  });
+});
+
+describe.each(['legacy', 'modern'] as const)('a request of a %s client', (era) => {
+  it('that is called as a notification reaches no server: it names calls of others', async () => {
+    const { upstream } = await hold(await rig.webSocket(), `shared-${era}`);
+    const client = era === 'legacy' ? await rig.session() : rig.track(new ModernClient(rig.url()));
+    const before = journal.messages(CANCELLED).length;
+    for (const path of [CANCELLED, 'notifications/progress', 'notifications/vendor/thing']) {
+      const { error } = await client.request(path, {
+        requestId: upstream,
+        progressToken: upstream,
+      });
+      expect(error?.code).toBe(-32601);
+    }
     expect(journal.messages(CANCELLED)).toHaveLength(before);
   });
 });

@@ -101,6 +101,9 @@ describe.each(KINDS)('%s over WebSocket', (server) => {
     const cancel = { jsonrpc: '2.0', method: '$/cancelRequest' };
     other.send({ ...cancel, params: { id: 'mine', from: 'other' } });
     client.send({ ...cancel, params: { id: 'unknown', from: 'mine' } });
+    // What another reader would take for the id, and a request, which some servers do as well.
+    client.send({ ...cancel, params: { id: 'mine', ID: seen.id, from: 'twins' } });
+    client.send({ ...cancel, id: 'request', params: { id: seen.id, from: 'request' } });
     client.send({ ...cancel, params: { id: 'mine', from: 'mine' } });
     expect((await slow).result).toBe('done');
     await ask(other, 1, 'echo');

@@ -7,6 +7,7 @@ import { LegacySession } from '../support/legacy-session.ts';
 import type { ModernClient } from '../support/modern-client.ts';
 import { People } from '../support/principals.ts';
 import { fixtureServer, type Journal } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { hasMethod, type Json } from '../support/wire-message.ts';
 
@@ -147,6 +148,21 @@ describe.each(PLACES)("GW-134 ann's task at $path, $era, $tool", ({ path, journa
   });
 });
 
+describe('a call that says it belongs to a task', () => {
+  it.each([
+    ['2025-06-18', {}],
+    ['2025-11-25', { task: {} }],
+  ])('of somebody else, in a session of %s, reaches no server', async (version, more) => {
+    const path = '/servers/legacy/mcp';
+    const bob = await people.legacy(rig, 'bob', path, { capabilities: CLIENT, version });
+    const before = about(legacy.journal).length;
+    const _meta = { [RELATED]: { taskId: 'task-1' } };
+    const params = { name: 'quick', arguments: {}, _meta, ...more };
+    expect((await bob.request('tools/call', params)).error?.code).toBe(-32602);
+    expect(about(legacy.journal).slice(before)).toEqual([]);
+  });
+});
+
 describe('GW-134 what a task asks', () => {
   it('is asked of its owner, and answered by nobody else', async () => {
     const path = '/servers/legacy/mcp';
@@ -180,3 +196,36 @@ describe('GW-134 what a task asks', () => {
 function encoded(text: string): string {
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
+
+describe('a task at a server that its owner may not use any more', () => {
+  const limited = new People([
+    { who: { groups: ['ann'] }, servers: ['legacy'] },
+    { servers: ['modern'] },
+  ]);
+  const mine = fixtureServer('scripted-tasks.ts');
+  const other = fixtureServer('scripted-modern-tasks.ts');
+  const gateway = useGateway(() => ({
+    servers: { legacy: mine.config, modern: other.config },
+    config: limited.config,
+  }));
+
+  it('B15 G08 once its owner has lost the right, it is unknown', async () => {
+    const ann = await limited.legacy(gateway, 'ann', '/mcp', { capabilities: CLIENT });
+    const taskId = await made(ann, 'legacy__hold');
+    expect((await ann.request('tasks/get', { taskId })).result?.['taskId']).toBe(taskId);
+    limited.keys.change('ann', { groups: ['people'] });
+    const isClosed = async (): Promise<boolean> => {
+      const client = limited.modern(gateway, 'ann', '/servers/legacy/mcp', CLIENT);
+      return (await client.begin('server/discover').exchange.head).status === 404;
+    };
+    await until(isClosed);
+    const again = await limited.legacy(gateway, 'ann', '/mcp', { capabilities: CLIENT });
+    const before = about(mine.journal).length;
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      const { error } = await again.request(method, { taskId });
+      expect(error?.code).toBe(-32602);
+      expect(error?.message).not.toContain('legacy');
+    }
+    expect(about(mine.journal).slice(before)).toEqual([]);
+  });
+});

@@ -71,12 +71,33 @@ export class SessionTasks {
       if (isTaskMethod(method)) exchange.refuse(notOffered(method));
       return isTaskMethod(method);
     }
-    if (!knowsTasks(this.#client.version)) return this.#withoutTasks(exchange);
+    const id = relatedTaskOf(exchange.frame);
+    const own = id === undefined ? exchange : this.#related(exchange, id);
+    if (own === undefined) {
+      exchange.refuse(UNKNOWN_TASK);
+      return true;
+    }
+    return this.#takeOwn(own) || this.#passed(exchange, own);
+  }
+
+  /** Takes a request that is about tasks of the client's own, if about any. */
+  #takeOwn(exchange: Exchange): boolean {
+    const { method } = exchange.frame;
+    const { identity } = this.#seat;
+    if (identity === undefined || !knowsTasks(this.#client.version)) {
+      return this.#withoutTasks(exchange);
+    }
     const offered = sessionCapabilities(identity, this.#client.version)['tasks'];
     if (isTaskMethod(method)) this.#aboutTasks(exchange, offered as object);
     else if (method === TOOLS_CALL && hasTask(exchange.frame)) this.#create(exchange);
-    else return this.#related(exchange);
+    else return false;
     return true;
+  }
+
+  /** One that was changed is sent from here. */
+  #passed(exchange: Exchange, own: Exchange): boolean {
+    if (own !== exchange) this.#seat.dispatch(own);
+    return own !== exchange;
   }
 
   /** The session is over. */
@@ -116,15 +137,14 @@ export class SessionTasks {
     this.#seat.dispatch(new TaskCreation(exchange, (taskId) => this.#keep(this.#claims(taskId))));
   }
 
-  /** Whatever else says that it belongs to a task. */
-  #related(exchange: Exchange): boolean {
-    const id = relatedTaskOf(exchange.frame);
-    if (id === undefined) return false;
+  /**
+   * A request that says that it belongs to a task, with the id that the server knows.
+   * @returns undefined: the task is none of the client's
+   */
+  #related(exchange: Exchange, id: string): Exchange | undefined {
     const claims = this.#state.table.open(id, this.#client.principal);
-    if (claims === undefined || claims.server !== this.#backend.name) exchange.refuse(UNKNOWN_TASK);
-    else
-      this.#seat.dispatch(new Relay(exchange, withRelatedTask(exchange.frame, id, claims.taskId)));
-    return true;
+    if (claims === undefined || claims.server !== this.#backend.name) return undefined;
+    return new Relay(exchange, withRelatedTask(exchange.frame, id, claims.taskId));
   }
 
   /** For a client that knows no tasks: the gateway waits for those that a tool requires. */

@@ -5,7 +5,7 @@ import { parseParams, parseString } from '../../jsonrpc/parse.ts';
 import { continuesWork } from '../../mcp/continuation.ts';
 import { checkEnvelope, claimedVersion, type Envelope } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
-import { isLegacyOnly, namedBy } from '../../mcp/modern-methods.ts';
+import { isNoModernRequest, namedBy } from '../../mcp/modern-methods.ts';
 import { ModernRequest } from '../../session/modern-request.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
@@ -87,7 +87,7 @@ function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
   const method = headerOf(call.request, 'mcp-method');
   if (method === undefined) return mismatch('Mcp-Method is missing.');
   if (method.trim() !== frame.method) return mismatch('Mcp-Method differs from the method.');
-  if (isLegacyOnly(frame.method)) return undefined;
+  if (isNoModernRequest(frame.method)) return undefined;
   const member = namedBy(frame.method);
   if (member === undefined) return undefined;
   const name = namedIn(frame, member);

@@ -43,10 +43,11 @@ export class ListenSeat implements ListenPlace {
 
   /** A task's id says which server runs it. */
   watch(taskId: string, tell: TellTask): Promise<boolean> {
-    const { state, members } = this.#parts;
+    const { state, members, visibility } = this.#parts;
     const server = state.tasks.table.open(taskId, this.#client.principal)?.server;
     const gate = members.find(({ key }) => key === server)?.gate;
     if (server === undefined || gate === undefined) return Promise.resolve(false);
+    if (!visibility.opens(this.#client.principal, server)) return Promise.resolve(false);
     const watch = this.#watches.get(server) ?? gate.watchTasks(this.#client, tell);
     this.#watches.set(server, watch);
     return watch.watch(taskId);

@@ -8,7 +8,7 @@ import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
-import { DISCOVER, isLegacyOnly, LISTEN } from '../../mcp/modern-methods.ts';
+import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -49,7 +49,7 @@ export class ModernService {
     if (method === LISTEN) void this.#listen(exchange);
     else if (method === DISCOVER) this.#discover(exchange);
     else if (isListMethod(method)) this.#list(exchange, method);
-    else if (isLegacyOnly(method)) {
+    else if (isNoModernRequest(method)) {
       const message = `Method not found: ${method.slice(0, 100)}`;
       exchange.refuse({ code: METHOD_NOT_FOUND, message });
     } else this.#route(exchange);

@@ -197,7 +197,10 @@ function byTask(exchange: Exchange, context: RouteContext): Route {
   if (taskId === undefined) return notOffered(exchange.frame.method.slice(0, 100));
   const server = state.tasks.table.open(taskId, exchange.client.principal)?.server;
   const member = server === undefined ? undefined : memberOf(context.parts, server);
-  if (member === undefined) return { kind: 'refused', error: UNKNOWN_TASK };
+  // Rights may have been taken away since the task was made.
+  if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
+    return { kind: 'refused', error: UNKNOWN_TASK };
+  }
   return { kind: 'to', candidate: { member, frame: exchange.frame } };
 }
 
