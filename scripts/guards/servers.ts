@@ -24,6 +24,20 @@ const LEAKING = {
 
 export const serverGuards: readonly Guard[] = [
   {
+    name: 'shared/recent-callers',
+    file: 'src/mux/recent-callers.ts',
+    find: 'return nowMs - lastMs < RECENT_MS;',
+    replace: 'return nowMs < lastMs;',
+    test: ['test/integration/principals-sharing.test.ts', 'reaches nobody else: answered'],
+  },
+  {
+    name: 'shared/recent-sessions',
+    file: 'src/backend/fan-out.ts',
+    find: 'if (this.#listeners.delete(listener)) this.recent.note(listener.client, monotonicMs());',
+    replace: 'this.#listeners.delete(listener);',
+    test: ['test/unit/backend/instance-seat.test.ts', 'that left counts for a while'],
+  },
+  {
     name: 'child/environment',
     file: 'src/backend/stdio/environment.ts',
     find: 'const result: Record<string, string> = {};',

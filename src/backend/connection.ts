@@ -19,6 +19,7 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
 import { DRAINING, describeEnd } from './end-reasons.ts';
+import type { FanOut } from './fan-out.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
 import { UpstreamListen } from './upstream-listen.ts';
@@ -43,7 +44,8 @@ export interface ConnectionContext {
   /** Whose server it is; undefined when everybody shares it. */
   principal(): Principal | undefined;
   soleClient(): Downstream | undefined;
-  elicited(elicitationId: string, client: Downstream): void;
+  /** Who is told what the server tells everybody, and to whom it goes. */
+  readonly audience: Pick<FanOut, 'elicited' | 'recent'>;
 }
 
 export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'isAwaited'> {
@@ -94,6 +96,7 @@ export class Connection {
         channel: this.#channel,
         tools,
         traffic,
+        recent: context.audience.recent,
         events: {
           notified: events.notified,
           settled: events.settled,
@@ -124,10 +127,10 @@ export class Connection {
     return soleCaller(this.mux.calls(), monotonicMs(), mayBeFor);
   }
 
-  /** Whose calls are here, those included whose caller left. */
-  *callers(): Iterable<Principal> {
-    for (const { exchange } of this.mux.calls())
-      if (exchange !== undefined) yield exchange.client.principal;
+  /** Whose calls and tasks are here, those included whose caller left. */
+  *callers(): Iterable<Downstream> {
+    for (const { exchange } of this.mux.calls()) if (exchange !== undefined) yield exchange.client;
+    yield* this.mux.tasks.followers();
   }
 
   /** Opens the listen stream of a modern server, or another one in its place. */
@@ -177,7 +180,7 @@ export class Connection {
       this.#events.answered(exchange.frame, answer);
       return;
     }
-    for (const id of requiredIds(answer)) this.#context.elicited(id, exchange.client);
+    for (const id of requiredIds(answer)) this.#context.audience.elicited(id, exchange.client);
   }
 
   #createQuestions(): Questions {
@@ -193,7 +196,7 @@ export class Connection {
       calls: () => this.mux.calls(),
       followerOf: (taskId) => this.mux.tasks.find(taskId),
       send: (message) => this.mux.notify(message),
-      elicited: (id, client) => this.#context.elicited(id, client),
+      elicited: (id, client) => this.#context.audience.elicited(id, client),
     });
   }
 

@@ -1,6 +1,6 @@
 // What one instance's server tells everybody: who of its clients gets it. Owns the seats, their
 // subscriptions and log levels; outlives the server's restarts (design.md 5.1, protocol.md 4.6, 4.7).
-import { after, type Timer } from '../base/clock.ts';
+import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { DEFAULT_SHARED_LEVEL, type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
@@ -13,10 +13,10 @@ import {
 } from '../mcp/methods.ts';
 import { TASK_UPDATE } from '../mcp/modern-methods.ts';
 import { isPartOf, taskTopic } from '../mcp/subscription.ts';
+import { RecentCallers } from '../mux/recent-callers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import type { Principal } from '../ports/principal.ts';
 import { ElicitationOwners } from './elicitation-owners.ts';
 
 /** Several changes in a row are told once (protocol.md 4.7). */
@@ -45,12 +45,14 @@ export interface FanOutContext {
    * undefined when there is not one.
    */
   soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined;
-  /** Whose calls the server works on, those included whose caller left. */
-  callers(): Iterable<Principal>;
+  /** Whose calls and tasks the server works on, those included whose caller left. */
+  callers(): Iterable<Downstream>;
 }
 
 /** The audience of one instance. */
 export class FanOut {
+  /** Whose calls were over lately, and who left. */
+  readonly recent = new RecentCallers();
   readonly #context: FanOutContext;
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions = new Map<string, Set<Listener>>();
@@ -74,7 +76,7 @@ export class FanOut {
    * @returns the URIs that nobody is subscribed to any more
    */
   leave(listener: Listener): string[] {
-    this.#listeners.delete(listener);
+    if (this.#listeners.delete(listener)) this.recent.note(listener.client, monotonicMs());
     this.#elicitations.left(listener.client);
     const orphans: string[] = [];
     for (const uri of this.#subscriptions.keys()) {
@@ -233,7 +235,17 @@ export class FanOut {
   // Calls that asked for no logs, or for none of this kind, are not what it is about.
   #soleCaller(severity: number | undefined): Exchange | undefined {
     const isAskedFor = severity !== undefined && this.#context.logsOnDemand();
-    return this.#context.soleCaller((client) => !isAskedFor || this.#asksFor(client, severity));
+    const mayBeFor = (client: Downstream): boolean =>
+      !isAskedFor || this.#asksFor(client, severity);
+    const caller = this.#context.soleCaller(mayBeFor);
+    if (caller === undefined) return undefined;
+    // A call of somebody else's may be over, or gone on as a task, and this still be about it.
+    const { key } = caller.client.principal;
+    if (this.recent.isOther(key, monotonicMs(), isAskedFor)) return undefined;
+    for (const other of this.#context.callers()) {
+      if (other.principal.key !== key && mayBeFor(other)) return undefined;
+    }
+    return caller;
   }
 
   #asksFor(client: Downstream, severity: number): boolean {
@@ -274,8 +286,9 @@ export class FanOut {
   #isOnePrincipal(): boolean {
     const keys = new Set<string>();
     for (const { client } of this.#listeners) keys.add(client.principal.key);
-    for (const { key } of this.#context.callers()) keys.add(key);
-    return keys.size <= 1;
+    for (const { principal } of this.#context.callers()) keys.add(principal.key);
+    const [key] = keys;
+    return keys.size <= 1 && (key === undefined || !this.recent.isOther(key, monotonicMs(), false));
   }
 
   #withhold(reason: string): void {

@@ -283,7 +283,7 @@ export class Instance {
         staticRoots: options.roots.length > 0 ? jsonBytes({ roots: options.roots }) : undefined,
         principal: () => this.#principal,
         soleClient: () => (isShared ? undefined : this.fanOut.soleClient),
-        elicited: (id, client) => this.fanOut.elicited(id, client),
+        audience: this.fanOut,
       },
       {
         notified: (notification, about) => this.#onNotification(connection, notification, about),

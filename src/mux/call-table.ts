@@ -1,9 +1,11 @@
 // The calls at one connection to a server, by the id that the server knows. Counts what is in
 // flight; calls whose caller left stay in the table until the server answers or they are too old,
 // since a server may still ask on their behalf (docs/adr/0003).
+import { monotonicMs } from '../base/clock.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
+import type { RecentCallers } from './recent-callers.ts';
 
 /** Abandoned calls that are remembered; beyond it the oldest is forgotten. */
 const MAX_ABANDONED = 1024;
@@ -11,6 +13,7 @@ const MAX_ABANDONED = 1024;
 /** Calls in flight. */
 export class CallTable {
   readonly #calls = new Map<number, Call>();
+  readonly #recent: RecentCallers;
   #abandoned = 0;
   #own = 0;
   /** The tools that the calls in flight were matched with last. */
@@ -20,6 +23,11 @@ export class CallTable {
    * where a tool turned out to ask when its calls were in flight already.
    */
   readonly #lane = new Map<Downstream, number>();
+
+  /** @param recent told whose calls are over */
+  constructor(recent: RecentCallers) {
+    this.#recent = recent;
+  }
 
   /** Calls whose caller still waits. */
   get inFlight(): number {
@@ -61,6 +69,7 @@ export class CallTable {
   settle(call: Call): void {
     if (!this.#calls.delete(call.id)) return;
     if (call.exchange === undefined) this.#own--;
+    else this.#recent.note(call.exchange.client, monotonicMs());
     if (call.abandonedAtMs !== undefined) this.#abandoned--;
     else if (call.interactiveTool !== undefined) this.#leaveLane(call);
   }
@@ -112,6 +121,9 @@ export class CallTable {
   /** Takes every call out and returns them. */
   clear(): Call[] {
     const calls = [...this.#calls.values()];
+    for (const { exchange } of calls) {
+      if (exchange !== undefined) this.#recent.note(exchange.client, monotonicMs());
+    }
     this.#calls.clear();
     this.#abandoned = 0;
     this.#own = 0;

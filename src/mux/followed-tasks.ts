@@ -1,12 +1,14 @@
 // The tasks of one server that somebody is told of after the call that made them was answered: by the
 // server's id of the task, and by the id of the call, which is the token of its progress. Whoever
 // follows a task bounds how many there are.
+import { monotonicMs } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams } from '../jsonrpc/parse.ts';
 import { TASK_STATUS } from '../mcp/methods.ts';
 import { relatedTaskOf } from '../mcp/related-task.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import type { Call } from './call.ts';
+import type { RecentCallers } from './recent-callers.ts';
 
 interface Followed {
   readonly follower: TaskFollower;
@@ -18,6 +20,12 @@ interface Followed {
 export class FollowedTasks {
   readonly #byTask = new Map<string, Followed>();
   readonly #byCall = new Map<number, Followed>();
+  readonly #recent: RecentCallers;
+
+  /** @param recent told whose tasks are over */
+  constructor(recent: RecentCallers) {
+    this.#recent = recent;
+  }
 
   get size(): number {
     return this.#byTask.size;
@@ -43,9 +51,15 @@ export class FollowedTasks {
         if (this.#byTask.get(taskId) !== followed) return;
         this.#byTask.delete(taskId);
         if (followed.maker !== undefined) this.#byCall.delete(followed.maker.id);
+        this.#recent.note(follower, monotonicMs());
         stopped();
       },
     };
+  }
+
+  /** Whose tasks are followed. */
+  *followers(): Iterable<TaskFollower> {
+    for (const { follower } of this.#byTask.values()) yield follower;
   }
 
   find(taskId: string): TaskFollower | undefined {
@@ -77,7 +91,10 @@ export class FollowedTasks {
     const followed = [...this.#byTask.values()];
     this.#byTask.clear();
     this.#byCall.clear();
-    for (const { follower } of followed) follower.lost();
+    for (const { follower } of followed) {
+      this.#recent.note(follower, monotonicMs());
+      follower.lost();
+    }
   }
 }
 

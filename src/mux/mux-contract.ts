@@ -1,7 +1,11 @@
 // What a mux is given, and what it tells the owner of its connection.
 import type { Frame } from '../jsonrpc/frame.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { InteractiveTools } from './interactive-tools.ts';
+import type { RecentCallers } from './recent-callers.ts';
 
 export interface MuxOptions {
   readonly server: string;
@@ -27,4 +31,14 @@ export interface MuxEvents {
   violated(what: string): void;
   /** Something came that is no message; it was dropped. */
   dropped(what: string, text: Buffer): void;
+}
+
+/** What a mux works with. */
+export interface MuxParts {
+  readonly channel: Channel;
+  readonly events: MuxEvents;
+  readonly tools: InteractiveTools;
+  readonly traffic: Traffic;
+  /** Told whose calls and tasks are over. */
+  readonly recent: RecentCallers;
 }

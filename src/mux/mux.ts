@@ -23,7 +23,7 @@ import { DIALECTS, type Dialect } from './dialect.ts';
 import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
-import type { MuxEvents, MuxOptions } from './mux-contract.ts';
+import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
 import { ownerOfOversize } from './oversize.ts';
 import { takeProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
@@ -40,23 +40,22 @@ export class Mux implements CallOwner {
   readonly #tools: InteractiveTools;
   readonly #traffic: Traffic;
   readonly #dialect: Dialect;
-  readonly #calls = new CallTable();
-  readonly tasks = new FollowedTasks();
+  readonly #calls: CallTable;
+  readonly tasks: FollowedTasks;
   #questions: Questions | undefined;
   #lastId = 0;
   readonly #deadlines: Deadlines;
   #isClosed = false;
 
-  constructor(
-    options: MuxOptions,
-    parts: { channel: Channel; events: MuxEvents; tools: InteractiveTools; traffic: Traffic },
-  ) {
+  constructor(options: MuxOptions, parts: MuxParts) {
     this.#options = options;
     this.#channel = parts.channel;
     this.#events = parts.events;
     this.#tools = parts.tools;
     this.#traffic = parts.traffic;
     this.#dialect = DIALECTS[options.protocol];
+    this.#calls = new CallTable(parts.recent);
+    this.tasks = new FollowedTasks(parts.recent);
     this.#deadlines = new Deadlines({
       requestMs: options.requestMs,
       calls: () => this.#calls.all(),

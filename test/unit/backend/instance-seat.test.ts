@@ -3,8 +3,11 @@ import { expect, it, vi } from 'vitest';
 import { FanOut } from '../../../src/backend/fan-out.ts';
 import type { Instance } from '../../../src/backend/instance.ts';
 import { InstanceSeat } from '../../../src/backend/instance-seat.ts';
+import { monotonicMs } from '../../../src/base/clock.ts';
 import type { Metrics } from '../../../src/observe/metrics.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
+
+const CLIENT = { principal: { key: 'a' } } as Downstream;
 
 function setUp() {
   const fanOut = new FanOut({
@@ -24,7 +27,7 @@ function setUp() {
     unsubscribe: vi.fn(async () => undefined),
   };
   const instance = { fanOut, wishes, running: () => started.promise } as unknown as Instance;
-  const seat = new InstanceSeat({} as Downstream, instance, {
+  const seat = new InstanceSeat(CLIENT, instance, {
     server: 's',
     isShared: true,
     nameOf: () => '0',
@@ -52,4 +55,12 @@ it('one client watches a thousand resources and no more', async () => {
   for (let at = 0; at < 1_000; at++) await seat.subscribe(`a:${at}`);
   expect(await seat.subscribe('a:one-more')).toMatchObject({ data: { reason: 'overloaded' } });
   expect(fanOut.uris).toHaveLength(1_000);
+});
+
+it('a client that left counts for a while as somebody whom the server may talk of', async () => {
+  const { fanOut, seat } = setUp();
+  await seat.join(undefined);
+  expect(fanOut.recent.isOther('b', monotonicMs(), false)).toBe(false);
+  seat.leave();
+  expect(fanOut.recent.isOther('b', monotonicMs(), false)).toBe(true);
 });
