@@ -22,6 +22,7 @@ import { SessionStore } from '../session/session-store.ts';
 import { untilStopped } from './run.ts';
 
 const OK = 0;
+const NEVER_REACHED = 1;
 const INTERNAL = 70;
 const CLOSE_LIMIT_MS = 5_000;
 const DRAIN_POLL_MS = 25;
@@ -49,11 +50,12 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   if (server === undefined) throw new RangeError('there is no server to connect to');
   const logger = createLogger(config.log);
   const metrics = new Metrics({ version: options.version, node: process.version });
+  const reach: Reach = { isTried: false, isDone: false };
   const backend = new ServerBackend(server, {
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,
-    openChannel: complaining(channelOpener({}, { servers: [], logger }), options.tell),
+    openChannel: complaining(channelOpener({}, { servers: [], logger }), reach, options.tell),
     gatewayVersion: options.version,
     tellsAll: true,
   });
@@ -85,7 +87,16 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   state.parks.close();
   state.tasks.table.close();
   sessions.close();
-  return stopped.isBroken ? INTERNAL : OK;
+  if (stopped.isBroken) return INTERNAL;
+  if (reach.isDone || !reach.isTried) return OK;
+  options.tell(`${placeOf(server.target)}: it never answered as an MCP server does`);
+  return NEVER_REACHED;
+}
+
+/** Whether the server was ever there. */
+interface Reach {
+  isTried: boolean;
+  isDone: boolean;
 }
 
 /** Waits for a condition, but not longer than `limitMs`, nor when told to stop. */
@@ -103,20 +114,25 @@ async function waitUntil(
 }
 
 /** Tells the user why the server can't be used: once for each reason, however often it is tried. */
-function complaining(open: OpenChannel, tell: ConnectOptions['tell']): OpenChannel {
+function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell']): OpenChannel {
   const told = new Set<string>();
   return (options, parts) => {
     const { target } = options;
     const complain = (reason: string): void => {
       if (!reason.startsWith(CANNOT_START) || told.has(reason)) return;
       told.add(reason);
-      tell(`${placeOf(target)}: ${reason.slice(CANNOT_START.length)}`);
+      tell(`${placeOf(target)}: ${reason.slice(CANNOT_START.length)} Trying again.`);
     };
     const closed = (reason: string): void => {
       complain(reason);
       parts.events.closed(reason);
     };
-    return open(options, { ...parts, events: { ...parts.events, closed } });
+    const received = (message: Buffer, about?: number): void => {
+      reach.isDone = true;
+      parts.events.received(message, about);
+    };
+    reach.isTried = true;
+    return open(options, { ...parts, events: { ...parts.events, closed, received } });
   };
 }
 

@@ -89,7 +89,8 @@ export class Admission {
 
   /** The error of callers who find the server gone. */
   unavailable(): GatewayError {
-    const why = this.#context.lastFailure();
+    // Whole sentences that begin with a label for metrics.
+    const why = this.#context.lastFailure().replace(/^cannot_start: |\.$/g, '');
     return this.#failure('server_unavailable', `is not available (${why}); see the gateway's log.`);
   }
 

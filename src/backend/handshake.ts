@@ -1,7 +1,7 @@
 // The handshake with a server, once per life of a connection however many clients there are: finds
 // out whether the server is of the stateless era (2026-07-28 basic/versioning) or wants `initialize`
 // (2025-11-25 basic/lifecycle).
-import { within } from '../base/clock.ts';
+import { monotonicMs, within } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
@@ -138,6 +138,7 @@ async function initialize(
   introduction: Introduction,
   limitMs: number,
 ): Promise<ServerIdentity> {
+  const startedMs = monotonicMs();
   const answer = await mux.request(
     INITIALIZE,
     {
@@ -147,7 +148,14 @@ async function initialize(
     },
     limitMs,
   );
-  if (answer === undefined) throw new Error(`no answer to initialize within ${limitMs} ms`);
+  if (answer === undefined) {
+    const isLate = monotonicMs() - startedMs >= limitMs;
+    throw new Error(
+      isLate
+        ? `no answer to initialize within ${limitMs} ms`
+        : 'no valid answer to initialize: is it an MCP server?',
+    );
+  }
   const result = parseResult(answer);
   if (result === undefined) {
     const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);

@@ -60,7 +60,8 @@ const CONNECT = `Usage: sluice connect URL [--header 'NAME: VALUE']...
 
 A stdio server for hosts that only start processes: speaks with its client on stdin and stdout, and
 with the MCP endpoint at URL over Streamable HTTP or HTTP+SSE. Client and endpoint may be of any
-protocol version. Ends when stdin ends. Logs go to stderr as JSON lines.
+protocol version. Ends when stdin ends. Logs go to stderr as JSON lines. An endpoint that can't be
+used is tried for a few seconds before the client is told; exits with 1 when it never could be.
 
   -H, --header 'NAME: VALUE'    sent with every request; may be given several times
   -h, --help                    show this

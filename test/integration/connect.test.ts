@@ -11,6 +11,8 @@ import { answers, textOf } from '../support/wire-message.ts';
 
 const LISTEN = enveloped({ notifications: { toolsListChanged: true } });
 let server: RemoteServer;
+/** What the bridge is to exit with. */
+let status = 0;
 let client: StdioClient;
 
 function connect(url: string, ...args: string[]): StdioClient {
@@ -22,12 +24,13 @@ function connect(url: string, ...args: string[]): StdioClient {
 }
 
 beforeEach(async () => {
+  status = 0;
   server = await RemoteServer.start();
 });
 
 afterEach(async () => {
   await client.close();
-  expect(await client.exit).toBe(0);
+  expect(await client.exit).toBe(status);
   expect(client.noise).toEqual([]);
   await server.close();
 });
@@ -78,25 +81,43 @@ describe('a legacy client', () => {
     });
   });
 
-  it('is told that the server refuses the gateway', async () => {
+  it.each([
+    [401, {}, 'it refuses the gateway (HTTP 401); check headers and auth'],
+    [403, {}, 'it refuses the gateway (HTTP 403); check headers and auth'],
+    [404, {}, 'it answered HTTP 404 to GET, not an event stream'],
+    [302, { location: 'http://127.0.0.1:1/' }, 'it answered HTTP 302 that leads elsewhere'],
+    [500, {}, 'it answered HTTP 500'],
+  ])('is told that the server answers %s; the exit status is 1', async (code, headers, what) => {
+    status = 1;
     server.takeover = ({ response }) => {
-      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+      response.writeHead(code, headers).end();
       return true;
     };
     connect(server.url);
     const { error } = await client.initialize({ initialized: false });
     expect(error).toMatchObject({ code: -32603, data: { reason: 'server_unavailable' } });
-    expect(error?.['message']).toContain('HTTP 401');
-    expect(server.posts('initialize')).toEqual([]);
+    expect(error?.['message']).toContain(`is not available (${what}`);
     // In words for the user, once, however often it was tried.
-    expect(
-      client.stderr.split(`sluice connect: ${server.url}: it refuses the gateway`),
-    ).toHaveLength(2);
+    expect(client.stderr.split(`sluice connect: ${server.url}: ${what}`)).toHaveLength(2);
+  });
+
+  it('is told that what answers is no MCP server; the exit status is 1', async () => {
+    status = 1;
+    server.takeover = ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
+      return true;
+    };
+    connect(server.url);
+    const { error } = await client.initialize({ initialized: false });
+    expect(error?.['message']).toContain('no valid answer to initialize: is it an MCP server?');
+    await client.close();
+    expect(client.stderr).toContain(`${server.url}: it never answered as an MCP server does`);
   });
 
   it('is told that there is nobody at the address', async () => {
     const { url } = server;
     await server.close();
+    status = 1;
     connect(url);
     const { error } = await client.initialize({ initialized: false });
     expect(error).toMatchObject({ code: -32603, data: { outcome: 'not_sent' } });
