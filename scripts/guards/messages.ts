@@ -2,6 +2,7 @@
 import type { Guard } from './guard.ts';
 
 const SCAN = 'src/jsonrpc/scan.ts';
+const TWIN_TESTS = 'test/integration/access/twin-arguments.test.ts';
 const SCAN_TESTS = 'test/property/scan.test.ts';
 const MODERN_POST = 'src/listener/streamable-http/modern-post.ts';
 const MODERN_TESTS = 'test/integration/modern-http.test.ts';
@@ -21,8 +22,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'parse/other-spellings-of-params',
     file: SCAN,
-    find: '} else if (!options.anyParams && isFoldedParam(bytes, key, keyEnd)) {',
-    replace: '} else if (options === undefined && isFoldedParam(bytes, key, keyEnd)) {',
+    find: 'if (!options.anyParams && foldsInto(bytes, key, keyEnd, PARAM_MEMBERS)) {',
+    replace: 'if (options === undefined) {',
     test: [SCAN_TESTS, 'a member that routes'],
   },
   {
@@ -35,16 +36,37 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'parse/name-twice',
     file: SCAN,
-    find: "if (frame.nameStart >= 0) frame.fault = 'duplicate';",
-    replace: '',
+    find: '    seen |= bit;',
+    replace: '    seen |= bit & ~1;',
     test: [SCAN_TESTS, 'a member that routes'],
   },
   {
     name: 'parse/state-twice',
     file: SCAN,
-    find: "if (frame.stateStart >= 0) frame.fault = 'duplicate';",
-    replace: '',
+    find: '    seen |= bit;',
+    replace: '    seen |= bit & 511 & ~256;',
     test: ['test/integration/principals-states.test.ts', 'C01 brings no second state along'],
+  },
+  {
+    name: 'parse/arguments-twice',
+    file: SCAN,
+    find: '    seen |= bit;',
+    replace: '    seen |= bit & ~1024;',
+    test: [TWIN_TESTS, 'C01 sends no member of a call twice'],
+  },
+  {
+    name: 'parse/envelope-twice',
+    file: SCAN,
+    find: 'if (index >= 0 && (keys & (1 << index)) !== 0)',
+    replace: 'if (index > 5)',
+    test: ['test/unit/jsonrpc/twin-members.test.ts', 'is not valid with params._meta'],
+  },
+  {
+    name: 'parse/argument-twice-where-checked',
+    file: 'src/router/aggregate/tool-calls.ts',
+    find: 'if (isEnforced && args !== undefined && hasTwins(args, 0, args.length)) {',
+    replace: 'if (args !== undefined && args.length === 0 && hasTwins(args, 0, args.length)) {',
+    test: [TWIN_TESTS, 'C01 has no argument twice'],
   },
   {
     name: 'parse/utf8',

@@ -10,7 +10,7 @@ import { within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
-import { membersOf } from '../jsonrpc/members.ts';
+import { lastMember } from '../jsonrpc/members.ts';
 import { parseResult, splitArray } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { NEWEST_LEGACY } from '../mcp/versions.ts';
@@ -101,9 +101,7 @@ async function toolsOf(seat: Seat): Promise<readonly Buffer[]> {
     const answer = await seat.list(TOOLS_LIST, cursor);
     const result = answer && parseResult(answer);
     if (answer === undefined || result === undefined) throw new Error('it gave no list of tools');
-    const list = membersOf(answer.bytes, answer.resultStart, answer.resultEnd).find(
-      ({ key }) => key === 'tools',
-    );
+    const list = lastMember(answer.bytes, answer.resultStart, answer.resultEnd, 'tools');
     if (list === undefined) throw new Error('it gave no list of tools');
     // Copied: views would keep the whole message.
     const entries = splitArray(answer.bytes.subarray(list.valueStart, list.valueEnd));

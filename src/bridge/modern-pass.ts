@@ -4,7 +4,7 @@ import { wallClockMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { withValue } from '../jsonrpc/splice.ts';
@@ -180,9 +180,7 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
 
   #sealed(answer: Frame): Buffer {
     const { bytes, resultStart, resultEnd } = answer;
-    const member = membersOf(bytes, resultStart, resultEnd).find(
-      ({ key }) => key === 'requestState',
-    );
+    const member = lastMember(bytes, resultStart, resultEnd, 'requestState');
     const upstream =
       member === undefined ? undefined : parseString(bytes, member.valueStart, member.valueEnd);
     if (upstream === undefined) return bytes.subarray(resultStart, resultEnd);

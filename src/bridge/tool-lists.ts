@@ -1,6 +1,6 @@
 // The entries of `tools/list` as a modern client may see them: without what only the session era has,
 // and without annotations that would make it drop the tool (protocol.md 5.3, 5.12, A-12).
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { hasValidHeaders } from '../mcp/param-headers.ts';
@@ -17,7 +17,7 @@ const OPEN_BRACE = 0x7b;
  * @returns the result itself when no entry changed
  */
 export function editTools(result: Buffer, edit: (tool: Buffer) => Buffer): Buffer {
-  const list = membersOf(result, 0, result.length).find(({ key }) => key === 'tools');
+  const list = lastMember(result, 0, result.length, 'tools');
   if (list === undefined) return result;
   const entries = splitArray(result.subarray(list.valueStart, list.valueEnd));
   const edited = entries.map(edit);

@@ -1,7 +1,7 @@
 // Arguments of a tool call that clients don't see: fixed ones replace what they send, defaults fill
 // in. Everything else of the call is copied as it stands.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ArgumentRule } from './shaping-options.ts';
@@ -25,9 +25,7 @@ export function withArguments(
   const { bytes, paramsStart, paramsEnd } = call;
   if (rules.size === 0 || paramsStart < 0) return call;
   // Of several members of one name parsers take the last, and the edit below leaves one.
-  const member = membersOf(bytes, paramsStart, paramsEnd).findLast(
-    ({ key }) => key === 'arguments',
-  );
+  const member = lastMember(bytes, paramsStart, paramsEnd, 'arguments');
   const sent = member === undefined ? EMPTY : bytes.subarray(member.valueStart, member.valueEnd);
   const args = sent.toString('latin1') === NULL ? EMPTY : sent;
   if (args[0] !== OPEN_BRACE) return undefined;

@@ -111,7 +111,7 @@ function contentOf(content: Buffer, expose: ExposeUri): Buffer {
 
 function contentBlock(block: Buffer, expose: ExposeUri): Buffer {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
-  const type = membersOf(block, 0, block.length).find(({ key }) => key === 'type');
+  const type = lastMember(block, 0, block.length, 'type');
   switch (type && parseString(block, type.valueStart, type.valueEnd)) {
     case 'resource_link':
       return uriMember(block, expose);

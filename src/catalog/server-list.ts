@@ -1,7 +1,7 @@
 // One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
 // whatever is made of lists can be kept by what they are.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, lastMember } from '../jsonrpc/members.ts';
 import { isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
@@ -47,7 +47,7 @@ export function readPage(method: ListMethod, answer: Frame): ListPage | undefine
   if (result === undefined) return undefined;
   const { member, named } = LISTS[method];
   const { bytes, resultStart, resultEnd } = answer;
-  const list = membersOf(bytes, resultStart, resultEnd).find(({ key }) => key === member);
+  const list = lastMember(bytes, resultStart, resultEnd, member);
   if (list === undefined) return undefined;
   const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd)).flatMap((view) => {
     const entry = parseSpan(view, 0, view.length);

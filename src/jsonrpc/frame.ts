@@ -22,7 +22,7 @@ export type Fault =
   | 'method'
   /** `params` is not an object */
   | 'params'
-  /** a member that decides routing stands twice, or in other spelling */
+  /** a member that the gateway acts on stands twice, or in other spelling */
   | 'duplicate'
   /** none of request, notification, response */
   | 'shape';

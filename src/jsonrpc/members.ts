@@ -3,11 +3,14 @@
 import {
   CLOSE_BRACE,
   decodeString,
+  OPEN_BRACE,
+  OPEN_BRACKET,
   skipColon,
   skipSpace,
   skipString,
   skipValue,
 } from './json-text.ts';
+import { splitArray } from './parse.ts';
 import { jsonText } from './serialize.ts';
 
 /** One member of an object, as offsets into its text. */
@@ -59,6 +62,17 @@ export function memberText(
 ): Buffer | undefined {
   const member = lastMember(bytes, start, end, key);
   return member && bytes.subarray(member.valueStart, member.valueEnd);
+}
+
+/** Whether any object in a value has two members of one key. */
+export function hasTwins(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] === OPEN_BRACKET) {
+    return splitArray(bytes.subarray(start, end)).some((item) => hasTwins(item, 0, item.length));
+  }
+  if (bytes[start] !== OPEN_BRACE) return false;
+  const members = membersOf(bytes, start, end);
+  if (new Set(members.map(({ key }) => key)).size < members.length) return true;
+  return members.some(({ valueStart, valueEnd }) => hasTwins(bytes, valueStart, valueEnd));
 }
 
 /** What becomes of the members of an object. */

@@ -24,18 +24,10 @@ const METHOD = Buffer.from('method');
 const PARAMS = Buffer.from('params');
 const RESULT = Buffer.from('result');
 const ERROR = Buffer.from('error');
-const NAME = Buffer.from('name');
-const URI = Buffer.from('uri');
 const META = Buffer.from('_meta');
-const LEVEL = Buffer.from('level');
-const PROGRESS = Buffer.from('progress');
-const REQUEST_ID = Buffer.from('requestId');
 const PROGRESS_TOKEN = Buffer.from('progressToken');
-const CLAIM = Buffer.from('io.modelcontextprotocol/protocolVersion');
 const RESULT_TYPE = Buffer.from('resultType');
 const CONTENT = Buffer.from('content');
-const INPUT_RESPONSES = Buffer.from('inputResponses');
-const REQUEST_STATE = Buffer.from('requestState');
 const TWO_POINT_ZERO = Buffer.from('"2.0"');
 
 // Members that decide where a message goes. A peer that folds case or cuts at NUL would read
@@ -48,10 +40,19 @@ const PARAM_MEMBERS = new Set(
   ),
 );
 
-// Other members of `params` that the protocol has; no need to look at their spelling.
-const PLAIN_PARAMS = 'arguments cursor ref argument context reason data taskId'
+// The members of `params` that the protocol has, those that are noted first; `noteParam` knows them by
+// their place. Somewhere the gateway acts on each, so none may stand twice, nor those of `params._meta`:
+// a server that takes the other one of two would do what nobody has checked.
+const PARAM_KEYS = (
+  'name _meta uri requestId progressToken progress level inputResponses requestState id ' +
+  'arguments cursor ref argument context reason data taskId task notifications elicitationId'
+)
   .split(' ')
   .map((key) => Buffer.from(key));
+const META_KEYS =
+  'protocolVersion clientInfo clientCapabilities logLevel subscriptionId related-task'
+    .split(' ')
+    .map((key) => Buffer.from(`io.modelcontextprotocol/${key}`));
 
 export interface ScanOptions {
   /** Plain JSON-RPC allows an array as `params` and any value as `result`; MCP does not. */
@@ -206,6 +207,7 @@ function scanResult(frame: Frame, open: number): number {
 function scanParams(frame: Frame, open: number, options: ScanOptions): number {
   const { bytes } = frame;
   const end = bytes.length;
+  let seen = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -217,7 +219,9 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
     const isMeta = bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
     const after = isMeta ? scanMeta(frame, value) : skipValue(bytes, value, end, 2);
     if (after < 0) return after;
-    noteParam(frame, at, keyEnd, value, after, options);
+    const bit = noteParam(frame, at, keyEnd, value, after, options);
+    if ((seen & bit) !== 0) frame.fault = 'duplicate';
+    seen |= bit;
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     if (bytes[at] !== COMMA) return MALFORMED;
@@ -225,6 +229,7 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
   }
 }
 
+/** @returns a bit of its own for a member that may not stand twice, 0 for others */
 function noteParam(
   frame: Frame,
   key: number,
@@ -232,59 +237,72 @@ function noteParam(
   value: number,
   after: number,
   options: ScanOptions,
-): void {
+): number {
   const { bytes } = frame;
-  if (isKey(bytes, key, keyEnd, NAME)) {
-    if (frame.nameStart >= 0) frame.fault = 'duplicate';
-    frame.nameStart = value;
-    frame.nameEnd = after;
-  } else if (isKey(bytes, key, keyEnd, META)) {
-    if (frame.metaStart >= 0) frame.fault = 'duplicate';
-    frame.metaStart = value;
-    frame.metaEnd = after;
-  } else if (isKey(bytes, key, keyEnd, URI)) {
-    if (frame.uriStart >= 0) frame.fault = 'duplicate';
-    frame.uriStart = value;
-    frame.uriEnd = after;
-  } else if (isKey(bytes, key, keyEnd, REQUEST_ID)) {
-    if (frame.requestIdStart >= 0) frame.fault = 'duplicate';
-    frame.requestIdStart = value;
-    frame.requestIdEnd = after;
-  } else if (isKey(bytes, key, keyEnd, PROGRESS_TOKEN)) {
-    noteToken(frame, value, after);
-  } else if (isKey(bytes, key, keyEnd, PROGRESS)) {
-    frame.progressStart = value;
-    frame.progressEnd = after;
-  } else if (isKey(bytes, key, keyEnd, LEVEL)) {
-    frame.levelStart = value;
-    frame.levelEnd = after;
-  } else if (isKey(bytes, key, keyEnd, INPUT_RESPONSES)) {
-    if (frame.responsesStart >= 0) frame.fault = 'duplicate';
-    frame.responsesStart = value;
-    frame.responsesEnd = after;
-  } else if (isKey(bytes, key, keyEnd, REQUEST_STATE)) {
-    if (frame.stateStart >= 0) frame.fault = 'duplicate';
-    frame.stateStart = value;
-    frame.stateEnd = after;
-  } else if (isKey(bytes, key, keyEnd, ID)) {
-    frame.paramIdStart = value;
-    frame.paramIdEnd = after;
-  } else if (!options.anyParams && isFoldedParam(bytes, key, keyEnd)) {
-    frame.fault = 'duplicate';
+  const index = indexOfKey(bytes, key, keyEnd, PARAM_KEYS);
+  switch (index) {
+    case 0:
+      frame.nameStart = value;
+      frame.nameEnd = after;
+      break;
+    case 1:
+      frame.metaStart = value;
+      frame.metaEnd = after;
+      break;
+    case 2:
+      frame.uriStart = value;
+      frame.uriEnd = after;
+      break;
+    case 3:
+      frame.requestIdStart = value;
+      frame.requestIdEnd = after;
+      break;
+    case 4:
+      noteToken(frame, value, after);
+      break;
+    case 5:
+      frame.progressStart = value;
+      frame.progressEnd = after;
+      break;
+    case 6:
+      frame.levelStart = value;
+      frame.levelEnd = after;
+      break;
+    case 7:
+      frame.responsesStart = value;
+      frame.responsesEnd = after;
+      break;
+    case 8:
+      frame.stateStart = value;
+      frame.stateEnd = after;
+      break;
+    case 9:
+      frame.paramIdStart = value;
+      frame.paramIdEnd = after;
+      break;
+    case -1:
+      if (!options.anyParams && foldsInto(bytes, key, keyEnd, PARAM_MEMBERS)) {
+        frame.fault = 'duplicate';
+      }
+      return 0;
+    default:
   }
+  return 1 << index;
 }
 
-function isFoldedParam(bytes: Buffer, key: number, keyEnd: number): boolean {
-  for (const plain of PLAIN_PARAMS) {
-    if (isKey(bytes, key, keyEnd, plain)) return false;
+/** The place of a key in a list, -1 when it is not there. */
+function indexOfKey(bytes: Buffer, key: number, keyEnd: number, keys: readonly Buffer[]): number {
+  for (let index = 0; index < keys.length; index++) {
+    if (isKey(bytes, key, keyEnd, keys[index] as Buffer)) return index;
   }
-  return foldsInto(bytes, key, keyEnd, PARAM_MEMBERS);
+  return -1;
 }
 
 /** Walks the members of `params._meta`. */
 function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
   const end = bytes.length;
+  let keys = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -297,9 +315,14 @@ function scanMeta(frame: Frame, open: number): number {
     if (after < 0) return after;
     if (isKey(bytes, at, keyEnd, PROGRESS_TOKEN)) {
       noteToken(frame, value, after);
-    } else if (isKey(bytes, at, keyEnd, CLAIM)) {
-      frame.claimStart = value;
-      frame.claimEnd = after;
+    } else {
+      const index = indexOfKey(bytes, at, keyEnd, META_KEYS);
+      if (index === 0) {
+        frame.claimStart = value;
+        frame.claimEnd = after;
+      }
+      if (index >= 0 && (keys & (1 << index)) !== 0) frame.fault = 'duplicate';
+      if (index >= 0) keys |= 1 << index;
     }
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;

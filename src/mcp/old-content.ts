@@ -1,6 +1,6 @@
 // Content that the two oldest revisions do not know, and that their clients refuse whole results for: a
 // link to a resource becomes text (protocol.md 5.13).
-import { membersOf } from '../jsonrpc/members.ts';
+import { lastMember } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -20,7 +20,7 @@ export function readableContent(
   version: string,
 ): Buffer {
   if (version >= FIRST_WITH_LINKS || !bytes.includes(RESOURCE_LINK)) return bytes;
-  const content = membersOf(bytes, start, end).find(({ key }) => key === 'content');
+  const content = lastMember(bytes, start, end, 'content');
   if (content === undefined) return bytes;
   const blocks = splitArray(bytes.subarray(content.valueStart, content.valueEnd));
   if (blocks.length === 0) return bytes;

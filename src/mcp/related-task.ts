@@ -1,7 +1,7 @@
 // The task that a message says it belongs to (2025-11-25 basic/utilities/tasks): read, replaced and
 // taken off. The key stands in `_meta` of requests, notifications and results.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, isEmptyObject, lastMember } from '../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -37,7 +37,7 @@ export function withRelatedTask(frame: Frame, from: string, to: string): Frame {
   if (relatedTaskOf(frame) !== from) return frame;
   const { start, end } = metaOf(frame);
   const { bytes } = frame;
-  const member = membersOf(bytes, start, end).find(({ key }) => key === META.relatedTask);
+  const member = lastMember(bytes, start, end, META.relatedTask);
   if (member === undefined) return frame;
   const set = new Map([['taskId', jsonBytes(to)]]);
   const related = editObject(bytes, member.valueStart, member.valueEnd, { set });

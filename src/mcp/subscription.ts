@@ -3,7 +3,7 @@
 // session era.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, isEmptyObject, lastMember } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { META } from './meta.ts';
@@ -12,9 +12,7 @@ import { META } from './meta.ts';
 export function subscriptionOf(notification: Frame): number | undefined {
   const { bytes, metaStart, metaEnd } = notification;
   if (metaStart < 0) return undefined;
-  const member = membersOf(bytes, metaStart, metaEnd).find(
-    ({ key }) => key === META.subscriptionId,
-  );
+  const member = lastMember(bytes, metaStart, metaEnd, META.subscriptionId);
   return member === undefined ? undefined : integerId(bytes, member.valueStart, member.valueEnd);
 }
 

@@ -42,12 +42,15 @@ function spellings(key: string): fc.Arbitrary<string> {
   );
 }
 
+const PLAIN = ['progress', 'level', 'id', 'arguments', 'data', 'cursor'];
+const CLAIM = 'io.modelcontextprotocol/protocolVersion';
+
 const text = stringText(fc.string({ maxLength: 8 }));
 const token = fc.oneof(text, numberText, anyText);
 const meta = objectText(
   fc.oneof(
     member(spellings('progressToken'), token),
-    member(fc.constant('io.modelcontextprotocol/protocolVersion'), text),
+    member(fc.constant(CLAIM), text),
     member(fc.string({ maxLength: 4 }), anyText),
   ),
   3,
@@ -58,7 +61,7 @@ const params = objectText(
     member(spellings('uri'), token),
     member(spellings('requestId'), token),
     member(spellings('progressToken'), token),
-    member(fc.constantFrom('progress', 'level', 'id', 'arguments', 'data', 'cursor'), anyText),
+    member(fc.constantFrom(...PLAIN), anyText),
     { weight: 3, arbitrary: member(spellings('_meta'), fc.oneof(meta, anyText)) },
     member(fc.string({ maxLength: 4 }), anyText),
   ),
@@ -126,7 +129,8 @@ function isAmbiguous({ members }: WrittenObject): boolean {
     members.some(({ key }) => isTwin(key, TOP)) ||
     TOP.some((key) => under(members, key).length > 1) ||
     inParams.some(({ key }) => isTwin(key, FOLDED)) ||
-    ROUTING.some((key) => under(inParams, key).length > 1) ||
+    [...ROUTING, ...PLAIN].some((key) => under(inParams, key).length > 1) ||
+    metas.some((value) => under(membersOf(value), CLAIM).length > 1) ||
     tokens.length > 1
   );
 }

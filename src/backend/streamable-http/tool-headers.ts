@@ -1,7 +1,7 @@
 // Which arguments of a remote server's tools travel as headers: remembered from the lists that pass.
 // A tool whose annotations are wrong is taken out of its list, as the protocol has it.
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { membersOf } from '../../jsonrpc/members.ts';
+import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan, parseString, splitArray } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
@@ -52,9 +52,7 @@ export class ToolHeaders {
     if (this.#byTool.size === 0 && !answer.includes(ANNOTATION)) return answer;
     const frame = scan(answer);
     if (frame.resultStart < 0) return answer;
-    const list = membersOf(answer, frame.resultStart, frame.resultEnd).find(
-      ({ key }) => key === 'tools',
-    );
+    const list = lastMember(answer, frame.resultStart, frame.resultEnd, 'tools');
     if (list === undefined) return answer;
     const texts = splitArray(answer.subarray(list.valueStart, list.valueEnd));
     const kept = texts.filter((text) => this.#learnTool(parseSpan(text, 0, text.length)));

@@ -1,7 +1,9 @@
 // What of a legacy session is about tasks: which of its requests are, which task each means, and what
 // is kept for the session's clients that know no tasks.
+
 import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
@@ -26,7 +28,7 @@ import { TaskCreation, TaskList, TaskRequest } from './session-requests.ts';
 import { SessionTask } from './session-task.ts';
 import type { TaskClaims } from './task-ids.ts';
 import { type TaskState, UNKNOWN_TASK } from './task-state.ts';
-import { memberOf, notAsTask } from './task-text.ts';
+import { notAsTask } from './task-text.ts';
 
 const TASK_MEMBER = Buffer.from('"task"');
 const OF_ONE_TASK: ReadonlySet<string> = new Set([TASKS_GET, TASKS_RESULT, TASKS_CANCEL]);
@@ -220,7 +222,7 @@ class PlainToolList extends Relay {
 /** Whether a call asks to become a task. */
 function hasTask({ bytes, paramsStart, paramsEnd }: Frame): boolean {
   if (paramsStart < 0 || !bytes.includes(TASK_MEMBER)) return false;
-  return memberOf(bytes, paramsStart, paramsEnd, 'task') !== undefined;
+  return lastMember(bytes, paramsStart, paramsEnd, 'task') !== undefined;
 }
 
 function notOffered(method: string): WireError {

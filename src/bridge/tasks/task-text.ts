@@ -1,6 +1,6 @@
 // Messages about tasks with other ids in them: spliced, never rebuilt (protocol.md 5.10).
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { editObject, type Member, membersOf } from '../../jsonrpc/members.ts';
+import { editObject, lastMember, type Member } from '../../jsonrpc/members.ts';
 import { parseSpan, splitArray } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
@@ -24,27 +24,17 @@ export function withParamsTaskId(frame: Frame, taskId: string): Frame {
 
 /** The text of an object with another `taskId`. */
 export function withTaskId(bytes: Buffer, start: number, end: number, taskId: string): Buffer {
-  const member = memberOf(bytes, start, end, 'taskId');
+  const member = lastMember(bytes, start, end, 'taskId');
   if (member === undefined) return bytes.subarray(start, end);
   const object = bytes.subarray(start, end);
   const { valueStart, valueEnd } = member;
   return replaceSpan(object, valueStart - start, valueEnd - start, jsonBytes(taskId));
 }
 
-/** A member of the object at [start, end). */
-export function memberOf(
-  bytes: Buffer,
-  start: number,
-  end: number,
-  key: string,
-): Member | undefined {
-  return membersOf(bytes, start, end).find((member) => member.key === key);
-}
-
 /** The state of a task, from the object at [start, end). */
 export function taskStateOf(bytes: Buffer, start: number, end: number): TaskState {
   const read = (key: string): unknown => {
-    const member = memberOf(bytes, start, end, key);
+    const member = lastMember(bytes, start, end, key);
     return member === undefined ? undefined : parseSpan(bytes, member.valueStart, member.valueEnd);
   };
   return { taskId: read('taskId'), status: read('status'), ttlMs: read('ttlMs') ?? read('ttl') };
@@ -54,7 +44,7 @@ export function taskStateOf(bytes: Buffer, start: number, end: number): TaskStat
 export function madeTask(answer: Frame): Member | undefined {
   const { bytes, resultStart, resultEnd } = answer;
   if (resultStart < 0) return undefined;
-  const task = memberOf(bytes, resultStart, resultEnd, 'task');
+  const task = lastMember(bytes, resultStart, resultEnd, 'task');
   const { taskId } =
     task === undefined || bytes[task.valueStart] !== 0x7b
       ? { taskId: undefined }
@@ -68,7 +58,7 @@ export function madeTask(answer: Frame): Member | undefined {
  */
 export function editedTaskList(answer: Frame, idOf: (taskId: string) => string | undefined): Frame {
   const { bytes, resultStart, resultEnd } = answer;
-  const list = memberOf(bytes, resultStart, resultEnd, 'tasks');
+  const list = lastMember(bytes, resultStart, resultEnd, 'tasks');
   if (list === undefined) return answer;
   const texts: string[] = [];
   for (const entry of splitArray(bytes.subarray(list.valueStart, list.valueEnd))) {

@@ -1,6 +1,6 @@
 // What of a tool's definition is pinned, and the digest of it.
 import { createHash } from 'node:crypto';
-import { membersOf } from '../../jsonrpc/members.ts';
+import { lastMember } from '../../jsonrpc/members.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { canonicalJson } from './canonical-json.ts';
 
@@ -21,7 +21,7 @@ export interface Definition {
 
 /** The name of a tool; undefined when it has none, or no text. */
 export function nameOf(tool: Buffer): string | undefined {
-  const name = membersOf(tool, 0, tool.length).findLast(({ key }) => key === 'name');
+  const name = lastMember(tool, 0, tool.length, 'name');
   return name && parseString(tool, name.valueStart, name.valueEnd);
 }
 

@@ -10,7 +10,7 @@ import type {
 } from '../../catalog/validation/argument-validators.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { memberText } from '../../jsonrpc/members.ts';
+import { hasTwins, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Way } from './follow.ts';
@@ -86,9 +86,15 @@ export class ToolCalls {
   }
 
   async #check(exchange: Exchange, call: ToolCall, go: () => void): Promise<void> {
-    const result = await this.#validatorOf(call)?.check(argumentsOf(call.candidate.frame));
-    if (exchange.isSettled) return;
     const isEnforced = call.candidate.member.validation === 'enforce';
+    const args = argumentsOf(call.candidate.frame);
+    // What is checked is the last of two members of one name; a server may read the first.
+    if (isEnforced && args !== undefined && hasTwins(args, 0, args.length)) {
+      exchange.refuse(invalid([{ path: '', message: 'has two members of one name' }]));
+      return;
+    }
+    const result = await this.#validatorOf(call)?.check(args);
+    if (exchange.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
       const text = 'The arguments could not be checked now, since there is too much to check.';
       exchange.fail(new GatewayError('overloaded', text, { outcome: 'not_sent' }));

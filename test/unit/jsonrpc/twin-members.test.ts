@@ -19,6 +19,36 @@ test.for([
   expect(fault).toMatch(/duplicate|method/);
 });
 
+const TWICE =
+  'name _meta uri requestId progressToken progress level inputResponses requestState id arguments ' +
+  'cursor ref argument context reason data taskId task notifications elicitationId';
+
+test.for(TWICE.split(' '))('is not valid with params.%s twice', (key) => {
+  const text = (members: string): Buffer =>
+    Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"a","params":{${members},"x":1,"x":2}}`);
+  expect(scan(text(`"${key}":1`)).kind).toBe('request');
+  for (const other of [key, escaped(key)]) {
+    expect(scan(text(`"${key}":1,"${other}":2`)).fault).toBe('duplicate');
+  }
+});
+
+test.for([
+  'protocolVersion',
+  'clientInfo',
+  'clientCapabilities',
+  'logLevel',
+  'subscriptionId',
+  'related-task',
+])('is not valid with params._meta["io.modelcontextprotocol/%s"] twice', (key) => {
+  const text = (members: string): Buffer =>
+    Buffer.from(
+      `{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{${members},"x":1,"x":2}}}`,
+    );
+  const member = `"io.modelcontextprotocol/${key}":`;
+  expect(scan(text(`${member}1`)).kind).toBe('request');
+  expect(scan(text(`${member}1,${member}2`)).fault).toBe('duplicate');
+});
+
 test('a long member that is nothing else is fine', () => {
   const text = `{"jsonrpc":"2.0","id":1,"method":"a","x${'é'.repeat(60)}":1,"y\\u0000${'x'.repeat(60)}":1}`;
   expect(scan(Buffer.from(text)).kind).toBe('request');
