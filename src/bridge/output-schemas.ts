@@ -47,7 +47,7 @@ export class WrappedResults {
 
   #content(request: Frame, result: Buffer): Buffer {
     const members = membersOf(result, 0, result.length);
-    const structured = members.find(({ key }) => key === 'structuredContent');
+    const structured = members.findLast(({ key }) => key === 'structuredContent');
     if (structured === undefined) return result;
     const value = result.subarray(structured.valueStart, structured.valueEnd);
     const name = parseString(request.bytes, request.nameStart, request.nameEnd);
@@ -55,7 +55,7 @@ export class WrappedResults {
     const set = new Map([
       ['structuredContent', Buffer.concat([Buffer.from('{"result":'), value, Buffer.from('}')])],
     ]);
-    const content = members.find(({ key }) => key === 'content');
+    const content = members.findLast(({ key }) => key === 'content');
     const blocks =
       content === undefined
         ? []

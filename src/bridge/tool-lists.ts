@@ -37,7 +37,7 @@ export function modernTool(tool: Buffer): Buffer {
   if (!tool.includes(EXECUTION_TEXT) && !tool.includes(ANNOTATION_TEXT)) return tool;
   const members = membersOf(tool, 0, tool.length);
   const hasExecution = members.some(({ key }) => key === 'execution');
-  const schema = members.find(({ key }) => key === 'inputSchema');
+  const schema = members.findLast(({ key }) => key === 'inputSchema');
   const text = schema && tool.subarray(schema.valueStart, schema.valueEnd);
   const isWrong = text !== undefined && !hasValidHeaders(parseSpan(text, 0, text.length));
   if (!hasExecution && !isWrong) return tool;

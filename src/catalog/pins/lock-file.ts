@@ -152,5 +152,5 @@ function membersIn(text: Buffer, span: Span | undefined): Member[] {
 }
 
 function memberIn(text: Buffer, span: Span, name: string): Member | undefined {
-  return membersIn(text, span).find(({ key }) => key === name);
+  return membersIn(text, span).findLast(({ key }) => key === name);
 }
