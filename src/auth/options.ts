@@ -149,7 +149,7 @@ const allowRule = section({
   servers: some('server names').meta({ description: 'Servers; `*` stands for any text.' }),
   tools: globs('tool names').meta({
     description:
-      'Tools, under the names that the server has for them; `*` stands for any text. A rule without `tools`, `prompts` and `resources` allows all three; otherwise what is absent is not allowed.',
+      'Tools, under the names that the server has for them; `*` stands for any text. A rule without `tools`, `prompts` and `resources` allows all three; otherwise what is absent is not allowed. Methods that MCP does not know, and `jsonrpc` servers, need a rule without the three.',
   }),
   prompts: globs('prompt names').meta({ description: 'Prompts, likewise.' }),
   resources: globs('URIs').meta({ description: 'URIs of resources, likewise.' }),
