@@ -12,6 +12,9 @@ const OK = 0;
 const CANNOT_START = 1;
 const INTERNAL = 70;
 const PARENT_POLL_MS = 500;
+/** Nobody else reaps what servers leave behind (reliability.md F58). */
+const WITHOUT_INIT =
+  'this is process 1, which does not reap orphans: start it under an init (tini, docker run --init)';
 
 /** What the gateway is told besides its configuration. */
 export interface RunOptions {
@@ -33,6 +36,7 @@ export interface RunOptions {
 export async function runGateway(config: Config, options: RunOptions): Promise<number> {
   const logger = createLogger(config.log);
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
+  if (process.pid === 1) logger.warn(WITHOUT_INIT);
   let gateway: Gateway | undefined;
   const stopped = untilStopped(options.exitWithParent);
   process.once('exit', killChildren);
