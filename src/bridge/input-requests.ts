@@ -1,9 +1,10 @@
 // A legacy server's questions as entries of `inputRequests`, and a modern client's answers to them
 // (protocol.md 5.7.1).
 
+import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
+import { editObject, isEmptyObject, membersOf, memberText } from '../jsonrpc/members.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonText, resultMessage } from '../jsonrpc/serialize.ts';
@@ -11,8 +12,11 @@ import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
 import type { Question } from '../ports/downstream.ts';
 
+/** Questions in one result; nobody could be shown more. */
+const MAX_QUESTIONS = 100;
 const FORM = Buffer.from('"form"');
 const EMPTY = Buffer.from('{}');
+const OPEN_BRACE = 0x7b;
 // What belongs to the session era only.
 const DROPPED: ReadonlySet<string> = new Set(['elicitationId', 'task']);
 const DROPPED_META: ReadonlySet<string> = new Set(['progressToken', META.relatedTask]);
@@ -66,6 +70,23 @@ function convertedParams(question: Frame): Buffer | undefined {
     else set.set('_meta', meta);
   }
   return editObject(bytes, paramsStart, paramsEnd, { remove: (key) => remove.has(key), set });
+}
+
+/**
+ * What a call fails with whose modern server asks too much at once.
+ * @param answer an `input_required` result
+ * @param server its configured name
+ * @returns undefined while it does not
+ */
+export function tooManyQuestions(answer: Frame, server: string): GatewayError | undefined {
+  const asked = memberText(answer.bytes, answer.resultStart, answer.resultEnd, 'inputRequests');
+  const count = asked?.[0] === OPEN_BRACE ? membersOf(asked, 0, asked.length).length : 0;
+  if (count <= MAX_QUESTIONS) return undefined;
+  return new GatewayError(
+    'server_protocol_error',
+    `Server "${server}" asks ${count} questions in one result; ${MAX_QUESTIONS} is the most.`,
+    { outcome: 'unknown', server },
+  );
 }
 
 const CANCELLED_FORM = scan(resultMessage(Buffer.from('0'), Buffer.from('{"action":"cancel"}')));

@@ -18,7 +18,7 @@ import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { Seat } from '../ports/seat.ts';
-import { keyLetter } from './input-requests.ts';
+import { keyLetter, tooManyQuestions } from './input-requests.ts';
 import { legacyError } from './legacy-errors.ts';
 import { WrappedResults } from './output-schemas.ts';
 import { unguessableId } from './parks.ts';
@@ -138,6 +138,11 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   #ask(answer: Frame): void {
     if (++this.#rounds > MAX_ROUNDS) {
       this.#giveUp(`The server asked more than ${MAX_ROUNDS} times.`);
+      return;
+    }
+    const excess = tooManyQuestions(answer, this.#seat.server);
+    if (excess !== undefined) {
+      this.fail(excess);
       return;
     }
     const round = roundOf(answer);

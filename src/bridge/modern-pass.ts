@@ -15,6 +15,7 @@ import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Seat } from '../ports/seat.ts';
+import { tooManyQuestions } from './input-requests.ts';
 import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import type { ResultDress } from './result-text.ts';
@@ -102,6 +103,11 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
       this.#deliverError(answer);
       return;
     }
+    const excess = isAsking(answer) ? tooManyQuestions(answer, this.#context.server) : undefined;
+    if (excess !== undefined) {
+      this.#exchange.fail(excess);
+      return;
+    }
     const result = this.#result(answer);
     if (result === undefined) {
       this.#exchange.refuse(UNASKED_TASK);
@@ -157,8 +163,8 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
   /** @returns undefined when it is a task for a client that knows none */
   #result(answer: Frame): Buffer | undefined {
     const { bytes, resultStart, resultEnd, resultTypeStart } = answer;
+    if (isAsking(answer)) return this.#sealed(answer);
     const type = parseString(bytes, resultTypeStart, answer.resultTypeEnd);
-    if (type === 'input_required') return this.#sealed(answer);
     if (type === 'task') return this.#made(answer);
     const { task, table } = this.#context;
     if (task !== undefined) {
@@ -196,6 +202,10 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
     const set = new Map([['requestState', jsonBytes(state)]]);
     return editObject(bytes, resultStart, resultEnd, { set });
   }
+}
+
+function isAsking({ bytes, resultTypeStart, resultTypeEnd }: Frame): boolean {
+  return parseString(bytes, resultTypeStart, resultTypeEnd) === 'input_required';
 }
 
 /** The request with the server's own state in place of the sealed one. */

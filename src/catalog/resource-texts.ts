@@ -88,15 +88,11 @@ function samplingParams(params: Buffer, expose: ExposeUri): Buffer {
 
 /** Questions of a modern server stand in its results. */
 function withQuestions(result: Buffer, expose: ExposeUri): Buffer {
-  return within(result, 'inputRequests', (requests) => {
-    let edited = requests;
-    for (const { key } of membersOf(requests, 0, requests.length)) {
-      edited = within(edited, key, (request) =>
-        within(request, 'params', (params) => samplingParams(params, expose)),
-      );
-    }
-    return edited;
-  });
+  return within(result, 'inputRequests', (requests) =>
+    eachValue(requests, (request) =>
+      within(request, 'params', (params) => samplingParams(params, expose)),
+    ),
+  );
 }
 
 function message(expose: ExposeUri): Edit {
@@ -104,12 +100,13 @@ function message(expose: ExposeUri): Edit {
 }
 
 /** One block or several. */
-function contentOf(content: Buffer, expose: ExposeUri): Buffer {
-  if (content[0] === OPEN_BRACKET) return each(content, (text) => contentBlock(text, expose));
-  return contentBlock(content, expose);
+function contentOf(content: Buffer, expose: ExposeUri, isInResult = false): Buffer {
+  const block: Edit = (text) => contentBlock(text, expose, isInResult);
+  return content[0] === OPEN_BRACKET ? each(content, block) : block(content);
 }
 
-function contentBlock(block: Buffer, expose: ExposeUri): Buffer {
+/** @param isInResult whether it stands in a tool's result, which holds no other tool's result */
+function contentBlock(block: Buffer, expose: ExposeUri, isInResult = false): Buffer {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
   const type = lastMember(block, 0, block.length, 'type');
   switch (type && parseString(block, type.valueStart, type.valueEnd)) {
@@ -118,7 +115,9 @@ function contentBlock(block: Buffer, expose: ExposeUri): Buffer {
     case 'resource':
       return within(block, 'resource', (resource) => uriMember(resource, expose));
     case 'tool_result':
-      return within(block, 'content', (content) => contentOf(content, expose));
+      // Nested ones would be read once for each level that they stand at.
+      if (isInResult) return block;
+      return within(block, 'content', (content) => contentOf(content, expose, true));
     default:
       return block;
   }
@@ -141,6 +140,23 @@ function within(text: Buffer, key: string, edit: Edit): Buffer {
   const edited = edit(value);
   if (edited === value) return text;
   return replaceSpan(text, member.valueStart, member.valueEnd, edited);
+}
+
+/** Changes the values of an object, of which a server may have put in many: in one pass. */
+function eachValue(text: Buffer, edit: Edit): Buffer {
+  if (text[0] !== OPEN_BRACE) return text;
+  const parts: Buffer[] = [];
+  let copied = 0;
+  for (const { valueStart, valueEnd } of membersOf(text, 0, text.length)) {
+    const value = text.subarray(valueStart, valueEnd);
+    const edited = edit(value);
+    if (edited === value) continue;
+    parts.push(text.subarray(copied, valueStart), edited);
+    copied = valueEnd;
+  }
+  if (copied === 0) return text;
+  parts.push(text.subarray(copied));
+  return Buffer.concat(parts);
 }
 
 /** Changes the items of an array. */

@@ -1,0 +1,51 @@
+// URIs in what servers send, at the price of reading it a few times at most.
+import { expect, test, vi } from 'vitest';
+import { exposeResult } from '../../../src/catalog/resource-texts.ts';
+import { scannedBytes } from '../../support/scanned-bytes.ts';
+
+vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
+  const { counting } = await import('../../support/scanned-bytes.ts');
+  return counting(original);
+});
+
+const expose = (uri: string): string => `a+${uri}`;
+const link = (uri: string) => ({ type: 'resource_link', name: 'n', uri });
+const question = (uri: string) => ({
+  method: 'sampling/createMessage',
+  params: { messages: [{ role: 'user', content: link(uri) }], maxTokens: 1 },
+});
+
+function exposed(result: object): { text: unknown; passes: number } {
+  const before = Buffer.from(JSON.stringify(result));
+  let after: Buffer = before;
+  const scanned = scannedBytes(() => {
+    after = exposeResult('tools/call', before, expose);
+  });
+  return { text: JSON.parse(after.toString()), passes: scanned / before.length };
+}
+
+test('each question of a result is read as often as if it were the only one', () => {
+  const asking = (count: number, prefix = '') => ({
+    resultType: 'input_required',
+    inputRequests: Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [`k${i}`, question(`${prefix}x:${i}`)]),
+    ),
+  });
+  const one = exposed(asking(1));
+  const many = exposed(asking(500));
+  expect(one.text).toEqual(asking(1, 'a+'));
+  expect(many.text).toEqual(asking(500, 'a+'));
+  expect(many.passes).toBeLessThan(one.passes + 2);
+});
+
+test('the result of a tool in a result of a tool is not looked into', () => {
+  const nested = (levels: number, uri: string): object =>
+    levels === 0
+      ? link(uri)
+      : { type: 'tool_result', toolUseId: 't', content: [nested(levels - 1, uri)] };
+  const result = (levels: number, uri: string) => ({ content: [nested(levels, uri)] });
+  expect(exposed(result(1, 'x:1')).text).toEqual(result(1, 'a+x:1'));
+  const deep = exposed(result(80, 'x:1'));
+  expect(deep.text).toEqual(result(80, 'x:1'));
+  expect(deep.passes).toBeLessThan(10);
+});
