@@ -12,12 +12,14 @@ import {
   TASK_STATUS,
 } from '../mcp/methods.ts';
 import { TASK_UPDATE } from '../mcp/modern-methods.ts';
-import { isPartOf, taskTopic } from '../mcp/subscription.ts';
+import { isPartOf, taskKind } from '../mcp/subscription.ts';
 import { RecentCallers } from '../mux/recent-callers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import { ElicitationOwners } from './elicitation-owners.ts';
+import type { Wanted } from './server-wishes.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 /** Several changes in a row are told once (protocol.md 4.7). */
 const DEBOUNCE_MS = 100;
@@ -53,9 +55,12 @@ export interface FanOutContext {
 export class FanOut {
   /** Whose calls were over lately, and who left. */
   readonly recent = new RecentCallers();
+  /** Who watches which resource, by URI. */
+  readonly resources = new Subscriptions();
+  /** Who watches which task, by the server's id. */
+  readonly tasks = new Subscriptions();
   readonly #context: FanOutContext;
   readonly #listeners = new Set<Listener>();
-  readonly #subscriptions = new Map<string, Set<Listener>>();
   readonly #elicitations = new ElicitationOwners();
   readonly #pending = new Map<string, { message: Buffer; timer: Timer }>();
 
@@ -73,16 +78,12 @@ export class FanOut {
 
   /**
    * Takes a client out.
-   * @returns the URIs that nobody is subscribed to any more
+   * @returns what nobody watches any more
    */
-  leave(listener: Listener): string[] {
+  leave(listener: Listener): Wanted {
     if (this.#listeners.delete(listener)) this.recent.note(listener.client, monotonicMs());
     this.#elicitations.left(listener.client);
-    const orphans: string[] = [];
-    for (const uri of this.#subscriptions.keys()) {
-      if (this.unsubscribe(listener, uri)) orphans.push(uri);
-    }
-    return orphans;
+    return { uris: this.resources.leave(listener), taskIds: this.tasks.leave(listener) };
   }
 
   /** The only client, or undefined when there are none or several. */
@@ -101,32 +102,14 @@ export class FanOut {
     return least === undefined ? undefined : levelOf(least);
   }
 
-  get uris(): string[] {
-    return [...this.#subscriptions.keys()];
+  /** What the server is to tell of. */
+  get wanted(): Wanted {
+    return { uris: this.resources.all, taskIds: this.tasks.all };
   }
 
-  isSubscribed(uri: string): boolean {
-    return this.#subscriptions.has(uri);
-  }
-
-  /** How many resources a client is subscribed to. */
-  subscriptionsOf(listener: Listener): number {
-    let count = 0;
-    for (const listeners of this.#subscriptions.values()) if (listeners.has(listener)) count++;
-    return count;
-  }
-
-  subscribe(listener: Listener, uri: string): void {
-    const subscribers = this.#subscriptions.get(uri) ?? new Set();
-    this.#subscriptions.set(uri, subscribers.add(listener));
-  }
-
-  /** @returns true when nobody is subscribed to `uri` any more */
-  unsubscribe(listener: Listener, uri: string): boolean {
-    const subscribers = this.#subscriptions.get(uri);
-    if (subscribers?.delete(listener) !== true || subscribers.size > 0) return false;
-    this.#subscriptions.delete(uri);
-    return true;
+  /** Whether anybody watches anything here. */
+  get isWatched(): boolean {
+    return this.resources.size + this.tasks.size > 0;
   }
 
   /** Remembers who was given an elicitation, since its end is told by id only. */
@@ -174,7 +157,8 @@ export class FanOut {
     for (const { timer } of this.#pending.values()) timer.cancel();
     this.#pending.clear();
     this.#listeners.clear();
-    this.#subscriptions.clear();
+    this.resources.clear();
+    this.tasks.clear();
     this.#elicitations.clear();
   }
 
@@ -185,7 +169,7 @@ export class FanOut {
     const kind = `${RESOURCE_UPDATED} ${uri}`;
     let isDelivered = false;
     const told = new Set<Listener>();
-    for (const [subscribed, listeners] of this.#subscriptions) {
+    for (const [subscribed, listeners] of this.resources.entries()) {
       if (!isPartOf(uri, subscribed)) continue;
       for (const listener of listeners) {
         isDelivered = true;
@@ -201,10 +185,10 @@ export class FanOut {
   /** A task belongs to somebody: only who subscribed to it is told. */
   #taskChanged(notification: Frame): void {
     const { taskId } = parseParams(notification);
-    const topic = taskTopic(String(taskId));
-    const subscribers = this.#subscriptions.get(topic);
-    if (subscribers === undefined) this.#withhold('not_subscribed');
-    else for (const { client } of subscribers) client.notify(notification.bytes, topic);
+    const watchers = this.tasks.watchersOf(String(taskId));
+    if (watchers.size === 0) this.#withhold('not_subscribed');
+    const kind = taskKind(String(taskId));
+    for (const { client } of watchers) client.notify(notification.bytes, kind);
   }
 
   #logMessage(notification: Frame, about: Exchange | undefined): void {

@@ -12,6 +12,7 @@ import type { ListKind, Seat, ServerIdentity } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
 import type { ServerWishes } from './server-wishes.ts';
+import type { Subscriptions } from './subscriptions.ts';
 
 /** Resources that one client may watch. */
 const MAX_SUBSCRIPTIONS = 1_000;
@@ -118,25 +119,35 @@ export class InstanceSeat implements Seat, Listener {
     return await this.#wish((wishes) => wishes.setLevel(now));
   }
 
-  async subscribe(uri: string): Promise<WireError | undefined> {
-    const { fanOut } = this.instance;
-    if (this.#hasLeft) return GONE;
-    if (fanOut.subscriptionsOf(this) >= MAX_SUBSCRIPTIONS) return TOO_MANY;
-    const isFirst = !fanOut.isSubscribed(uri);
-    fanOut.subscribe(this, uri);
-    if (!isFirst) return undefined;
-    const error = await this.#wish((wishes) =>
-      // The client may have left while the server started.
-      fanOut.isSubscribed(uri) ? wishes.subscribe(uri, fanOut.uris) : Promise.resolve(GONE),
-    );
-    if (error !== undefined) fanOut.unsubscribe(this, uri);
-    return error;
+  subscribe(uri: string): Promise<WireError | undefined> {
+    return this.#watch(this.instance.fanOut.resources, uri, (wishes) => wishes.subscribe(uri));
   }
 
   async unsubscribe(uri: string): Promise<WireError | undefined> {
-    const { fanOut } = this.instance;
-    if (!fanOut.unsubscribe(this, uri)) return undefined;
-    return await this.#wish((wishes) => wishes.unsubscribe(uri, fanOut.uris));
+    if (!this.instance.fanOut.resources.remove(this, uri)) return undefined;
+    return await this.#wish((wishes) => wishes.unsubscribe(uri));
+  }
+
+  watchTask(taskId: string): Promise<WireError | undefined> {
+    return this.#watch(this.instance.fanOut.tasks, taskId, (wishes) => wishes.watchTask(taskId));
+  }
+
+  async #watch(
+    all: Subscriptions,
+    what: string,
+    tell: (wishes: ServerWishes) => Promise<WireError | undefined>,
+  ): Promise<WireError | undefined> {
+    if (this.#hasLeft) return GONE;
+    if (all.countOf(this) >= MAX_SUBSCRIPTIONS) return TOO_MANY;
+    const isFirst = !all.has(what);
+    all.add(this, what);
+    if (!isFirst) return undefined;
+    // The client may have left while the server started.
+    const error = await this.#wish((wishes) => {
+      return all.has(what) ? tell(wishes) : Promise.resolve(GONE);
+    });
+    if (error !== undefined) all.remove(this, what);
+    return error;
   }
 
   leave(): void {
@@ -149,9 +160,10 @@ export class InstanceSeat implements Seat, Listener {
   #leaveFanOut(): void {
     const { fanOut } = this.instance;
     const before = fanOut.level;
-    const orphans = fanOut.leave(this);
+    const { uris, taskIds } = fanOut.leave(this);
     const { wishes } = this.instance;
-    for (const uri of orphans) void wishes?.unsubscribe(uri, fanOut.uris);
+    for (const uri of uris) void wishes?.unsubscribe(uri);
+    if (taskIds.length > 0) void wishes?.unwatchTasks();
     const { level } = fanOut;
     if (level !== undefined && level !== before) void wishes?.setLevel(level);
   }

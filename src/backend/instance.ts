@@ -117,7 +117,7 @@ export class Instance {
   /** Whether nothing is on here that a process is needed for: it could be stopped. */
   get isUnused(): boolean {
     // Who watches a resource uses the server too.
-    return this.#state !== 'starting' && this.load === 0 && this.fanOut.uris.length === 0;
+    return this.#state !== 'starting' && this.load === 0 && !this.fanOut.isWatched;
   }
 
   /**
@@ -319,15 +319,15 @@ export class Instance {
 
   /** What the server must know before the first call: it is written first, so it is read first. */
   #replay(): void {
-    const { level, uris } = this.fanOut;
     this.#wishes = this.#createWishes();
-    void this.#wishes?.replay(level, uris);
+    void this.#wishes?.replay(this.fanOut.level);
   }
 
   #createWishes(): ServerWishes | undefined {
     const connection = this.#connection;
     if (connection === undefined || this.#identity === undefined) return undefined;
     return wishesOf(this.#identity, {
+      wanted: () => this.fanOut.wanted,
       request: (method, params) => this.request(method, params),
       listen: (params, declared) =>
         connection.listen({ ...params, _meta: this.#ownMeta(declared) }),

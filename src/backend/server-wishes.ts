@@ -8,11 +8,18 @@ import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
-import { taskOfTopic } from '../mcp/subscription.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
+
+/** What all clients together want to be told of. */
+export interface Wanted {
+  readonly uris: readonly string[];
+  readonly taskIds: readonly string[];
+}
 
 /** How wishes reach the server. */
 export interface WishChannel {
+  /** What is wanted now. */
+  wanted(): Wanted;
   /** Makes a request; undefined when there was no answer. */
   request(method: string, params: JsonObject): Promise<Frame | undefined>;
   /**
@@ -25,15 +32,24 @@ export interface WishChannel {
 /** Tells a server what its clients want. */
 export interface ServerWishes {
   /** After a start: everything that is wanted now. */
-  replay(level: string | undefined, uris: readonly string[]): Promise<void>;
+  replay(level: string | undefined): Promise<void>;
   setLevel(level: string): Promise<WireError | undefined>;
-  /** @param uris all that are wanted, `uri` among them */
-  subscribe(uri: string, uris: readonly string[]): Promise<WireError | undefined>;
-  /** @param uris all that are still wanted */
-  unsubscribe(uri: string, uris: readonly string[]): Promise<WireError | undefined>;
+  subscribe(uri: string): Promise<WireError | undefined>;
+  unsubscribe(uri: string): Promise<WireError | undefined>;
+  watchTask(taskId: string): Promise<WireError | undefined>;
+  /** Nobody wants to know of some tasks any more. */
+  unwatchTasks(): Promise<void>;
 }
 
 const KNOWS_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
+const TELLS_NO_TASKS: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'The server has no stream that tells of tasks.',
+};
+const NOT_WATCHED: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'The server does not watch this resource.',
+};
 const NO_ANSWER: WireError = { code: INTERNAL_ERROR, message: 'The server did not answer.' };
 
 /** The wishes of a server of either era. */
@@ -52,7 +68,8 @@ class LegacyWishes implements ServerWishes {
     this.#channel = channel;
   }
 
-  async replay(level: string | undefined, uris: readonly string[]): Promise<void> {
+  async replay(level: string | undefined): Promise<void> {
+    const { uris } = this.#channel.wanted();
     // Written at once, before the first call: what is written first is read first.
     const leveled = level === undefined ? undefined : this.setLevel(level);
     await Promise.all([leveled, ...uris.map((uri) => this.subscribe(uri))]);
@@ -68,6 +85,14 @@ class LegacyWishes implements ServerWishes {
 
   unsubscribe(uri: string): Promise<WireError | undefined> {
     return this.#ask(UNSUBSCRIBE, { uri });
+  }
+
+  watchTask(): Promise<WireError> {
+    return Promise.resolve(TELLS_NO_TASKS);
+  }
+
+  unwatchTasks(): Promise<void> {
+    return Promise.resolve();
   }
 
   async #ask(method: string, params: JsonObject): Promise<WireError | undefined> {
@@ -94,8 +119,8 @@ class ModernWishes implements ServerWishes {
     );
   }
 
-  async replay(_level: string | undefined, uris: readonly string[]): Promise<void> {
-    await this.#listen(uris);
+  async replay(): Promise<void> {
+    await this.#listen();
   }
 
   // A modern server takes the level from each request.
@@ -103,30 +128,39 @@ class ModernWishes implements ServerWishes {
     return Promise.resolve(undefined);
   }
 
-  async subscribe(uri: string, uris: readonly string[]): Promise<WireError | undefined> {
-    const agreed = await this.#listen(uris);
-    const taskId = taskOfTopic(uri);
-    const accepted = agreed?.[taskId === undefined ? 'resourceSubscriptions' : 'taskIds'];
-    if (Array.isArray(accepted) && accepted.includes(taskId ?? uri)) return undefined;
-    return { code: INTERNAL_ERROR, message: 'The server does not watch this resource.' };
+  async subscribe(uri: string): Promise<WireError | undefined> {
+    return errorUnless((await this.#listen())?.['resourceSubscriptions'], uri);
   }
 
-  async unsubscribe(_uri: string, uris: readonly string[]): Promise<undefined> {
-    await this.#listen(uris);
+  async unsubscribe(): Promise<undefined> {
+    await this.#listen();
     return undefined;
   }
 
-  async #listen(uris: readonly string[]): Promise<JsonObject | undefined> {
-    if (uris.length === 0 && Object.keys(this.#flags).length === 0) return {};
-    const resources = uris.filter((uri) => taskOfTopic(uri) === undefined);
-    const taskIds = uris.map(taskOfTopic).filter((taskId) => taskId !== undefined);
+  async watchTask(taskId: string): Promise<WireError | undefined> {
+    return errorUnless((await this.#listen())?.['taskIds'], taskId);
+  }
+
+  async unwatchTasks(): Promise<void> {
+    await this.#listen();
+  }
+
+  async #listen(): Promise<JsonObject | undefined> {
+    const { uris, taskIds } = this.#channel.wanted();
+    const hasFlags = Object.keys(this.#flags).length > 0;
+    if (uris.length + taskIds.length === 0 && !hasFlags) return {};
     const notifications = {
       ...this.#flags,
-      ...(resources.length > 0 ? { resourceSubscriptions: resources } : {}),
+      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
       ...(taskIds.length > 0 ? { taskIds } : {}),
     };
     return await this.#channel.listen({ notifications }, taskIds.length > 0 ? KNOWS_TASKS : {});
   }
+}
+
+/** Nothing where a server agreed to `one`, else the error. */
+function errorUnless(agreed: unknown, one: string): WireError | undefined {
+  return Array.isArray(agreed) && agreed.includes(one) ? undefined : NOT_WATCHED;
 }
 
 function errorOf(answer: Frame): WireError {

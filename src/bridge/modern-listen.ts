@@ -9,7 +9,7 @@ import { type ClientCapabilities, tellsChanges } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
 import { ACKNOWLEDGED, hasTasks } from '../mcp/modern-methods.ts';
-import { isPartOf, taskTopic } from '../mcp/subscription.ts';
+import { isPartOf, taskKind } from '../mcp/subscription.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -157,7 +157,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
     const taskIds = await honoured(filter.taskIds, (taskId) => {
       return place.watch?.(taskId, tell) ?? Promise.resolve(false);
     });
-    this.#kinds = new Set([...flags.map(([, method]) => method), ...taskIds.map(taskTopic)]);
+    this.#kinds = new Set([...flags.map(([, method]) => method), ...taskIds.map(taskKind)]);
     this.#uris = uris;
     this.#acknowledge(flags, uris, taskIds);
   }

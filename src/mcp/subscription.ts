@@ -31,16 +31,9 @@ export function withoutSubscription(notification: Frame): Frame {
   return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
 }
 
-const TASK = 'task ';
-
-/** What a subscription to a task is kept by, among those to URIs: none of which has a space in it. */
-export function taskTopic(taskId: string): string {
-  return `${TASK}${taskId}`;
-}
-
-/** The task that a subscription is to; undefined: it is to a URI. */
-export function taskOfTopic(topic: string): string | undefined {
-  return topic.startsWith(TASK) ? topic.slice(TASK.length) : undefined;
+/** The kind of messages about a task; none about anything else has it. */
+export function taskKind(taskId: string): string {
+  return `task ${taskId}`;
 }
 
 /** Whether `uri` is what was subscribed to, or a part of it (2025-11-25 server/resources). */

@@ -79,6 +79,12 @@ export interface Seat {
    */
   subscribe(uri: string): Promise<WireError | undefined>;
   unsubscribe(uri: string): Promise<WireError | undefined>;
+  /**
+   * Wants to be told of a task, until it leaves.
+   * @param taskId as the server knows it
+   * @returns the error of a server that refused
+   */
+  watchTask(taskId: string): Promise<WireError | undefined>;
   /** The client is done. */
   leave(): void;
 }

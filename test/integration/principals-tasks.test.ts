@@ -9,7 +9,7 @@ import { People } from '../support/principals.ts';
 import { fixtureServer, type Journal } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 import { useGateway } from '../support/use-gateway.ts';
-import { hasMethod, type Json } from '../support/wire-message.ts';
+import { hasMethod, type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 
 const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const CLIENT = { ...EXTENSION, elicitation: { form: {} }, sampling: {} };
@@ -145,6 +145,44 @@ describe.each(PLACES)("GW-134 ann's task at $path, $era, $tool", ({ path, journa
       expect(heard.filter((line) => line.includes('related-task'))).toEqual([]);
     }
     await ann.request('tasks/cancel', { taskId });
+  });
+});
+
+describe('a task whose id somebody else writes as a URI', () => {
+  const watchable = fixtureServer('scripted-modern-tasks.ts', { args: ['--resources'] });
+  const at = useGateway(() => ({
+    servers: { one: watchable.config, other: fixtureServer('scripted.ts').config },
+    config: people.config,
+  }));
+
+  it.each([
+    ['/servers/one/mcp', ''],
+    ['/mcp', 'one__'],
+  ])('is told of to nobody who watches it, at %s', async (path, prefix) => {
+    const ann = people.modern(at, 'ann', path, CLIENT);
+    const taskId = await made(ann, `${prefix}make`);
+    const own = await ann.listen({ taskIds: [taskId] });
+    const id = textOf(await ann.call(`${prefix}last`));
+    const bob = people.modern(at, 'bob', path, CLIENT);
+    const session = await people.legacy(at, 'bob', path, { capabilities: CLIENT });
+    const pushed = session.openStream();
+    await pushed.head;
+    const uris = [`task ${id}`, `one+task ${id}`, id];
+    const stream = await bob.listen({ resourceSubscriptions: uris });
+    for (const uri of uris) await session.request('resources/subscribe', { uri });
+    await ann.call(`${prefix}finish`, { taskId: id });
+    await own.messages.next(hasMethod('notifications/tasks'));
+    await bob.request('tools/list');
+    await session.request('tools/list');
+    const told = [...stream.messages.all, ...pushed.messages.all].map(({ method }) => method);
+    expect(told.filter((method) => method === 'notifications/tasks')).toEqual([]);
+    // The server was asked to watch it as the URI that it is.
+    const isAbout = ({ method, raw }: WireMessage): boolean =>
+      method === 'subscriptions/listen' && raw.includes(`"task ${id}"`);
+    const asked = watchable.journal.messages().find(isAbout);
+    expect(asked?.params?.['notifications']).toMatchObject({ taskIds: [id] });
+    stream.destroy();
+    own.destroy();
   });
 });
 

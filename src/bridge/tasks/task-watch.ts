@@ -6,7 +6,7 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
-import { taskTopic } from '../../mcp/subscription.ts';
+import { taskKind } from '../../mcp/subscription.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
@@ -35,7 +35,7 @@ export class TaskWatch implements Downstream {
   readonly #tell: TellTask;
   /** By instance. */
   readonly #seats = new Map<string, Seat>();
-  /** What the client calls a task, by topic. */
+  /** What the client calls a task, by the kind of messages about it. */
   readonly #ids = new Map<string, string>();
   readonly #ends: (() => void)[] = [];
   #hasLeft = false;
@@ -66,7 +66,7 @@ export class TaskWatch implements Downstream {
 
   notify(message: Buffer, kind: string | undefined): void {
     const id = kind === undefined ? undefined : this.#ids.get(kind);
-    if (id !== undefined) this.#tell(withParamsTaskId(scan(message), id).bytes, taskTopic(id));
+    if (id !== undefined) this.#tell(withParamsTaskId(scan(message), id).bytes, taskKind(id));
   }
 
   ask(question: Question): void {
@@ -96,9 +96,8 @@ export class TaskWatch implements Downstream {
   }
 
   async #subscribe(seat: Seat, claims: TaskClaims, id: string): Promise<boolean> {
-    const topic = taskTopic(claims.taskId);
-    this.#ids.set(topic, id);
-    return (await seat.subscribe(topic)) === undefined;
+    this.#ids.set(taskKind(claims.taskId), id);
+    return (await seat.watchTask(claims.taskId)) === undefined;
   }
 
   async #follow(seat: Seat, claims: TaskClaims, id: string): Promise<boolean> {
@@ -110,7 +109,7 @@ export class TaskWatch implements Downstream {
     const reader = new TaskReader(async () => {
       const outcome = await harvesting.read(task, seat);
       if (this.#hasLeft || outcome instanceof GatewayError || outcome.resultStart < 0) return;
-      this.#tell(updateOf(outcome), taskTopic(id));
+      this.#tell(updateOf(outcome), taskKind(id));
     });
     this.#ends.push(task.watch(() => reader.read()));
     return true;

@@ -46,7 +46,7 @@ it('a client that left while the server started leaves no subscription', async (
   expect(await subscribed).toBeDefined();
   expect(await seat.subscribe('a:c')).toBeDefined();
   expect(wishes.subscribe).not.toHaveBeenCalled();
-  expect(fanOut.uris).toEqual([]);
+  expect(fanOut.resources.all).toEqual([]);
 });
 
 it('one client watches a thousand resources and no more', async () => {
@@ -54,7 +54,7 @@ it('one client watches a thousand resources and no more', async () => {
   started.resolve();
   for (let at = 0; at < 1_000; at++) await seat.subscribe(`a:${at}`);
   expect(await seat.subscribe('a:one-more')).toMatchObject({ data: { reason: 'overloaded' } });
-  expect(fanOut.uris).toHaveLength(1_000);
+  expect(fanOut.resources.all).toHaveLength(1_000);
 });
 
 it('a client that left counts for a while as somebody whom the server may talk of', async () => {
