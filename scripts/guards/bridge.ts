@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 const GATE = 'src/bridge/modern-gate.ts';
 const SEALER = 'src/bridge/sealer.ts';
 const CACHE = 'src/bridge/response-cache.ts';
+const CLAIM_TESTS = 'test/integration/access/claims.test.ts';
 const STATE_TESTS = 'test/integration/principals-states.test.ts';
 const TASK_TESTS = 'test/unit/bridge/tasks.test.ts';
 const CACHE_TESTS = 'test/unit/bridge/response-cache.test.ts';
@@ -12,9 +13,23 @@ export const bridgeGuards: readonly Guard[] = [
   {
     name: 'state/principal',
     file: GATE,
-    find: 'claims.principal === client.principal.key &&',
+    find: 'claims.principal === this.#ownerOf(client.principal) &&',
     replace: 'claims.principal !== client.principal.kind &&',
     test: [STATE_TESTS, 'is nothing in the hands of somebody else'],
+  },
+  {
+    name: 'state/proof',
+    file: GATE,
+    find: "return proof === '' ? principal.key :",
+    replace: "return proof !== '?' ? principal.key :",
+    test: [CLAIM_TESTS, 'GW-115 a state is none'],
+  },
+  {
+    name: 'task/proof',
+    file: 'src/backend/private-instances.ts',
+    find: 'if (!this.#isMadeFor(entry, client)) return undefined;',
+    replace: '',
+    test: [CLAIM_TESTS, 'B15 a task is unknown to a token'],
   },
   {
     name: 'state/endpoint',

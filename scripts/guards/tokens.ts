@@ -158,4 +158,14 @@ export const tokenGuards: readonly Guard[] = [
     replace: "principalKey('token', [iss, clientId])",
     test: [TOKEN_TESTS, 'GW-155 B06 of somebody else'],
   },
+  {
+    name: 'exchange/whose-call',
+    file: 'src/mux/mux.ts',
+    find: 'this.#channel.send(message, exchange?.client.principal);',
+    replace: 'this.#channel.send(message, exchange?.holder === undefined ? undefined : undefined);',
+    test: [
+      'test/integration/access/claims.test.ts',
+      'each call is made with the token that it came with',
+    ],
+  },
 ];

@@ -12,6 +12,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
 import { gatewayIntroduction, type Introduction } from './handshake.ts';
 import { Instance } from './instance.ts';
@@ -20,7 +21,7 @@ import type { ServerOptions } from './options.ts';
 import { PrivateInstances } from './private-instances.ts';
 import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
 import type { OpenChannel } from './server-channel.ts';
-import { variantOf } from './variants.ts';
+import { proofOf, variantOf } from './variants.ts';
 
 export interface BackendParts {
   readonly budget: ProcessBudget;
@@ -98,6 +99,10 @@ export class ServerBackend implements Backend {
         }),
       ),
     );
+  }
+
+  proofOf(principal: Principal): string {
+    return proofOf(this.#options, principal);
   }
 
   place(client: Downstream): Seat {

@@ -41,7 +41,7 @@ export interface ConnectionContext {
   readonly openChannel: OpenChannel;
   readonly tellsAll: boolean;
   readonly staticRoots: Buffer | undefined;
-  /** Whose server it is; undefined when everybody shares it. */
+  /** Whose server it is, as last seen, all of equal proof; undefined when everybody shares it. */
   principal(): Principal | undefined;
   soleClient(): Downstream | undefined;
   /** Who is told what the server tells everybody, and to whom it goes. */

@@ -19,9 +19,9 @@ export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
       events.received(message, about);
     };
     const channel = open(options, { ...parts, events: { ...events, received } });
-    const send = (message: Buffer): void => {
+    const send: ServerChannel['send'] = (message, from) => {
       note('to_server', message);
-      channel.send(message);
+      channel.send(message, from);
     };
     return {
       get pid() {

@@ -10,6 +10,8 @@ import type { PlaceOwner } from './process-budget.ts';
 export interface PrivateInstanceParts {
   readonly key: string;
   readonly principalKey: string;
+  /** What it is made with of its clients' proof. */
+  readonly variant: string;
   readonly server: string;
   /** Whether a new process can take the place of the last one, which no client of its notices. */
   readonly isReplaceable: boolean;
@@ -21,6 +23,7 @@ export interface PrivateInstanceParts {
 export class PrivateInstance implements PlaceOwner {
   readonly key: string;
   readonly principalKey: string;
+  readonly variant: string;
   readonly server: string;
   readonly instance: Instance;
   /** How long it stays without a client. */
@@ -36,6 +39,7 @@ export class PrivateInstance implements PlaceOwner {
   constructor(parts: PrivateInstanceParts, create: (owner: PlaceOwner) => Instance) {
     this.key = parts.key;
     this.principalKey = parts.principalKey;
+    this.variant = parts.variant;
     this.server = parts.server;
     this.#isReplaceable = parts.isReplaceable;
     this.#end = parts.end;

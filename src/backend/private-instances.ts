@@ -2,6 +2,7 @@
 // one is kept, and its process, when nobody seems to need it (design.md 5.1).
 
 import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
@@ -59,8 +60,9 @@ export class PrivateInstances {
    * @throws GatewayError when no process may be started for it
    */
   acquire(client: Downstream): Instance {
-    const key = this.#keyOf(client);
-    return this.#use(this.#byKey.get(key) ?? this.#create(client, key), client);
+    const variant = this.#parts.variantOf(client);
+    const key = this.#keyOf(client, variant);
+    return this.#use(this.#byKey.get(key) ?? this.#create(client, key, variant), client);
   }
 
   /**
@@ -68,19 +70,29 @@ export class PrivateInstances {
    * @throws GatewayError when the client lacks something that its instance needs
    */
   acquireIfThere(client: Downstream): Instance | undefined {
-    const entry = this.#byKey.get(this.#keyOf(client));
+    const entry = this.#byKey.get(this.#keyOf(client, this.#parts.variantOf(client)));
     return entry && this.#use(entry, client);
   }
 
   /**
    * An instance that is there already; give it back with `release`.
    * @param name of it, as `nameOf` has it
-   * @returns undefined when there is none of that name for the client's principal
+   * @returns undefined when there is none of that name for the client's principal and proof
    */
   acquireNamed(client: Downstream, name: string): Instance | undefined {
     const entry = this.#byKey.get(name);
     if (entry?.principalKey !== client.principal.key) return undefined;
+    if (!this.#isMadeFor(entry, client)) return undefined;
     return this.#use(entry, client);
+  }
+
+  #isMadeFor({ variant }: PrivateInstance, client: Downstream): boolean {
+    try {
+      return variant === this.#parts.variantOf(client);
+    } catch (error) {
+      if (error instanceof GatewayError) return false;
+      throw error;
+    }
   }
 
   /** What an instance is called. */
@@ -112,8 +124,8 @@ export class PrivateInstances {
     await Promise.all(this.#closing);
   }
 
-  #keyOf(client: Downstream): string {
-    return `${this.#ownerKeyOf(client)}${this.#parts.variantOf(client)}`;
+  #keyOf(client: Downstream, variant: string): string {
+    return `${this.#ownerKeyOf(client)}${variant}`;
   }
 
   #ownerKeyOf(client: Downstream): string {
@@ -122,12 +134,13 @@ export class PrivateInstances {
     return `modern ${client.principal.key} ${jsonText(sorted(client.capabilities))}`;
   }
 
-  #create(client: Downstream, key: string): PrivateInstance {
+  #create(client: Downstream, key: string, variant: string): PrivateInstance {
     const { server, isReplaceable, budget } = this.#parts;
     const entry = new PrivateInstance(
       {
         key,
         principalKey: client.principal.key,
+        variant,
         server,
         isReplaceable,
         end: (unused) => this.#end(unused),

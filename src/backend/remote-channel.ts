@@ -2,6 +2,7 @@
 // where the server takes no POST at its address (protocol.md 2.4).
 import type { Logger } from '../observe/logger.ts';
 import type { ChannelEvents } from '../ports/channel.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Access } from './credentials/remote-access.ts';
 import { SseChannel } from './http-sse/sse-channel.ts';
 import type { ServerOptions } from './options.ts';
@@ -41,8 +42,8 @@ export class RemoteChannel implements ServerChannel {
     return this.#channel.isWritable;
   }
 
-  send(message: Buffer): void {
-    this.#channel.send(message);
+  send(message: Buffer, from?: Principal): void {
+    this.#channel.send(message, from);
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,10 @@ export interface ServerChannel extends Channel {
 export interface ChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
-  /** Whose server it is, as last seen. Absent, or undefined, for one that everybody shares. */
+  /**
+   * In whose name the gateway itself asks: whoever of those with equal proof was seen last. Absent, or
+   * undefined, for a server that everybody shares.
+   */
   readonly principal?: (() => Principal | undefined) | undefined;
 }
 

@@ -1,30 +1,59 @@
-// What of a client's proof its own instance is made with, as a short text: who comes again with other
-// claims must not find the process that was started with the old ones.
-import { createHmac, randomBytes } from 'node:crypto';
+// What of a client's proof a server is started or called with: who comes again with other claims or
+// scopes must find neither the process nor the session that are for the old ones.
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { GatewayError } from '../base/errors.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { ServerOptions } from './options.ts';
+import { isTokenExchange, type ServerOptions } from './options.ts';
 import { principalVariables } from './stdio/live-environment.ts';
 
 /** Keys of instances are logged: nobody may guess claims from them. */
 const KEY = randomBytes(32);
+const LENGTH = 22;
+/**
+ * Claims that each new token of the same client has anew, and that give it nothing: times and ids
+ * (RFC 7519 4.1), and what Entra ID has of that kind.
+ */
+const OF_ONE_TOKEN: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'uti', 'aio', 'rh']);
 
 /**
- * The variant of a server that a client needs.
+ * The variant of a server that a client needs, as a part of its instance's key.
  * @returns empty when there is but one
  * @throws GatewayError when the client lacks something that the server is started with
  */
-export function variantOf({ name, target }: ServerOptions, principal: Principal): string {
-  if (target.kind === 'remote') {
-    // A client must not be served with a token of the same one that has more scopes.
-    return target.auth?.type === 'token_exchange'
-      ? digest([...(principal.scopes ?? [])].sort())
-      : '';
-  }
-  const variables = principalVariables(target.liveEnv, { server: name, principal });
-  return Object.keys(variables).length === 0 ? '' : digest(variables);
+export function variantOf(options: ServerOptions, principal: Principal): string {
+  const parts = partsOf(options, principal);
+  if (parts === undefined) return '';
+  const digest = createHmac('sha256', KEY).update(jsonText(parts)).digest('base64url');
+  return ` ${digest.slice(0, LENGTH)}`;
 }
 
-function digest(value: unknown): string {
-  return ` ${createHmac('sha256', KEY).update(jsonText(value)).digest('base64url').slice(0, 22)}`;
+/**
+ * The same for what clients hold on to: the same text in every gateway. Never logged.
+ * @returns empty when the server takes all of a principal's proofs for one
+ */
+export function proofOf(options: ServerOptions, principal: Principal): string {
+  try {
+    const parts = partsOf(options, principal);
+    if (parts === undefined) return '';
+    return createHash('sha256').update(jsonText(parts)).digest('base64url').slice(0, LENGTH);
+  } catch (error) {
+    if (error instanceof GatewayError) return 'none';
+    throw error;
+  }
+}
+
+/** What the server sees of the proof; undefined when it sees nothing. */
+function partsOf(options: ServerOptions, principal: Principal): unknown {
+  if (isTokenExchange(options)) return exchanged(principal);
+  const { name, target } = options;
+  if (target.kind === 'remote') return undefined;
+  const variables = principalVariables(target.liveEnv, { server: name, principal });
+  return Object.keys(variables).length === 0 ? undefined : variables;
+}
+
+/** Whatever an authorization server may look at when it trades the token. */
+function exchanged({ scopes, claims = {} }: Principal): unknown {
+  const lasting = Object.entries(claims).filter(([name]) => !OF_ONE_TOKEN.has(name));
+  return [[...(scopes ?? [])].sort(), lasting.sort(([a], [b]) => (a < b ? -1 : 1))];
 }

@@ -62,6 +62,8 @@ export interface ModernCallContext {
   readonly dress: ResultDress;
   readonly parks: Parks<ModernCall>;
   readonly sealer: StateSealer;
+  /** Whose a state is, as it is sealed. */
+  readonly ownerOf: (principal: Principal) => string;
   /** The call is over: nothing of it is left. */
   done(): void;
 }
@@ -318,7 +320,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #prompt(): void {
     this.#coalescing = undefined;
     if (this.#open.size === 0 || this.#waiting.length === 0 || this.#isOver) return;
-    const { parks, sealer, endpoint } = this.#context;
+    const { parks, sealer, endpoint, ownerOf } = this.#context;
     const park = parks.park(this, this.#park);
     if (park === undefined) {
       this.#answerForClient();
@@ -327,7 +329,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.#park = park;
     const state = sealer.seal({
       park,
-      principal: this.principal.key,
+      principal: ownerOf(this.principal),
       endpoint,
       request: digestOf(this.#request.method, parseParams(this.#request)),
       round: ++this.#round,

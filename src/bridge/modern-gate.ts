@@ -18,6 +18,7 @@ import {
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import type { ToolSource } from '../ports/tool-source.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
@@ -85,6 +86,10 @@ export class ModernGate {
   readonly #backend: Backend;
   readonly #state: ModernState;
   readonly #harvesting: Harvesting;
+  readonly #ownerOf = (principal: Principal): string => {
+    const proof = this.#backend.proofOf(principal);
+    return proof === '' ? principal.key : `${principal.key} ${proof}`;
+  };
   /** Made once for each handshake of an instance, not for each call. */
   readonly #faces = new WeakMap<ServerIdentity, Face>();
 
@@ -247,6 +252,7 @@ export class ModernGate {
         dress: this.#dressFor(identity),
         server: this.#backend.name,
         sealer,
+        ownerOf: this.#ownerOf,
         ttlMs: parks.ttlMs,
         claims,
         table: tasks.table,
@@ -297,6 +303,7 @@ export class ModernGate {
       dress: this.#dressFor(identity),
       parks: this.#state.parks,
       sealer: this.#state.sealer,
+      ownerOf: this.#ownerOf,
       done: () => seat.leave(),
     });
     call.start();
@@ -316,7 +323,7 @@ export class ModernGate {
     const claims = state === undefined ? undefined : this.#state.sealer.open(state);
     if (claims === undefined) return undefined;
     const isRight =
-      claims.principal === client.principal.key &&
+      claims.principal === this.#ownerOf(client.principal) &&
       claims.endpoint === this.#endpoint &&
       claims.expiresAt > wallClockMs() &&
       claims.request === digestOf(frame.method, parseParams(frame));

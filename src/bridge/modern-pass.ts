@@ -36,6 +36,8 @@ export interface ModernPassContext {
   readonly seat: Seat;
   readonly dress: ResultDress;
   readonly sealer: StateSealer;
+  /** Whose a state is, as it is sealed. */
+  readonly ownerOf: (principal: Principal) => string;
   /** How long a client may take for one round. */
   readonly ttlMs: number;
   /** What the state of a retry says; undefined when it is none. */
@@ -190,9 +192,9 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
     const upstream =
       member === undefined ? undefined : parseString(bytes, member.valueStart, member.valueEnd);
     if (upstream === undefined) return bytes.subarray(resultStart, resultEnd);
-    const { endpoint, sealer, ttlMs, claims } = this.#context;
+    const { endpoint, sealer, ttlMs, claims, ownerOf } = this.#context;
     const state = sealer.seal({
-      principal: this.principal.key,
+      principal: ownerOf(this.principal),
       endpoint,
       request: digestOf(this.#exchange.frame.method, parseParams(this.#exchange.frame)),
       round: (claims?.round ?? 0) + 1,

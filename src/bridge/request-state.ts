@@ -13,7 +13,7 @@ const PURPOSE = 'v1';
 export interface StateClaims {
   /** Which parked call; absent where nothing is parked. */
   readonly park?: string;
-  /** Who got it. */
+  /** Who got it, and with which proof. */
   readonly principal: string;
   readonly endpoint: string;
   /** Digest of the request that it continues. */

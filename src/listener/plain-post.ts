@@ -37,7 +37,8 @@ const DEAF: Outlet = {
   close: () => undefined,
 };
 
-/** Sessions that stand for the clients of plain servers which only POST: one per endpoint and principal. */
+/** Sessions that stand for the clients of plain servers which only POST: one per endpoint, principal and
+ * proof. */
 export class PlainPosts {
   readonly #context: ListenerContext;
   readonly #sessions = new Map<string, Promise<Opening>>();
@@ -118,7 +119,8 @@ export class PlainPosts {
   }
 
   async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
-    const key = `${served.endpoint.name} ${call.principal.key}`;
+    const { endpoint } = served;
+    const key = `${endpoint.name} ${call.principal.key} ${endpoint.proofOf(call.principal)}`;
     const pending = this.#sessions.get(key);
     const known = await pending?.catch(() => undefined);
     if (known instanceof Session && !known.isClosed) {

@@ -116,7 +116,7 @@ export class Mux implements CallOwner {
     );
     this.#open(call);
     exchange.holder = call;
-    this.#send(onOneLine(withOwnId(frame, call.id)));
+    this.#send(onOneLine(withOwnId(frame, call.id)), exchange);
   }
 
   /**
@@ -259,10 +259,10 @@ export class Mux implements CallOwner {
     this.#deadlines.watch();
   }
 
-  #send(message: Buffer): void {
+  #send(message: Buffer, exchange?: Exchange): void {
     this.#traffic.sentMessages++;
     this.#traffic.sentBytes += message.length;
-    this.#channel.send(message);
+    this.#channel.send(message, exchange?.client.principal);
   }
 
   #onResponse(frame: Frame): void {

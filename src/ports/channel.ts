@@ -1,5 +1,6 @@
 // A raw duplex of messages to one live server. Knows framing; knows nothing of ids or methods.
 import type { FailureOutcome, FailureReason } from '../base/errors.ts';
+import type { Principal } from './principal.ts';
 
 /** Why a request will not be answered, where the transport can tell it of one request alone. */
 export interface RequestFailure {
@@ -36,8 +37,11 @@ export interface ChannelEvents {
 export interface Channel {
   /** False while the server's input buffer is full; what is sent all the same is kept. */
   readonly isWritable: boolean;
-  /** Sends one message. Must not be called after `closed`. */
-  send(message: Buffer): void;
+  /**
+   * Sends one message. Must not be called after `closed`.
+   * @param from whose it is; undefined where it is the gateway's own
+   */
+  send(message: Buffer, from?: Principal): void;
   /** Ends it in order and resolves when nothing of it is left. */
   close(): Promise<void>;
 }

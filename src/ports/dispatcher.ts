@@ -4,6 +4,7 @@ import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ModernExchange } from './modern.ts';
+import type { Principal } from './principal.ts';
 
 /** What an endpoint says of itself in the answer to `initialize`, without the version. */
 export interface Welcome {
@@ -27,6 +28,8 @@ export interface Endpoint {
   /** All servers behind it, where there are several: whom a principal has to be allowed one of. */
   readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
+  /** What of a principal's proof the servers here see: a session is for one such text only. */
+  proofOf(principal: Principal): string;
   /**
    * Links a new session to the servers of the endpoint.
    * @throws GatewayError when they can't be had

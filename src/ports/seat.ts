@@ -6,6 +6,7 @@ import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { LoggingLevel } from '../mcp/log-levels.ts';
 import type { Downstream } from './downstream.ts';
 import type { Exchange } from './exchange.ts';
+import type { Principal } from './principal.ts';
 
 /**
  * What a server may say has changed: its lists (templates belong to `resources`), and what is in its
@@ -94,6 +95,11 @@ export interface Backend {
   readonly name: string;
   readonly protocol: 'mcp' | 'jsonrpc';
   /**
+   * What of a principal's proof the server is started or called with. What one proof began, another
+   * one with another text must not go on with.
+   */
+  proofOf(principal: Principal): string;
+  /**
    * Gives a client a place at one of the server's instances, starting one if needed.
    * @throws GatewayError when no process may be started for it
    */
@@ -105,7 +111,7 @@ export interface Backend {
   placeIfThere(client: Downstream): Seat | undefined;
   /**
    * Gives a client a place at a certain instance, as `Seat.at` names it.
-   * @returns undefined when there is none of that name for this client's principal
+   * @returns undefined when there is none of that name for this client's principal and proof
    */
   placeAt(client: Downstream, at: string): Seat | undefined;
 }

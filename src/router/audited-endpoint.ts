@@ -6,6 +6,7 @@ import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
+import type { Principal } from '../ports/principal.ts';
 
 /** Why nothing can be taken now; undefined while all is well. */
 export type Refusal = () => GatewayError | undefined;
@@ -26,6 +27,10 @@ export class AuditedEndpoint implements Endpoint {
     this.protocol = inner.protocol;
     this.#inner = inner;
     this.#refusal = refusal;
+  }
+
+  proofOf(principal: Principal): string {
+    return this.#inner.proofOf(principal);
   }
 
   async attach(client: Downstream): Promise<Attachment> {

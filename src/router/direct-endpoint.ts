@@ -4,6 +4,7 @@ import { SessionTasks } from '../bridge/tasks/session-tasks.ts';
 import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { ModernExchange } from '../ports/modern.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Backend } from '../ports/seat.ts';
 import { DirectAttachment, PlainAttachment } from './direct-attachment.ts';
 
@@ -27,6 +28,10 @@ export class DirectEndpoint implements Endpoint {
 
   get protocol(): 'mcp' | 'jsonrpc' {
     return this.#backend.protocol;
+  }
+
+  proofOf(principal: Principal): string {
+    return this.#backend.proofOf(principal);
   }
 
   async attach(client: Downstream): Promise<Attachment> {

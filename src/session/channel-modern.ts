@@ -43,9 +43,18 @@ export class ChannelModern implements ExchangeOwner {
     this.#sink = sink;
   }
 
-  /** Notes that the same principal came with other proof. */
-  continueAs(principal: Principal): void {
-    if (principal.key === this.#principal.key) this.#principal = principal;
+  /**
+   * Goes on with another proof of the same principal.
+   * @returns false: it must not
+   */
+  continueAs(principal: Principal): boolean {
+    const { endpoint } = this.#parts;
+    const before = this.#principal;
+    if (principal === before) return true;
+    if (principal.key !== before.key) return false;
+    if (endpoint.proofOf(principal) !== endpoint.proofOf(before)) return false;
+    this.#principal = principal;
+    return true;
   }
 
   /** Serves a request. */

@@ -54,6 +54,7 @@ export async function openSession(
     const session = new Session({
       id: newSessionId(),
       endpoint: endpoint.name,
+      proofOf: (other) => endpoint.proofOf(other),
       isPlain: endpoint.protocol === 'jsonrpc',
       maxInFlight: store.maxInFlight,
       profile,

@@ -113,10 +113,12 @@ export class MessageChannel implements Outlet, AnswerSink {
     this.#session?.fallSilent();
   }
 
-  /** Notes that the same principal came with other proof. */
-  continueAs(principal: Principal): void {
-    this.#session?.continueAs(principal);
-    this.#modern.continueAs(principal);
+  /**
+   * Goes on with another proof of the same principal.
+   * @returns false: it must not
+   */
+  continueAs(principal: Principal): boolean {
+    return this.#modern.continueAs(principal) && this.#session?.continueAs(principal) !== false;
   }
 
   /** Opens the session of a server that has no handshake. */

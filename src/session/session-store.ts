@@ -1,5 +1,5 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
-// endpoint and the principal that it was made for (reliability.md B06, B10). Bounded in all, for each
+// endpoint, the principal and the proof that it was made for (reliability.md B06, B10). Bounded in all, for each
 // principal, and in age.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
@@ -106,11 +106,10 @@ export class SessionStore {
     this.#events?.opened(session);
   }
 
-  /** The session with this id, if it belongs to this endpoint and principal. */
+  /** The session with this id, if it belongs to this endpoint and principal, and goes on with its proof. */
   find(id: string, endpoint: string, principal: Principal): Session | undefined {
     const session = this.#sessions.get(id);
-    if (session?.endpoint !== endpoint || session.principal.key !== principal.key) return undefined;
-    session.continueAs(principal);
+    if (session?.endpoint !== endpoint || !session.continueAs(principal)) return undefined;
     return session;
   }
 

@@ -45,6 +45,8 @@ export interface SessionParts {
   readonly transport: string;
   readonly endpoint: string;
   readonly principal: Principal;
+  /** What of a principal's proof the servers behind the endpoint see. */
+  readonly proofOf: (principal: Principal) => string;
   readonly profile: ClientProfile;
   readonly outlet: Outlet;
   readonly meter: RequestMeter;
@@ -67,6 +69,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly info: unknown;
   readonly outlet: Outlet;
   #principal: Principal;
+  readonly #proofOf: SessionParts['proofOf'];
   readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
@@ -85,6 +88,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.transport = parts.transport;
     this.endpoint = parts.endpoint;
     this.#principal = parts.principal;
+    this.#proofOf = parts.proofOf;
     this.version = parts.profile.version;
     this.capabilities = parts.profile.capabilities;
     this.info = parts.profile.info;
@@ -107,9 +111,17 @@ export class Session implements Downstream, ExchangeOwner {
     return this.#principal;
   }
 
-  /** Notes that the same principal came with other proof: what its newest token allows is what counts. */
-  continueAs(principal: Principal): void {
-    if (principal.key === this.#principal.key) this.#principal = principal;
+  /**
+   * Goes on with another proof of the same principal, whose rights count from now on.
+   * @returns false: it must not, since it is somebody else, or the servers were told another proof
+   */
+  continueAs(principal: Principal): boolean {
+    const before = this.#principal;
+    if (principal === before) return true;
+    if (principal.key !== before.key) return false;
+    if (this.#proofOf(principal) !== this.#proofOf(before)) return false;
+    this.#principal = principal;
+    return true;
   }
 
   /** Links the session to what is behind its endpoint. Once, before the first request. */

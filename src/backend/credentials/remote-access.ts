@@ -27,14 +27,15 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Access {
   /**
    * The headers of a request, at once where nothing has to be asked for.
+   * @param from whose request it is; undefined where it is the gateway's own
    * @throws AccessFailure when no token can be had
    */
-  headers(): Headers | Promise<Headers>;
+  headers(from?: Principal): Headers | Promise<Headers>;
   /**
    * The server refused a request with these headers (HTTP 401).
    * @returns whether the same request may come in with other ones
    */
-  refused(sent: Headers): boolean;
+  refused(sent: Headers, from?: Principal): boolean;
   readonly connect: Connector;
   /** What calls fail with while the server wants to be left alone; else undefined. */
   quiet(): RequestFailure | undefined;
@@ -65,11 +66,14 @@ export class RemoteAccess {
     this.#connector = new LiveConnector(target.tls, this.#policy);
   }
 
-  /** The access of a connection. @param principal whose it is now; undefined when all share it */
-  of(principal: () => Principal | undefined): Access {
+  /**
+   * The access of a connection.
+   * @param owner in whose name the gateway itself asks there; undefined when all share it
+   */
+  of(owner: () => Principal | undefined): Access {
     return {
-      headers: () => this.#headersFor(principal()),
-      refused: (sent) => this.#refused(sent, principal()),
+      headers: (from) => this.#headersFor(from ?? owner()),
+      refused: (sent, from) => this.#refused(sent, from ?? owner()),
       connect: (options, callback) => this.#connector.connect(options, callback),
       quiet: () => this.#quiet(),
       leaveAlone: (ms) => {

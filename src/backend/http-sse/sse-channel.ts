@@ -9,6 +9,7 @@ import { INITIALIZE } from '../../mcp/methods.ts';
 import { DISCOVER } from '../../mcp/modern-methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
@@ -29,6 +30,12 @@ const NO_ERA: RequestFailure = {
   what: 'has no stateless requests on this transport.',
 };
 
+/** A message, and whose it is; undefined where it is the gateway's own. */
+interface Message {
+  readonly frame: Frame;
+  readonly from: Principal | undefined;
+}
+
 /** A remote server. */
 export class SseChannel implements ServerChannel {
   readonly pid = undefined;
@@ -41,7 +48,7 @@ export class SseChannel implements ServerChannel {
   readonly #abort = new AbortController();
   /** Where messages go; undefined until the server has said it. */
   #address: URL | undefined;
-  #early: Frame[] = [];
+  #early: Message[] = [];
   #onTheWay = 0;
   /** The last notification, which must be accepted before the next message may be sent. */
   #order: Promise<void> = Promise.resolve();
@@ -61,7 +68,7 @@ export class SseChannel implements ServerChannel {
     void this.#open();
   }
 
-  send(message: Buffer): void {
+  send(message: Buffer, from?: Principal): void {
     if (this.#isOver) return;
     const frame = scan(message);
     const id = requestId(frame);
@@ -69,9 +76,9 @@ export class SseChannel implements ServerChannel {
       // Whoever asks must have the request in its table first.
       queueMicrotask(() => this.#events.failed(id, NO_ERA));
     } else if (this.#address === undefined) {
-      this.#early.push(frame);
+      this.#early.push({ frame, from });
     } else {
-      this.#post(frame, this.#address);
+      this.#post({ frame, from }, this.#address);
     }
   }
 
@@ -120,7 +127,7 @@ export class SseChannel implements ServerChannel {
     this.#address = address;
     const early = this.#early;
     this.#early = [];
-    for (const frame of early) this.#post(frame, address);
+    for (const message of early) this.#post(message, address);
   }
 
   #received(bytes: Buffer): void {
@@ -137,7 +144,8 @@ export class SseChannel implements ServerChannel {
   }
 
   // A request is sent once the server has taken the notifications before it.
-  #post(frame: Frame, address: URL): void {
+  #post(message: Message, address: URL): void {
+    const { frame } = message;
     const id = requestId(frame);
     if (frame.method === INITIALIZE) this.#initializeId = id;
     const { quiet } = this.#endpoint;
@@ -151,14 +159,14 @@ export class SseChannel implements ServerChannel {
     }
     this.#onTheWay++;
     const posted = this.#order
-      .then(() => this.#postNow(frame, address))
+      .then(() => this.#postNow(message, address))
       .finally(() => {
         this.#onTheWay--;
       });
     if (id === undefined) this.#order = posted;
   }
 
-  async #postNow(frame: Frame, address: URL): Promise<void> {
+  async #postNow({ frame, from }: Message, address: URL): Promise<void> {
     if (this.#isOver) return;
     const session =
       this.#version === undefined ? undefined : { id: undefined, version: this.#version };
@@ -169,6 +177,7 @@ export class SseChannel implements ServerChannel {
           headers: { 'content-type': 'application/json', ...sessionHeaders(session) },
           body: frame.bytes,
           signal: this.#abort.signal,
+          from,
           headMs: ACCEPT_MS,
         },
         address,

@@ -9,6 +9,7 @@ import { scan } from '../../jsonrpc/scan.ts';
 import { CANCELLED, INITIALIZE, INITIALIZED, TOOLS_CALL, TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { Principal } from '../../ports/principal.ts';
 import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
@@ -73,9 +74,9 @@ export class HttpChannel implements ServerChannel {
     return true;
   }
 
-  send(message: Buffer): void {
+  send(message: Buffer, from?: Principal): void {
     if (this.#isOver) return;
-    const out = new Outgoing(message);
+    const out = new Outgoing(message, from);
     if (out.method === CANCELLED && this.#cancel(out)) return;
     if (this.#waiting !== undefined) this.#waiting.push(out);
     else this.#start(out);
@@ -132,6 +133,7 @@ export class HttpChannel implements ServerChannel {
         headers: messageHeaders(out, this.#session, this.#tools),
         body: out.frame.bytes,
         signal: out.signal,
+        from: out.from,
         headMs: out.id === undefined ? ACCEPT_MS : requestMaxMs + ACCEPT_MS,
       });
       if (answer.status > 299) await this.#onRefused(out, answer);
@@ -212,6 +214,7 @@ export class HttpChannel implements ServerChannel {
         'last-event-id': position.lastId ?? '',
       },
       signal: out.signal,
+      from: out.from,
       headMs: ACCEPT_MS,
     });
     if (answer.status === 200 && answer.type === 'text/event-stream') return answer;

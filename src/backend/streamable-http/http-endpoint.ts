@@ -2,6 +2,7 @@
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
 import type { RequestFailure } from '../../ports/channel.ts';
+import type { Principal } from '../../ports/principal.ts';
 import { AccessFailure } from '../credentials/access-failure.ts';
 import type { Access, Headers } from '../credentials/remote-access.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -42,6 +43,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
   readonly signal: AbortSignal;
+  /** Whose it is; absent where it is the gateway's own. */
+  readonly from?: Principal | undefined;
   /** How long the head of the answer may take; 0 is for ever. */
   readonly headMs: number;
 }
@@ -90,12 +93,13 @@ export class HttpEndpoint {
    * @throws HttpFailure when there is no answer, or one that leads elsewhere
    */
   async request(request: HttpRequest, url: URL = this.url): Promise<HttpAnswer> {
-    const own = await this.#ownHeaders();
+    const { from } = request;
+    const own = await this.#ownHeaders(from);
     const answer = await this.#follow(request, own, url);
-    if (answer.status !== UNAUTHORIZED || !this.#mayComeInWith(own)) return answer;
+    if (answer.status !== UNAUTHORIZED || !this.#mayComeInWith(own, from)) return answer;
     // It was refused before it was read, so it may be sent again.
     answer.discard();
-    return await this.#follow(request, await this.#ownHeaders(), url);
+    return await this.#follow(request, await this.#ownHeaders(from), url);
   }
 
   async #follow(request: HttpRequest, own: Headers, url: URL): Promise<HttpAnswer> {
@@ -112,18 +116,18 @@ export class HttpEndpoint {
     }
   }
 
-  async #ownHeaders(): Promise<Headers> {
+  async #ownHeaders(from: Principal | undefined): Promise<Headers> {
     try {
-      return await this.#access.headers();
+      return await this.#access.headers(from);
     } catch (error) {
       throw failureOf(error);
     }
   }
 
   /** Whether the server may take the request with other credentials than those it refused. */
-  #mayComeInWith(refused: Headers): boolean {
+  #mayComeInWith(refused: Headers, from: Principal | undefined): boolean {
     try {
-      return this.#access.refused(refused);
+      return this.#access.refused(refused, from);
     } catch (error) {
       throw failureOf(error);
     }

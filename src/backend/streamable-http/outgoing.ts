@@ -4,10 +4,12 @@ import { integerId } from '../../jsonrpc/id.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { DISCOVER, isCacheable } from '../../mcp/modern-methods.ts';
+import type { Principal } from '../../ports/principal.ts';
 
 /** A message and its POST. */
 export class Outgoing {
   readonly frame: Frame;
+  readonly from: Principal | undefined;
   /** Of a request; undefined for everything else. */
   readonly id: number | undefined;
   /** Whether the message speaks for itself, without a session. */
@@ -21,8 +23,10 @@ export class Outgoing {
   #isRepeated = false;
   readonly #abort = new AbortController();
 
-  constructor(message: Buffer) {
+  /** @param from whose it is; undefined where it is the gateway's own */
+  constructor(message: Buffer, from?: Principal) {
     const frame = scan(message);
+    this.from = from;
     this.frame = frame;
     const isRequest = frame.kind === 'request';
     this.id = isRequest ? integerId(frame.bytes, frame.idStart, frame.idEnd) : undefined;

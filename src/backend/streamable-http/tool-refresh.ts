@@ -38,6 +38,7 @@ export async function refreshTools(
       headers: messageHeaders(request, undefined, tools),
       body: request.frame.bytes,
       signal: AbortSignal.any([call.signal, AbortSignal.timeout(PAGE_MS)]),
+      from: call.from,
       headMs: PAGE_MS,
     });
     const text = await lastMessage(answer, maxBytes);

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import { scan } from '../../jsonrpc/scan.ts';
 import { endpointEvent, messageEvent } from '../../jsonrpc/sse-framing.ts';
-import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { faultError, REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
@@ -15,7 +14,6 @@ const TRANSPORT = 'sse';
 
 interface OpenStream {
   readonly channel: MessageChannel;
-  readonly principal: Principal;
   readonly endpoint: string;
 }
 
@@ -74,7 +72,7 @@ export class SseStreams {
       isDraining,
       tookBatch: (messages) => this.#context.gate.takeBatch(call.principal, messages),
     });
-    this.#streams.set(id, { channel, principal: call.principal, endpoint: served.endpoint.name });
+    this.#streams.set(id, { channel, endpoint: served.endpoint.name });
     heartbeat.opened(writer, TRANSPORT, call.principal);
     writer.write(endpointEvent(`${this.#prefixFor(call)}${messagesPath}?sessionId=${id}`));
   }
@@ -87,9 +85,8 @@ export class SseStreams {
       return;
     }
     const stream = this.#streams.get(id);
-    const isOwn =
-      stream?.endpoint === served.endpoint.name && stream.principal.key === call.principal.key;
-    if (stream === undefined || !isOwn) {
+    const isHere = stream?.endpoint === served.endpoint.name;
+    if (stream === undefined || !isHere || !stream.channel.continueAs(call.principal)) {
       refuse(call.response, REFUSALS.sessionNotFound);
       return;
     }
@@ -99,7 +96,6 @@ export class SseStreams {
       return;
     }
     sendEmpty(call.response, 202);
-    stream.channel.continueAs(call.principal);
     stream.channel.receive(body);
   }
 

@@ -9,7 +9,7 @@ import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
-import type { AccessPolicy } from '../../ports/principal.ts';
+import type { AccessPolicy, Principal } from '../../ports/principal.ts';
 import { AggregateAttachment } from './aggregate-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { ClientLinks } from './client-links.ts';
@@ -76,6 +76,10 @@ export class AggregateEndpoint implements Endpoint {
       state: surroundings.state,
     };
     this.#modern = new ModernService(this.#parts);
+  }
+
+  proofOf(principal: Principal): string {
+    return this.#parts.members.map(({ backend }) => backend.proofOf(principal)).join(' ');
   }
 
   async attach(client: Downstream): Promise<Attachment> {

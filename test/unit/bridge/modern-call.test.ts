@@ -48,6 +48,7 @@ function setUp(severity?: number) {
     dress: new ResultDress({ name: 's' }),
     parks,
     sealer,
+    ownerOf: ({ key }) => key,
     done,
   });
   call.start();
