@@ -119,7 +119,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'key/revoked-parks',
     file: 'src/app/access.ts',
-    find: 'parked.endOf(isGone);',
+    find: 'for (const one of kept) one.endOf(isGone);',
     replace: '',
     test: [KEY_TESTS, 'G08 ends with the key'],
   },

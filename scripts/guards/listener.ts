@@ -15,7 +15,23 @@ const LIMIT_TESTS = 'test/integration/access/limits.test.ts';
 const PRESSURE_TESTS = 'test/unit/listener/pressure.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 
+const BODY_TESTS = 'test/unit/listener/request-body.test.ts';
+
 export const listenerGuards: readonly Guard[] = [
+  {
+    name: 'listener/body-bytes',
+    file: 'src/listener/request-body.ts',
+    find: 'bytes.length + chunk.length > maxBytes',
+    replace: 'chunk.length > 1_000_000_000',
+    test: [BODY_TESTS, 'over the limit'],
+  },
+  {
+    name: 'listener/body-in-small-chunks',
+    file: 'src/base/gathered-bytes.ts',
+    find: 'before > 2 * joined',
+    replace: 'before > -1',
+    test: [BODY_TESTS, 'byte by byte costs hardly more'],
+  },
   {
     name: 'listener/headers-time',
     file: HTTP_SERVER,
@@ -152,8 +168,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'body/http',
     file: HTTP_SERVER,
-    find: 'bodyLimit: options.maxBodyBytes,',
-    replace: 'bodyLimit: 2 ** 31 - 1,',
+    find: 'readBody(payload, options.maxBodyBytes, done)',
+    replace: 'readBody(payload, 2 ** 31 - 1, done)',
     test: ['test/integration/legacy-http.test.ts', 'over the limit get 413'],
   },
   {

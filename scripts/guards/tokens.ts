@@ -126,8 +126,8 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'token/issuer-document-size',
     file: ISSUER_KEYS,
-    find: 'if (length > MAX_BYTES) throw',
-    replace: 'if (length > MAX_BYTES * MAX_BYTES) throw',
+    find: 'bytes.length > MAX_BYTES) throw',
+    replace: 'bytes.length > MAX_BYTES * MAX_BYTES) throw',
     test: [ISSUER_TESTS, 'F78 whose issuer sends too much'],
   },
   {

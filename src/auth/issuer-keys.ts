@@ -3,6 +3,7 @@
 import type { createLocalJWKSet, JSONWebKeySet } from 'jose';
 import { request } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
+import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import type { Logger } from '../observe/logger.ts';
 
@@ -100,17 +101,16 @@ async function downloadKeys(url: string): Promise<JSONWebKeySet> {
     reset: true,
     signal: AbortSignal.timeout(FETCH_MS),
   });
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const bytes = new GatheredBytes();
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
+    bytes.push(chunk);
     // Leaving the loop destroys the body, and the connection with it.
-    if (length > MAX_BYTES) throw new Error('the document of keys is too large');
-    chunks.push(chunk);
+    if (bytes.length > MAX_BYTES) throw new Error('the document of keys is too large');
   }
   // A redirect is an answer like any other that is not 200: it could lead anywhere.
   if (statusCode !== 200) throw new Error(`the issuer answered ${statusCode}`);
-  const document = parseSpan(Buffer.concat(chunks), 0, length);
+  const { length } = bytes;
+  const document = parseSpan(bytes.take(), 0, length);
   const keys = isObject(document) ? document['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a document of keys');
   return document as JSONWebKeySet;

@@ -1,5 +1,6 @@
 // Messages framed by a `Content-Length` header block, as language servers use on stdio (Language
 // Server Protocol, base protocol). Same contract as line-framing: bounded, one event per message.
+import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
@@ -18,8 +19,7 @@ export interface ContentLengthEvents {
 export class ContentLengthFraming {
   readonly #maxBytes: number;
   readonly #events: ContentLengthEvents;
-  #pieces: Buffer[] = [];
-  #length = 0;
+  readonly #unread = new GatheredBytes();
   /** Body bytes that are expected; -1 while the header is read. */
   #expected = -1;
   /** The message that is being read when it is over the limit. */
@@ -34,26 +34,23 @@ export class ContentLengthFraming {
   /** Takes the next chunk. */
   push(chunk: Buffer): void {
     if (this.#isBroken) return;
-    this.#pieces.push(chunk);
-    this.#length += chunk.length;
+    this.#unread.push(chunk);
     while (!this.#isBroken && (this.#expected < 0 ? this.#readHeader() : this.#readBody()));
   }
 
   #joined(): Buffer {
-    const [only] = this.#pieces;
-    if (this.#pieces.length === 1 && only !== undefined) return only;
-    const joined = Buffer.concat(this.#pieces);
-    this.#pieces = [joined];
+    const joined = this.#unread.take();
+    this.#unread.push(joined);
     return joined;
   }
 
   #keepFrom(bytes: Buffer, from: number): void {
-    this.#length = bytes.length - from;
-    this.#pieces = this.#length === 0 ? [] : [bytes.subarray(from)];
+    this.#unread.clear();
+    this.#unread.push(bytes.subarray(from));
   }
 
   #readHeader(): boolean {
-    if (this.#length === 0) return false;
+    if (this.#unread.length === 0) return false;
     const bytes = this.#joined();
     const end = bytes.indexOf(HEADER_END);
     if (end < 0) {
@@ -75,7 +72,7 @@ export class ContentLengthFraming {
 
   #readBody(): boolean {
     if (this.#dropped !== undefined) return this.#dropBody(this.#dropped);
-    if (this.#length < this.#expected) return false;
+    if (this.#unread.length < this.#expected) return false;
     const bytes = this.#joined();
     const expected = this.#expected;
     this.#expected = -1;
@@ -99,8 +96,7 @@ export class ContentLengthFraming {
 
   #break(reason: string): void {
     this.#isBroken = true;
-    this.#pieces = [];
-    this.#length = 0;
+    this.#unread.clear();
     this.#events.broken(reason);
   }
 }

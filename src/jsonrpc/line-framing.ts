@@ -1,5 +1,6 @@
-// Newline-delimited messages (2025-11-25 basic/transports stdio): frames on byte 0x0A only, keeps
-// what a chunk leaves unfinished in a list, and holds no more than the limit of an endless line.
+// Newline-delimited messages (2025-11-25 basic/transports stdio): frames on byte 0x0A only, gathers
+// what a chunk leaves unfinished, and holds no more than the limit of an endless line.
+import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
@@ -16,9 +17,9 @@ export interface LineEvents {
 export class LineFraming {
   readonly #maxBytes: number;
   readonly #events: LineEvents;
-  #pieces: Buffer[] = [];
+  readonly #unfinished = new GatheredBytes();
   #length = 0;
-  /** The unfinished line when it is over the limit; the pieces are gone then. */
+  /** The unfinished line when it is over the limit; nothing else is kept then. */
   #dropped: MessageEnds | undefined;
 
   constructor(maxBytes: number, events: LineEvents) {
@@ -49,11 +50,10 @@ export class LineFraming {
       this.#dropped.push(piece);
       return;
     }
-    this.#pieces.push(piece);
+    this.#unfinished.push(piece);
     if (this.#length <= this.#maxBytes) return;
     this.#dropped = new MessageEnds();
-    for (const kept of this.#pieces) this.#dropped.push(kept);
-    this.#pieces = [];
+    this.#dropped.push(this.#unfinished.take());
   }
 
   #finish(rest: Buffer): void {
@@ -62,11 +62,15 @@ export class LineFraming {
       this.#dropOversize();
       return;
     }
-    const line = this.#pieces.length === 0 ? rest : Buffer.concat([...this.#pieces, rest]);
-    this.#pieces = [];
+    const line = this.#length === 0 ? rest : this.#complete(rest);
     this.#length = 0;
     const end = line[line.length - 1] === CARRIAGE_RETURN ? line.length - 1 : line.length;
     if (end > 0) this.#events.line(end === line.length ? line : line.subarray(0, end));
+  }
+
+  #complete(rest: Buffer): Buffer {
+    this.#unfinished.push(rest);
+    return this.#unfinished.take();
   }
 
   #dropOversize(): void {

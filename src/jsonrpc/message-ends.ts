@@ -6,7 +6,8 @@ const KEPT = 64 * 1024;
 
 /** A message that is being dropped. */
 export class MessageEnds {
-  #head: Buffer = Buffer.alloc(0);
+  readonly #first = Buffer.allocUnsafe(KEPT);
+  #firstLength = 0;
   /** Twice what is kept, so that what must move moves once per KEPT bytes. */
   readonly #last = Buffer.allocUnsafe(2 * KEPT);
   #lastLength = 0;
@@ -19,7 +20,7 @@ export class MessageEnds {
 
   /** Its beginning. */
   get head(): Buffer {
-    return this.#head;
+    return this.#first.subarray(0, this.#firstLength);
   }
 
   /** Its end; overlaps the beginning when the message is short. */
@@ -30,8 +31,7 @@ export class MessageEnds {
   /** Takes the next piece of the message. */
   push(piece: Buffer): void {
     this.#length += piece.length;
-    const missing = KEPT - this.#head.length;
-    if (missing > 0) this.#head = Buffer.concat([this.#head, piece.subarray(0, missing)]);
+    this.#firstLength += piece.copy(this.#first, this.#firstLength);
     const end = piece.subarray(-KEPT);
     if (this.#lastLength + end.length > this.#last.length) {
       this.#last.copyWithin(0, this.#lastLength - KEPT, this.#lastLength);

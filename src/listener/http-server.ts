@@ -24,6 +24,7 @@ import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
+import { readBody } from './request-body.ts';
 import { isJsonBody } from './request-headers.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
@@ -134,7 +135,6 @@ export class HttpServer {
       ...(options.tls === undefined
         ? { http }
         : { https: { ...tlsOptions(options.tls), ...http, handshakeTimeout: bounds.headersMs } }),
-      bodyLimit: options.maxBodyBytes,
       requestTimeout: bounds.requestMs,
       keepAliveTimeout: bounds.keepAliveMs,
       exposeHeadRoutes: false,
@@ -143,8 +143,8 @@ export class HttpServer {
     app.server.maxConnections = bounds.connections;
     app.server.on('drop', () => metrics.rejected.inc({ reason: 'connections' }));
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
+    app.addContentTypeParser('*', (_request, payload, done) =>
+      readBody(payload, options.maxBodyBytes, done),
     );
     app.decorateRequest('admitted', null);
     app.addHook('onRequest', (request, reply, done) => this.#onRequest(request, reply, done));
@@ -342,7 +342,7 @@ export class HttpServer {
   }
 
   #onError(error: FastifyError, reply: FastifyReply): void {
-    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') this.#reject(reply, REFUSALS.tooLarge);
+    if (error.statusCode === REFUSALS.tooLarge.status) this.#reject(reply, REFUSALS.tooLarge);
     else if (error.statusCode !== undefined && error.statusCode < 500) {
       this.#reject(reply, { status: error.statusCode, code: -32000, message: error.message });
     } else {

@@ -1,7 +1,5 @@
 // Framing of a server's output: however the bytes are cut into chunks, the same messages come out,
 // and a message over the limit costs only itself (reliability.md C07, C11).
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,6 +7,7 @@ import {
   withContentLength,
 } from '../../src/jsonrpc/content-length-framing.ts';
 import { LineFraming } from '../../src/jsonrpc/line-framing.ts';
+import { heldBytes, singleBytes } from '../support/memory.ts';
 
 const RUNS = { numRuns: 3_000 };
 const MAX_BYTES = 24;
@@ -128,16 +127,43 @@ describe('lines', () => {
     const framing = new LineFraming(1024 * 1024, recorder);
     const chunk = Buffer.alloc(64 * 1024, 'x');
     for (let sent = 0; sent < 4_096; sent++) framing.push(chunk);
-    setFlagsFromString('--expose-gc');
-    (runInNewContext('gc') as () => void)();
-    expect(process.memoryUsage().arrayBuffers).toBeLessThan(64 * 1024 * 1024);
+    expect(heldBytes()).toBeLessThan(128 * 1024 * 1024);
     expect(framing.pendingBytes).toBe(4_096 * chunk.length);
     framing.push(Buffer.from('\n{"id":1}\n'));
     expect(recorder.events.map(({ kind }) => kind)).toEqual(['oversize', 'message']);
   });
+
+  test('C07 a line that comes byte by byte costs hardly more than its bytes', () => {
+    const recorder = new Recorder();
+    const framing = new LineFraming(1024 * 1024, recorder);
+    const before = heldBytes();
+    for (const byte of singleBytes(COUNTED)) framing.push(byte);
+    expect(heldBytes() - before).toBeLessThan(16 * COUNTED.length);
+    framing.push(Buffer.from('\n'));
+    expectEvents(recorder.events, [COUNTED], COUNTED.length);
+  });
+
+  test('C07 a line over the limit that comes byte by byte is told as any other', () => {
+    const recorder = new Recorder();
+    const framing = new LineFraming(MAX_BYTES, recorder);
+    for (const byte of singleBytes(COUNTED)) framing.push(byte);
+    framing.push(Buffer.from('\n'));
+    expectEvents(recorder.events, [COUNTED], MAX_BYTES);
+  });
 });
 
 describe('messages with a length', () => {
+  test('C07 one that comes byte by byte costs hardly more than its bytes', () => {
+    const recorder = new Recorder();
+    const framing = new ContentLengthFraming(1024 * 1024, recorder);
+    const text = withContentLength(COUNTED);
+    const before = heldBytes();
+    for (const byte of singleBytes(text.subarray(0, -1))) framing.push(byte);
+    expect(heldBytes() - before).toBeLessThan(16 * COUNTED.length);
+    framing.push(text.subarray(-1));
+    expectEvents(recorder.events, [COUNTED], COUNTED.length);
+  });
+
   test('any chunking gives the same messages', () => {
     fc.assert(
       fc.property(lines, cuts, (texts, at) => {

@@ -2,6 +2,7 @@
 // to do without naming addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
 import { Client } from 'undici';
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
 import { AccessFailure } from './access-failure.ts';
 import { type DialPolicy, dialler } from './dialling.ts';
@@ -131,16 +132,14 @@ function formEncoded(text: string): string {
 }
 
 async function collect(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const bytes = new GatheredBytes();
   for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_BYTES) {
+    if (bytes.length + chunk.length > MAX_BYTES) {
       throw new AccessFailure('was not called: its token endpoint answered with too much.');
     }
-    chunks.push(chunk);
+    bytes.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return bytes.take().toString('utf8');
 }
 
 function read(

@@ -1,4 +1,5 @@
 // The body of an answer, bounded: one JSON text, or the events of a stream.
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
 
 /**
@@ -10,15 +11,12 @@ export async function collect(
   body: AsyncIterable<Buffer>,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const bytes = new GatheredBytes();
   for await (const chunk of body) {
-    length += chunk.length;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
+    if (bytes.length + chunk.length > maxBytes) return undefined;
+    bytes.push(chunk);
   }
-  const [only] = chunks;
-  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+  return bytes.take();
 }
 
 /** Where a stream stands. */
