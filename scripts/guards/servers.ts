@@ -31,6 +31,20 @@ export const serverGuards: readonly Guard[] = [
     test: ['test/integration/principals-sharing.test.ts', 'reaches nobody else: answered'],
   },
   {
+    name: 'shared/watched-bytes',
+    file: 'src/backend/subscriptions.ts',
+    find: 'if (own.bytes + bytes > MAX_CLIENT_BYTES) return',
+    replace: 'if (own.bytes < 0) return',
+    test: ['test/unit/backend/instance-seat.test.ts', 'watches 256 KiB of URIs'],
+  },
+  {
+    name: 'shared/one-listen',
+    file: 'src/backend/server-wishes.ts',
+    find: 'this.#next ??= this.#openNext();\n    return this.#next;',
+    replace: 'return this.#open();',
+    test: ['test/unit/backend/server-wishes.test.ts', 'once for all that come together'],
+  },
+  {
     name: 'shared/recent-sessions',
     file: 'src/backend/fan-out.ts',
     find: 'if (this.#listeners.delete(listener)) this.recent.note(listener.client, monotonicMs());',

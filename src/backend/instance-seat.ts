@@ -14,13 +14,6 @@ import type { Instance } from './instance.ts';
 import type { ServerWishes } from './server-wishes.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
-/** Resources that one client may watch. */
-const MAX_SUBSCRIPTIONS = 1_000;
-const TOO_MANY: WireError = {
-  code: INTERNAL_ERROR,
-  message: `You watch ${MAX_SUBSCRIPTIONS} resources already; unsubscribe from some first.`,
-  data: { reason: 'overloaded', outcome: 'not_sent' },
-};
 const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
@@ -138,10 +131,9 @@ export class InstanceSeat implements Seat, Listener {
     tell: (wishes: ServerWishes) => Promise<WireError | undefined>,
   ): Promise<WireError | undefined> {
     if (this.#hasLeft) return GONE;
-    if (all.countOf(this) >= MAX_SUBSCRIPTIONS) return TOO_MANY;
     const isFirst = !all.has(what);
-    all.add(this, what);
-    if (!isFirst) return undefined;
+    const refused = all.add(this, what);
+    if (refused !== undefined || !isFirst) return refused;
     // The client may have left while the server started.
     const error = await this.#wish((wishes) => {
       return all.has(what) ? tell(wishes) : Promise.resolve(GONE);

@@ -2,6 +2,7 @@
 // resources to watch. A legacy server gets requests; a modern one keeps one listen stream that is
 // opened anew when the wishes change (protocol.md 5.6).
 
+import { afterInput, within } from '../base/clock.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
@@ -41,6 +42,16 @@ export interface ServerWishes {
   unwatchTasks(): Promise<void>;
 }
 
+/** How long the next listen stream waits for the server to agree to the last one. */
+const PACE_MS = 2_000;
+
+/** What a server agreed to. */
+interface Agreed {
+  readonly uris: ReadonlySet<unknown>;
+  readonly taskIds: ReadonlySet<unknown>;
+}
+
+const NOTHING: Agreed = { uris: new Set(), taskIds: new Set() };
 const KNOWS_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
 const TELLS_NO_TASKS: WireError = {
   code: INTERNAL_ERROR,
@@ -106,6 +117,9 @@ class LegacyWishes implements ServerWishes {
 class ModernWishes implements ServerWishes {
   readonly #channel: WishChannel;
   readonly #flags: JsonObject;
+  #last: Promise<Agreed> = Promise.resolve(NOTHING);
+  /** The one to be opened next, with all that is wanted by then. */
+  #next: Promise<Agreed> | undefined;
 
   /**
    * @param capabilities what the server offers; only what it offers is asked for
@@ -119,8 +133,9 @@ class ModernWishes implements ServerWishes {
     );
   }
 
+  // At once: what is written first is read first.
   async replay(): Promise<void> {
-    await this.#listen();
+    await this.#open();
   }
 
   // A modern server takes the level from each request.
@@ -129,7 +144,7 @@ class ModernWishes implements ServerWishes {
   }
 
   async subscribe(uri: string): Promise<WireError | undefined> {
-    return errorUnless((await this.#listen())?.['resourceSubscriptions'], uri);
+    return (await this.#listen()).uris.has(uri) ? undefined : NOT_WATCHED;
   }
 
   async unsubscribe(): Promise<undefined> {
@@ -138,29 +153,50 @@ class ModernWishes implements ServerWishes {
   }
 
   async watchTask(taskId: string): Promise<WireError | undefined> {
-    return errorUnless((await this.#listen())?.['taskIds'], taskId);
+    return (await this.#listen()).taskIds.has(taskId) ? undefined : NOT_WATCHED;
   }
 
   async unwatchTasks(): Promise<void> {
     await this.#listen();
   }
 
-  async #listen(): Promise<JsonObject | undefined> {
+  /** Each stream names all that is wanted, so changes that come together become one. */
+  #listen(): Promise<Agreed> {
+    this.#next ??= this.#openNext();
+    return this.#next;
+  }
+
+  async #openNext(): Promise<Agreed> {
+    await within(PACE_MS, this.#last);
+    await new Promise<void>((resolve) => {
+      afterInput(resolve);
+    });
+    this.#next = undefined;
+    return await this.#open();
+  }
+
+  #open(): Promise<Agreed> {
+    this.#last = this.#ask();
+    return this.#last;
+  }
+
+  async #ask(): Promise<Agreed> {
     const { uris, taskIds } = this.#channel.wanted();
     const hasFlags = Object.keys(this.#flags).length > 0;
-    if (uris.length + taskIds.length === 0 && !hasFlags) return {};
+    if (uris.length + taskIds.length === 0 && !hasFlags) return NOTHING;
     const notifications = {
       ...this.#flags,
       ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
       ...(taskIds.length > 0 ? { taskIds } : {}),
     };
-    return await this.#channel.listen({ notifications }, taskIds.length > 0 ? KNOWS_TASKS : {});
+    const declared = taskIds.length > 0 ? KNOWS_TASKS : {};
+    const agreed = await this.#channel.listen({ notifications }, declared);
+    return { uris: setOf(agreed?.['resourceSubscriptions']), taskIds: setOf(agreed?.['taskIds']) };
   }
 }
 
-/** Nothing where a server agreed to `one`, else the error. */
-function errorUnless(agreed: unknown, one: string): WireError | undefined {
-  return Array.isArray(agreed) && agreed.includes(one) ? undefined : NOT_WATCHED;
+function setOf(list: unknown): ReadonlySet<unknown> {
+  return new Set(Array.isArray(list) ? list : []);
 }
 
 function errorOf(answer: Frame): WireError {

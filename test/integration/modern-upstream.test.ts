@@ -167,6 +167,17 @@ describe('a legacy client', () => {
     expect(refused.error).toBeDefined();
   });
 
+  it('is refused openly when it wants to watch too much', async () => {
+    const by = await session();
+    const long = (at: number): Json => ({ uri: `test://${at}/${'x'.repeat(60_000)}` });
+    for (let at = 0; at < 4; at++) {
+      expect((await by.request('resources/subscribe', long(at))).result, `${at}`).toEqual({});
+    }
+    const { error } = await by.request('resources/subscribe', long(4));
+    expect(error?.message).toContain('256 KiB');
+    expect(error?.data).toMatchObject({ reason: 'overloaded', outcome: 'not_sent' });
+  });
+
   it('GW-129: sets a level that goes with each of its requests', async () => {
     const [loud, quiet] = await Promise.all([session(), session()]);
     if (loud === undefined || quiet === undefined) throw new Error('no sessions');
@@ -323,4 +334,18 @@ describe('a modern client', () => {
     const changed = await stream.messages.next(hasMethod('notifications/tools/list_changed'));
     expect(changed.params).toEqual({ _meta: { [`${P}subscriptionId`]: 9 } });
   });
+});
+
+it('what a client wants to watch is told the server once, not once for each resource', async () => {
+  const by = modern();
+  await by.request('tools/list');
+  const listens = (): number => journal.messages('subscriptions/listen').length;
+  const before = listens();
+  const uris = Array.from({ length: 80 }, (_, at) => `test://${at}/${'x'.repeat(3_000)}`);
+  const stream = await by.listen({ resourceSubscriptions: uris });
+  const [acknowledged] = stream.messages.all;
+  const agreed = acknowledged?.params?.['notifications'] as Json;
+  expect(agreed['resourceSubscriptions']).toHaveLength(80);
+  expect(listens() - before).toBe(1);
+  stream.destroy();
 });
