@@ -88,6 +88,20 @@ export const serverGuards: readonly Guard[] = [
     test: [CONTAINED_TESTS, 'are the system’s'],
   },
   {
+    name: 'remote/lines-without-value',
+    file: 'src/jsonrpc/sse-parsing.ts',
+    find: 'if (this.#hasData) this.#data.push(NEWLINE);',
+    replace: '',
+    test: ['test/property/sse-parsing.test.ts', 'lines without a value count'],
+  },
+  {
+    name: 'remote/retry-floor',
+    file: 'src/backend/streamable-http/answer-body.ts',
+    find: 'Math.max(retryMs, floorMs)',
+    replace: 'retryMs',
+    test: ['test/unit/backend/streamable-http/reconnecting.test.ts', 'retry: 0'],
+  },
+  {
     name: 'child/oversize',
     file: 'src/jsonrpc/line-framing.ts',
     find: 'if (this.#dropped !== undefined || this.#length + rest.length > this.#maxBytes) {',

@@ -1,5 +1,6 @@
 // Server-sent events, incoming (WHATWG HTML, server-sent events): bytes -> events whose data stays
 // bytes, since an answer must arrive as it was sent. Holds no more than the limit of an endless event.
+import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
@@ -33,16 +34,14 @@ export interface SseEvents {
 export class SseParser {
   readonly #maxBytes: number;
   readonly #events: SseEvents;
-  /** The unfinished line. */
-  #pieces: Buffer[] = [];
-  #lineLength = 0;
+  readonly #unfinished = new GatheredBytes();
   /** The unfinished line is over the limit: what is kept of it, or nothing if it is no data. */
   #longLine: MessageEnds | 'skipped' | undefined;
   #isFirstLine = true;
   /** The last chunk ended in CR: an LF at the start of the next belongs to it. */
   #skipsLineFeed = false;
-  #data: Buffer[] | undefined;
-  #dataLength = 0;
+  readonly #data = new GatheredBytes();
+  #hasData = false;
   #dropped: MessageEnds | undefined;
   #type: string | undefined;
   #id: string | undefined;
@@ -59,10 +58,8 @@ export class SseParser {
     if (chunk.length === 0) return;
     let from = this.#skipsLineFeed && chunk[0] === LINE_FEED ? 1 : 0;
     this.#skipsLineFeed = false;
-    const hasReturns = chunk.includes(CARRIAGE_RETURN);
-    for (;;) {
-      const at = lineEnd(chunk, from, hasReturns);
-      if (at < 0) break;
+    const ends = new LineEnds(chunk);
+    for (let at = ends.of(from); at < chunk.length; at = ends.of(from)) {
       this.#endLine(chunk.subarray(from, at));
       from = this.#behindLineEnd(chunk, at);
     }
@@ -80,10 +77,9 @@ export class SseParser {
       if (this.#longLine !== 'skipped') this.#longLine.push(piece);
       return;
     }
-    this.#pieces.push(piece);
-    this.#lineLength += piece.length;
-    if (this.#lineLength <= this.#maxBytes + FIELD_NAME_BYTES) return;
-    const line = this.#takeLine();
+    this.#unfinished.push(piece);
+    if (this.#unfinished.length <= this.#maxBytes + FIELD_NAME_BYTES) return;
+    const line = this.#withoutMark(this.#unfinished.take());
     const [name, value] = fieldOf(line);
     this.#longLine = 'skipped';
     if (name !== DATA) return;
@@ -91,25 +87,27 @@ export class SseParser {
     this.#longLine.push(value);
   }
 
-  #takeLine(): Buffer {
-    const [only, ...others] = this.#pieces;
-    const joined = only !== undefined && others.length === 0 ? only : Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#lineLength = 0;
-    if (!this.#isFirstLine) return joined;
+  #withoutMark(line: Buffer): Buffer {
+    if (!this.#isFirstLine) return line;
     this.#isFirstLine = false;
-    return joined.subarray(0, 3).equals(BYTE_ORDER_MARK) ? joined.subarray(3) : joined;
+    return line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? line.subarray(3) : line;
   }
 
   #endLine(rest: Buffer): void {
-    if (rest.length > 0) this.#keep(rest);
-    const long = this.#longLine;
-    if (long !== undefined) {
-      this.#longLine = undefined;
-      if (long !== 'skipped') this.#drop(long);
+    const isWhole = this.#longLine === undefined && this.#unfinished.length === 0;
+    if (isWhole && rest.length <= this.#maxBytes + FIELD_NAME_BYTES) {
+      this.#takeLine(rest);
       return;
     }
-    const line = this.#takeLine();
+    this.#keep(rest);
+    const long = this.#longLine;
+    this.#longLine = undefined;
+    if (long === undefined) this.#takeLine(this.#unfinished.take());
+    else if (long !== 'skipped') this.#drop(long);
+  }
+
+  #takeLine(bytes: Buffer): void {
+    const line = this.#withoutMark(bytes);
     if (line.length === 0) this.#endEvent();
     else this.#takeField(...fieldOf(line));
   }
@@ -133,55 +131,66 @@ export class SseParser {
     }
   }
 
+  // A line without a value counts too, by what stands between it and the next.
   #takeData(value: Buffer): void {
     if (this.#dropped !== undefined) {
+      this.#dropped.push(NEWLINE);
       this.#dropped.push(value);
       return;
     }
-    this.#data ??= [];
-    if (this.#data.length > 0) this.#data.push(NEWLINE);
+    if (this.#hasData) this.#data.push(NEWLINE);
+    this.#hasData = true;
     this.#data.push(value);
-    this.#dataLength += value.length;
-    if (this.#dataLength <= this.#maxBytes) return;
+    if (this.#data.length <= this.#maxBytes) return;
     const ends = new MessageEnds();
-    for (const kept of this.#data) ends.push(kept);
+    ends.push(this.#data.take());
     this.#drop(ends);
   }
 
   #drop(ends: MessageEnds): void {
     this.#dropped = ends;
-    this.#data = undefined;
-    this.#dataLength = 0;
+    this.#data.clear();
+    this.#hasData = false;
   }
 
   #endEvent(): void {
     const dropped = this.#dropped;
-    const [data, type, id, retryMs] = [this.#data, this.#type, this.#id, this.#retryMs];
+    const data = this.#hasData ? this.#data.take() : undefined;
+    const [type, id, retryMs] = [this.#type, this.#id, this.#retryMs];
     this.#dropped = undefined;
-    this.#data = undefined;
-    this.#dataLength = 0;
+    this.#hasData = false;
     this.#type = undefined;
     this.#id = undefined;
     this.#retryMs = undefined;
     if (dropped !== undefined) {
       this.#events.oversize(dropped.head, dropped.tail, dropped.length);
     } else if (data !== undefined || id !== undefined || retryMs !== undefined) {
-      this.#events.event({ type: type || 'message', data: joined(data), id, retryMs });
+      this.#events.event({ type: type || 'message', data, id, retryMs });
     }
   }
 }
 
-/** Where the line that starts at `from` ends; negative when it does not. */
-function lineEnd(chunk: Buffer, from: number, hasReturns: boolean): number {
-  const lineFeed = chunk.indexOf(LINE_FEED, from);
-  if (!hasReturns) return lineFeed;
-  const carriageReturn = chunk.indexOf(CARRIAGE_RETURN, from);
-  if (lineFeed < 0 || carriageReturn < 0) return Math.max(lineFeed, carriageReturn);
-  return Math.min(lineFeed, carriageReturn);
-}
+/** Where the lines of a chunk end. Each byte is looked at once for either of the two ends. */
+class LineEnds {
+  readonly #chunk: Buffer;
+  #lineFeed = -1;
+  #carriageReturn = -1;
 
-function joined(data: Buffer[] | undefined): Buffer | undefined {
-  return data === undefined || data.length === 1 ? data?.[0] : Buffer.concat(data);
+  constructor(chunk: Buffer) {
+    this.#chunk = chunk;
+  }
+
+  /** Of the line that starts at `start`, which only grows; the chunk's length when it does not end. */
+  of(start: number): number {
+    if (this.#lineFeed < start) this.#lineFeed = this.#find(LINE_FEED, start);
+    if (this.#carriageReturn < start) this.#carriageReturn = this.#find(CARRIAGE_RETURN, start);
+    return Math.min(this.#lineFeed, this.#carriageReturn);
+  }
+
+  #find(byte: number, start: number): number {
+    const at = this.#chunk.indexOf(byte, start);
+    return at < 0 ? this.#chunk.length : at;
+  }
 }
 
 /** Name and value of a line; the name of a comment is empty. */

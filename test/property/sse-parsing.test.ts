@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SseParser as Parser } from '../../src/jsonrpc/sse-parsing.ts';
+import { heldBytes } from '../support/memory.ts';
 import { SseParser as Reference } from '../support/sse.ts';
 
 interface Seen {
@@ -75,4 +76,38 @@ test('an event over the limit is told by its length, and the next one is read', 
     expect(over.every((length) => length > 1_000)).toBe(true);
     expect(over.length).toBe(text.startsWith(':') ? 0 : 1);
   }
+});
+
+test('lines without a value count too, and end in the limit', () => {
+  const before = heldBytes();
+  const lines = cut(Buffer.from('data\n'.repeat(200_000)), [1]);
+  const chunks = [...lines, Buffer.from('\ndata: ok\n\n')];
+  let held = 0;
+  const seen: (string | undefined)[] = [];
+  const over: number[] = [];
+  const parser = new Parser(100_000, {
+    event: ({ data }) => seen.push(data?.toString()),
+    oversize: (_head, _tail, length) => {
+      over.push(length);
+      held = heldBytes() - before;
+    },
+  });
+  for (const chunk of chunks) parser.push(chunk);
+  expect(over).toEqual([199_999]);
+  expect(seen).toEqual(['ok']);
+  expect(held).toBeLessThan(6_000_000);
+});
+
+test.each(['\r', '\n', '\r\n'])('C11 a chunk of nothing but %j is looked through once', (end) => {
+  const chunk = Buffer.from(end.repeat(64 * 1024));
+  let looked = 0;
+  const indexOf = chunk.indexOf.bind(chunk);
+  const counted = (byte: number, from = 0): number => {
+    const at = indexOf(byte, from);
+    looked += (at < 0 ? chunk.length : at) - from;
+    return at;
+  };
+  Object.assign(chunk, { indexOf: counted });
+  expect(parse([chunk]).seen).toEqual([]);
+  expect(looked).toBeLessThanOrEqual(2 * chunk.length);
 });

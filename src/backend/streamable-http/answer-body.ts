@@ -1,4 +1,5 @@
 // The body of an answer, bounded: one JSON text, or the events of a stream.
+import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
 
@@ -25,6 +26,22 @@ export interface StreamPosition {
   lastId: string | undefined;
   /** How long the server wants to be left alone, in milliseconds. */
   retryMs: number | undefined;
+}
+
+/**
+ * How long to wait before a stream is opened again: as the server said, within bounds, since one that
+ * says 0 and ends each stream at once would be asked without end.
+ * @param failures in a row so far, from 1; what counts where the server said nothing
+ * @returns milliseconds
+ */
+export function reconnectMs(
+  { retryMs }: StreamPosition,
+  failures: number,
+  backoff: BackoffOptions & { readonly floorMs: number },
+): number {
+  const { floorMs, capMs } = backoff;
+  if (retryMs === undefined) return backoffMs(failures, backoff);
+  return Math.min(Math.max(retryMs, floorMs), capMs);
 }
 
 /** Who takes what comes on a stream. */

@@ -1,6 +1,5 @@
 // A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
 // comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
-import { backoffMs } from '../../base/backoff.ts';
 import { pause } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
@@ -13,7 +12,7 @@ import type { Principal } from '../../ports/principal.ts';
 import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
-import { collect, readEvents, type StreamPosition } from './answer-body.ts';
+import { collect, readEvents, reconnectMs, type StreamPosition } from './answer-body.ts';
 import { type HttpAnswer, HttpEndpoint, HttpFailure } from './http-endpoint.ts';
 import { ListeningStream } from './listening-stream.ts';
 import { type HttpSession, messageHeaders, sessionHeaders } from './message-headers.ts';
@@ -27,7 +26,7 @@ const HEADER_MISMATCH = -32020;
 /** How long a server may take to accept what it need not answer. */
 const ACCEPT_MS = 30_000;
 const MAX_RESUMES = 5;
-const RESUME_BACKOFF = { firstMs: 1_000, capMs: 10_000 };
+const RESUME_BACKOFF = { floorMs: 250, firstMs: 1_000, capMs: 10_000 };
 const MAX_DELETE_MS = 2_000;
 /** Messages without an answer that may be on their way; more are dropped. */
 const MAX_UNANSWERED = 1_024;
@@ -204,8 +203,8 @@ export class HttpChannel implements ServerChannel {
     position: StreamPosition,
     resumes: number,
   ): Promise<HttpAnswer | undefined> {
-    const waitMs = position.retryMs ?? backoffMs(resumes, RESUME_BACKOFF);
-    if (!(await pause(Math.min(waitMs, RESUME_BACKOFF.capMs), out.signal))) return undefined;
+    const waitMs = reconnectMs(position, resumes, RESUME_BACKOFF);
+    if (!(await pause(waitMs, out.signal))) return undefined;
     const answer = await this.#endpoint.request({
       method: 'GET',
       headers: {

@@ -1,12 +1,11 @@
 // The GET stream of a session: what the server says outside any call (2025-11-25 basic/transports).
 // Opened again when it ends, with growing pauses, behind the last event that came.
-import { backoffMs } from '../../base/backoff.ts';
 import { monotonicMs, pause } from '../../base/clock.ts';
 import type { Logger } from '../../observe/logger.ts';
-import { readEvents, type StreamPosition, type StreamTaker } from './answer-body.ts';
+import { readEvents, reconnectMs, type StreamPosition, type StreamTaker } from './answer-body.ts';
 import { type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
 
-const BACKOFF = { firstMs: 1_000, capMs: 30_000 };
+const BACKOFF = { floorMs: 1_000, firstMs: 1_000, capMs: 30_000 };
 /** A stream that held for so long did well: the next pause is short again. */
 const HELD_MS = 10_000;
 
@@ -44,8 +43,8 @@ export class ListeningStream {
       const openedMs = monotonicMs();
       if (!(await this.#listen())) return;
       this.#failures = monotonicMs() - openedMs >= HELD_MS ? 1 : this.#failures + 1;
-      const waitMs = this.#position.retryMs ?? backoffMs(this.#failures, BACKOFF);
-      if (!(await pause(Math.min(waitMs, BACKOFF.capMs), signal))) return;
+      const waitMs = reconnectMs(this.#position, this.#failures, BACKOFF);
+      if (!(await pause(waitMs, signal))) return;
     }
   }
 
