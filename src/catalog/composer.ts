@@ -11,7 +11,7 @@ import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
 import { exposeNames, type NameTable, type NamingOptions, type WithheldName } from './names.ts';
 import { withMember } from './resource-texts.ts';
-import { ResourceTable } from './resource-uris.ts';
+import { MAX_MATCHED_TEMPLATES, ResourceTable } from './resource-uris.ts';
 import { EMPTY_LIST, type ServerList } from './server-list.ts';
 
 /** A list of one server. */
@@ -118,6 +118,7 @@ export class Composer {
   ): ResourceListings {
     const shownUris = this.#shown(RESOURCES_LIST, uris);
     const shownTemplates = this.#shown(TEMPLATES_LIST, templates);
+    this.#reportExcess(shownTemplates);
     const table = new ResourceTable(
       this.#members.map(({ key }, index) => ({
         key,
@@ -186,6 +187,16 @@ export class Composer {
       this.#logger.warn(
         { server: key, name, keptBy },
         'entry is not shown, since another server has the name and keeps it: set a prefix',
+      );
+    }
+  }
+
+  #reportExcess(templates: readonly (readonly ShownEntry[])[]): void {
+    for (const [index, { length }] of templates.entries()) {
+      if (length <= MAX_MATCHED_TEMPLATES) continue;
+      this.#logger.warn(
+        { server: this.#members[index]?.key, templates: length, lookedAt: MAX_MATCHED_TEMPLATES },
+        'server lists very many resource templates: a URI that is in no list is not looked up in all',
       );
     }
   }

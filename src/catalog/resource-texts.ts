@@ -8,9 +8,18 @@ import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/methods.ts';
+import type { Effort } from './uri-templates.ts';
 
-/** What a URI is to clients. */
-export type ExposeUri = (uri: string) => string;
+/**
+ * What a URI is to clients.
+ * @param effort what may be spent on finding that out
+ */
+export type ExposeUri = (uri: string, effort?: Effort) => string;
+
+/** What is spent on the URIs of one message. */
+const MESSAGE_STEPS = 10_000_000;
+
+type ExposeHere = (uri: string) => string;
 
 type Edit = (text: Buffer) => Buffer;
 
@@ -53,8 +62,9 @@ function mayNameUris(method: string, answer: Frame): boolean {
  * @param result JSON text
  * @returns the same object where nothing changes
  */
-export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
+export function exposeResult(method: string, result: Buffer, exposeUri: ExposeUri): Buffer {
   if (!result.includes(URI)) return result;
+  const expose = inOneMessage(exposeUri);
   const block: Edit = (text) => contentBlock(text, expose);
   switch (method) {
     case TOOLS_CALL:
@@ -73,21 +83,27 @@ export function exposeResult(method: string, result: Buffer, expose: ExposeUri):
 }
 
 /** A server's question with such URIs. */
-export function exposeQuestion(bytes: Buffer, expose: ExposeUri): Buffer {
+export function exposeQuestion(bytes: Buffer, exposeUri: ExposeUri): Buffer {
   if (!bytes.includes(URI)) return bytes;
   const { method, paramsStart, paramsEnd } = scan(bytes);
   if (method !== SAMPLING || paramsStart < 0) return bytes;
   const params = bytes.subarray(paramsStart, paramsEnd);
-  const edited = samplingParams(params, expose);
+  const edited = samplingParams(params, inOneMessage(exposeUri));
   return edited === params ? bytes : replaceSpan(bytes, paramsStart, paramsEnd, edited);
 }
 
-function samplingParams(params: Buffer, expose: ExposeUri): Buffer {
+/** A server may put any number of URIs into a message. */
+function inOneMessage(expose: ExposeUri): ExposeHere {
+  const effort: Effort = { left: MESSAGE_STEPS };
+  return (uri) => expose(uri, effort);
+}
+
+function samplingParams(params: Buffer, expose: ExposeHere): Buffer {
   return within(params, 'messages', (list) => each(list, message(expose)));
 }
 
 /** Questions of a modern server stand in its results. */
-function withQuestions(result: Buffer, expose: ExposeUri): Buffer {
+function withQuestions(result: Buffer, expose: ExposeHere): Buffer {
   return within(result, 'inputRequests', (requests) =>
     eachValue(requests, (request) =>
       within(request, 'params', (params) => samplingParams(params, expose)),
@@ -95,18 +111,18 @@ function withQuestions(result: Buffer, expose: ExposeUri): Buffer {
   );
 }
 
-function message(expose: ExposeUri): Edit {
+function message(expose: ExposeHere): Edit {
   return (text) => within(text, 'content', (content) => contentOf(content, expose));
 }
 
 /** One block or several. */
-function contentOf(content: Buffer, expose: ExposeUri, isInResult = false): Buffer {
+function contentOf(content: Buffer, expose: ExposeHere, isInResult = false): Buffer {
   const block: Edit = (text) => contentBlock(text, expose, isInResult);
   return content[0] === OPEN_BRACKET ? each(content, block) : block(content);
 }
 
 /** @param isInResult whether it stands in a tool's result, which holds no other tool's result */
-function contentBlock(block: Buffer, expose: ExposeUri, isInResult = false): Buffer {
+function contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Buffer {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
   const type = lastMember(block, 0, block.length, 'type');
   switch (type && parseString(block, type.valueStart, type.valueEnd)) {
@@ -123,7 +139,7 @@ function contentBlock(block: Buffer, expose: ExposeUri, isInResult = false): Buf
   }
 }
 
-function uriMember(text: Buffer, expose: ExposeUri): Buffer {
+function uriMember(text: Buffer, expose: ExposeHere): Buffer {
   return within(text, 'uri', (value) => {
     const uri = parseString(value, 0, value.length);
     const exposed = uri === undefined ? undefined : expose(uri);

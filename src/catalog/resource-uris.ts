@@ -1,7 +1,13 @@
 // URIs of resources where one endpoint shows several servers (protocol.md 4.10): unchanged while
 // only one server has them, else with the server's name in front of the scheme, `fs+file:///a`. What
 // begins with such a prefix is always wrapped, so taking it off is exact.
-import { matchesTemplate, parseTemplate, schemeOf, type UriTemplate } from './uri-templates.ts';
+import {
+  type Effort,
+  matchesTemplate,
+  parseTemplate,
+  schemeOf,
+  type UriTemplate,
+} from './uri-templates.ts';
 
 /** What one server lists. */
 export interface ResourceMember {
@@ -72,10 +78,15 @@ export function unwrapUri(keys: ReadonlySet<string>, uri: string): UriOwner | un
   return { key, uri: uri.slice(end) };
 }
 
-interface TemplateOwner {
-  readonly key: string;
-  readonly template: UriTemplate;
-}
+/** Templates of one server that unlisted URIs are looked up in. */
+export const MAX_MATCHED_TEMPLATES = 1_000;
+/**
+ * What is spent on the templates of one server to find whose a URI is; those behind then say nothing.
+ * For each server, so that none uses up what another one's are found with.
+ */
+const SERVER_STEPS = 50_000;
+/** What it costs to look a URI up, whatever the templates are. */
+const LOOK_UP = 64;
 
 /** Both directions of the URIs of one endpoint. */
 export class ResourceTable {
@@ -87,7 +98,7 @@ export class ResourceTable {
   readonly #listed = new Map<string, Set<string>>();
   readonly #schemes = new Map<string, Set<string>>();
   /** By scheme; those without one may match any URI, and only where nothing else says more. */
-  readonly #templates = new Map<string | undefined, TemplateOwner[]>();
+  readonly #templates = new Map<string | undefined, Map<string, UriTemplate[]>>();
 
   /** @param members all servers of the endpoint in the order of the configuration */
   constructor(members: readonly ResourceMember[]) {
@@ -99,7 +110,7 @@ export class ResourceTable {
         const scheme = schemeOf(text);
         if (scheme !== undefined) addTo(this.#schemes, scheme, key);
       }
-      for (const text of templates) this.#addTemplate(key, text);
+      for (const text of templates.slice(0, MAX_MATCHED_TEMPLATES)) this.#addTemplate(key, text);
     }
   }
 
@@ -107,9 +118,11 @@ export class ResourceTable {
     const template = parseTemplate(text);
     if (template === undefined) return;
     const scheme = schemeOf(text);
-    const others = this.#templates.get(scheme);
-    if (others === undefined) this.#templates.set(scheme, [{ key, template }]);
-    else others.push({ key, template });
+    const byKey = this.#templates.get(scheme) ?? new Map<string, UriTemplate[]>();
+    this.#templates.set(scheme, byKey);
+    const own = byKey.get(key);
+    if (own === undefined) byKey.set(key, [template]);
+    else own.push(template);
   }
 
   /**
@@ -118,14 +131,16 @@ export class ResourceTable {
    *
    * @param key the server
    * @param uri as the server knows it
+   * @param effort what may be spent on finding out whether it leads back as it is; once that is over
+   *   it gets the server's prefix
    */
-  exposed(key: string, uri: string): string {
+  exposed(key: string, uri: string, effort?: Effort): string {
     if (this.#prefixed.size === 0) return uri;
     const owners = this.#listed.get(uri);
     const isUnchanged =
       owners?.has(key) === true
         ? owners.size === 1 && !this.#isWrapped(uri) && !hasOpenScheme(uri)
-        : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri);
+        : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri, effort);
     return isUnchanged ? uri : wrapUri(key, uri);
   }
 
@@ -134,16 +149,17 @@ export class ResourceTable {
    *
    * @param exposed as the client knows it
    * @param sees what the client sees; of anything else nothing is to be noticed
+   * @param effort told what it took
    * @returns the server and what it calls it, or all that may have it
    */
-  resolve(exposed: string, sees: Sight = EVERYTHING): UriTarget {
+  resolve(exposed: string, sees: Sight = EVERYTHING, effort?: Effort): UriTarget {
     const as = (key: string): UriOwner => ({ key, uri: exposed });
     const wrapped = unwrapUri(this.#prefixed, exposed);
     if (wrapped !== undefined && sees.server(wrapped.key)) return { kind: 'one', ...wrapped };
     const all = this.#keys.map(as).filter((one) => sees.resource(one));
     const [only, ...others] = all;
     if (only !== undefined && others.length === 0) return { kind: 'one', ...only };
-    const likely = [...this.#likely(exposed)].map(as).filter((one) => sees.resource(one));
+    const likely = [...this.#likely(exposed, effort)].map(as).filter((one) => sees.resource(one));
     const [owner, ...rivals] = likely;
     if (owner !== undefined && rivals.length === 0) return { kind: 'one', ...owner };
     const keys = new Set([...likely, ...all].map(({ key }) => key));
@@ -151,26 +167,37 @@ export class ResourceTable {
   }
 
   /** The servers that the first of these signs points at: listed, template, scheme, open template. */
-  #likely(uri: string): ReadonlySet<string> {
+  #likely(uri: string, effort: Effort | undefined): ReadonlySet<string> {
     const listed = this.#listed.get(uri);
     if (listed !== undefined) return listed;
     const scheme = schemeOf(uri);
-    const byTemplate = scheme === undefined ? new Set<string>() : this.#matching(scheme, uri);
+    const byTemplate =
+      scheme === undefined ? new Set<string>() : this.#matching(scheme, uri, effort);
     if (byTemplate.size > 0) return byTemplate;
     const byScheme = scheme === undefined ? undefined : this.#schemes.get(scheme);
-    return byScheme ?? this.#matching(undefined, uri);
+    return byScheme ?? this.#matching(undefined, uri, effort);
   }
 
-  #matching(scheme: string | undefined, uri: string): ReadonlySet<string> {
+  #matching(
+    scheme: string | undefined,
+    uri: string,
+    effort: Effort | undefined,
+  ): ReadonlySet<string> {
     const keys = new Set<string>();
-    for (const { key, template } of this.#templates.get(scheme) ?? []) {
-      if (!keys.has(key) && matchesTemplate(template, uri)) keys.add(key);
+    for (const [key, templates] of this.#templates.get(scheme) ?? []) {
+      const own: Effort = { left: SERVER_STEPS };
+      if (templates.some((template) => matchesTemplate(template, uri, own))) keys.add(key);
+      if (effort !== undefined) effort.left -= SERVER_STEPS - own.left;
     }
     return keys;
   }
 
-  #leadsTo(key: string, uri: string): boolean {
-    const target = this.resolve(uri);
+  #leadsTo(key: string, uri: string, effort: Effort | undefined): boolean {
+    if (effort !== undefined) {
+      effort.left -= LOOK_UP;
+      if (effort.left < 0) return false;
+    }
+    const target = this.resolve(uri, EVERYTHING, effort);
     return target.kind === 'one' && target.key === key && target.uri === uri;
   }
 

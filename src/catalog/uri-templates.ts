@@ -1,6 +1,6 @@
 // Which URIs a resource template stands for (RFC 6570, levels 1 to 3), to find the server of a URI
 // that no list named. Templates come from servers that nobody vouches for, so none becomes a regular
-// expression: a match takes at most literals x length steps, and both are bounded.
+// expression, and whoever matches says how many steps that may take.
 
 /** Longer ones match nothing. */
 const MAX_URI = 4096;
@@ -20,6 +20,14 @@ interface Run {
   readonly lead: string;
   /** Characters that end it. */
   readonly stops: string;
+  /** How many characters it has at least, when it has no lead. */
+  readonly least?: number;
+}
+
+/** What may still be spent on matching. */
+export interface Effort {
+  /** About one for each character that is looked at. Below zero: nothing matches any more. */
+  left: number;
 }
 
 /** What each operator of RFC 6570 2.2 makes of its variables. */
@@ -39,7 +47,14 @@ const SEGMENTS: Run = { lead: '/', stops: '?#' };
 /** A template that can be matched. */
 export interface UriTemplate {
   readonly parts: readonly Part[];
+  /** How long a URI of it is at least. */
+  readonly leastChars: number;
 }
+
+/** What it costs to see that a template does not fit at all. */
+const LOOK = 8;
+/** Characters of a literal that are compared in one step. */
+const COMPARED_CHARS = 8;
 
 /**
  * Reads a template.
@@ -61,10 +76,25 @@ export function parseTemplate(text: string): UriTemplate | undefined {
     const close = text.indexOf('}', open);
     const run = close < 0 ? undefined : readExpression(text.slice(open + 1, close));
     if (run === undefined || ++expressions > MAX_EXPRESSIONS) return undefined;
-    parts.push(run);
+    addRun(parts, run);
     at = close + 1;
   }
-  return { parts };
+  const leastChars = parts.reduce((sum, part) => sum + leastOf(part), 0);
+  return { parts, leastChars };
+}
+
+/** `{a}{b}` is one run of two characters or more. */
+function addRun(parts: Part[], run: Run): void {
+  const last = parts.at(-1);
+  const isSame =
+    typeof last === 'object' && last.lead === '' && run.lead === '' && last.stops === run.stops;
+  if (isSame) parts[parts.length - 1] = { ...run, least: leastOf(last) + 1 };
+  else parts.push(run);
+}
+
+function leastOf(part: Part): number {
+  if (typeof part === 'string') return part.length;
+  return part.lead === '' ? (part.least ?? 1) : 0;
 }
 
 function readExpression(expression: string): Run | undefined {
@@ -83,37 +113,60 @@ function readExpression(expression: string): Run | undefined {
  *
  * @param template what `parseTemplate` made
  * @param uri a URI, wherever it comes from
+ * @param effort what may be spent; once that is over the answer is no
  */
-export function matchesTemplate({ parts }: UriTemplate, uri: string): boolean {
-  if (uri.length > MAX_URI) return false;
+export function matchesTemplate(
+  { parts, leastChars }: UriTemplate,
+  uri: string,
+  effort: Effort = { left: Number.POSITIVE_INFINITY },
+): boolean {
+  effort.left -= LOOK;
+  if (effort.left < 0 || uri.length > MAX_URI || uri.length < leastChars) return false;
+  if (!fitsAtEnds(parts, uri)) return false;
   // For each place in the URI: whether the parts so far can end there.
   let reached: Uint8Array = new Uint8Array(uri.length + 1);
   reached[0] = 1;
   for (const part of parts) {
+    effort.left -= uri.length;
+    if (effort.left < 0) return false;
     reached =
-      typeof part === 'string' ? afterText(part, uri, reached) : afterRun(part, uri, reached);
+      typeof part === 'string'
+        ? afterText(part, uri, reached, effort)
+        : afterRun(part, uri, reached);
   }
   return reached[uri.length] === 1;
 }
 
-function afterText(text: string, uri: string, from: Uint8Array): Uint8Array {
+/** Nearly all templates that don't match are told by what they begin or end with. */
+function fitsAtEnds(parts: readonly Part[], uri: string): boolean {
+  const first = parts[0];
+  const last = parts.at(-1);
+  if (typeof first === 'string' && !uri.startsWith(first)) return false;
+  return typeof last !== 'string' || uri.endsWith(last);
+}
+
+function afterText(text: string, uri: string, from: Uint8Array, effort: Effort): Uint8Array {
   const to = new Uint8Array(from.length);
   for (let at = 0; at + text.length <= uri.length; at++) {
-    if (from[at] === 1 && uri.startsWith(text, at)) to[at + text.length] = 1;
+    if (from[at] !== 1) continue;
+    effort.left -= text.length / COMPARED_CHARS;
+    if (uri.startsWith(text, at)) to[at + text.length] = 1;
   }
   return to;
 }
 
-function afterRun({ lead, stops }: Run, uri: string, from: Uint8Array): Uint8Array {
-  // Without a lead the run needs one character, with one it may be absent.
+function afterRun({ lead, stops, least = 1 }: Run, uri: string, from: Uint8Array): Uint8Array {
+  // Without a lead the run needs some characters, with one it may be absent.
   const to = lead === '' ? new Uint8Array(from.length) : Uint8Array.from(from);
-  let isOpen = false;
+  // Where the run began that goes on here: of several the first, which is the longest.
+  let start = -1;
   for (let at = 0; at < uri.length; at++) {
     const char = uri.charAt(at);
     const goesOn = !stops.includes(char);
     const starts = from[at] === 1 && (lead === '' ? goesOn : char === lead);
-    isOpen = starts || (isOpen && goesOn);
-    if (isOpen) to[at + 1] = 1;
+    if (start >= 0 && !goesOn) start = -1;
+    if (starts && start < 0) start = at;
+    if (start >= 0 && (lead !== '' || at + 1 - start >= least)) to[at + 1] = 1;
   }
   return to;
 }

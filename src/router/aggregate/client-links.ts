@@ -3,6 +3,7 @@
 import { within } from '../../base/clock.ts';
 import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
 import { sessionCapabilities } from '../../bridge/tasks/offered.ts';
+import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { mergedCapabilities, type WelcomePart } from '../../catalog/welcome.ts';
 import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
@@ -184,7 +185,8 @@ export class ClientLinks {
   #link(index: number): Link {
     const member = this.#parts.members[index];
     const key = member?.key ?? '';
-    const expose = (uri: string): string => this.view.knownResources().table.exposed(key, uri);
+    const expose: ExposeUri = (uri, effort) =>
+      this.view.knownResources().table.exposed(key, uri, effort);
     const client = new MemberClient(this.#client, {
       expose,
       told: (uri) => this.watched.nameOf(key, uri) ?? expose(uri),

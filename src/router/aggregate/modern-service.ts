@@ -6,6 +6,7 @@ import { modernCapabilities } from '../../bridge/discovery.ts';
 import { ModernListen } from '../../bridge/modern-listen.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
+import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
@@ -97,7 +98,8 @@ export class ModernService {
       answer: (exchange, result) => exchange.answer(this.#head.result(result)),
       send: (exchange, candidate, { limitMs, missed }) => {
         const { key, gate } = candidate.member;
-        const expose = (uri: string): string => view.knownResources().table.exposed(key, uri);
+        const expose: ExposeUri = (uri, effort) =>
+          view.knownResources().table.exposed(key, uri, effort);
         const options = { expose, limitMs, missed };
         gate.serve(new RoutedModernExchange(exchange, candidate, options));
       },

@@ -133,3 +133,41 @@ describe('a URI in a result', () => {
     expect(table.exposed(key, uri)).toBe(exposed);
   });
 });
+
+describe('very many templates', () => {
+  // Each can become what it is matched with but for its last character, in very many ways.
+  const slow = Array.from({ length: 900 }, (_, i) => `x:${'{+a}a'.repeat(29)}{b}!${i}{+c}`);
+  const table = new ResourceTable([
+    member('slow', ['x:y'], slow),
+    member('good', [], ['x:{+any}']),
+  ]);
+  const uri = (i: number): string => `x:${i}${'a'.repeat(4_000)}`;
+
+  it('cost no more than a bound for each server, and hide no other one', () => {
+    const effort = { left: 1_000_000 };
+    expect(table.exposed('good', uri(0), effort)).toBe(uri(0));
+    expect(table.resolve(uri(0))).toEqual({ kind: 'one', key: 'good', uri: uri(0) });
+    expect(effort.left).toBeGreaterThan(850_000);
+    expect(effort.left).toBeLessThan(950_000);
+  });
+
+  it('are looked at as far as there are not too many', () => {
+    const kindBehind = (count: number): string => {
+      const templates = [...Array.from({ length: count }, (_, i) => `z:${i}`), '{+late}'];
+      return new ResourceTable([member('many', [], templates), member('other')]).resolve('q:1')
+        .kind;
+    };
+    expect(kindBehind(999)).toBe('one');
+    expect(kindBehind(1_000)).toBe('several');
+  });
+
+  it('let a message with very many URIs have prefixes, once the effort is over', () => {
+    const effort = { left: 1_000_000 };
+    const shown = Array.from({ length: 100 }, (_, i) => table.exposed('good', uri(i), effort));
+    const wrapped = shown.filter((text) => text.startsWith('good+'));
+    expect(wrapped.length).toBeGreaterThan(80);
+    for (const [i, text] of shown.entries()) {
+      expect(table.resolve(text)).toEqual({ kind: 'one', key: 'good', uri: uri(i) });
+    }
+  });
+});

@@ -63,6 +63,31 @@ describe('a template', () => {
     expect(matches('{+a}', 'x'.repeat(4_097))).toBe(false);
   });
 
+  it('with several runs in a row is one with so many characters', () => {
+    expect(parseTemplate('x:{+a}{+b}{+c}')?.parts).toHaveLength(2);
+    expect(matches('{+a}{+b}{+c}', 'xyz')).toBe(true);
+    expect(matches('{+a}{+b}{+c}', 'xy')).toBe(false);
+    expect(matches('{a}{b}/{c}{d}', 'xy/ab')).toBe(true);
+    expect(matches('{a}{b}/{c}{d}', 'xyz/a')).toBe(false);
+    expect(matches('{a}{+b}{c}', 'a/b')).toBe(true);
+    expect(matches('{a}{+b}{c}', 'a/')).toBe(false);
+  });
+
+  it('matches nothing once the effort is spent, which goes by what is looked at', () => {
+    const spent = (template: string, uri: string): number => {
+      const effort = { left: 1_000_000 };
+      const parsed = parseTemplate(template);
+      if (parsed !== undefined) matchesTemplate(parsed, uri, effort);
+      return 1_000_000 - effort.left;
+    };
+    expect(spent('y:{+a}', `x:${'a'.repeat(4_000)}`)).toBeLessThan(10);
+    expect(spent('{+a}.md', `x:${'a'.repeat(4_000)}`)).toBeLessThan(10);
+    expect(spent(`x:${'{+a}'.repeat(31)}`, `x:${'a'.repeat(4_000)}`)).toBeLessThan(10_000);
+    expect(spent(`${'{+a}a'.repeat(31)}`, 'a'.repeat(4_000))).toBeGreaterThan(100_000);
+    const parsed = parseTemplate('x:{a}');
+    expect(parsed && matchesTemplate(parsed, 'x:1', { left: 5 })).toBe(false);
+  });
+
   it('takes no long time over what makes regular expressions hang', () => {
     expect(matches(`${'{+a}'.repeat(32)}!`, 'a'.repeat(4_096))).toBe(false);
     expect(matches(`{+a}${'a'.repeat(2_000)}!`, 'a'.repeat(4_096))).toBe(false);
