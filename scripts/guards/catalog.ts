@@ -7,7 +7,6 @@ const SERVICE = 'src/router/aggregate/modern-service.ts';
 const LINKS = 'src/router/aggregate/client-links.ts';
 const CATALOG = 'src/catalog/member-catalog.ts';
 const SPELLINGS = 'src/base/uri-spellings.ts';
-const FILTER = 'src/catalog/resource-filter.ts';
 const RULE_TESTS = 'test/integration/access/rules.test.ts';
 const PEOPLE_TESTS = 'test/integration/principals-rules.test.ts';
 const SPELLING_TESTS = 'test/unit/base/uri-spellings.test.ts';
@@ -161,10 +160,17 @@ export const catalogGuards: readonly Guard[] = [
     test: [SPELLING_TESTS, 'C01'],
   },
   {
+    name: 'filter/files-denied',
+    file: SPELLINGS,
+    find: 'const readings = [uri, plain, parsed, ...files];',
+    replace: 'const readings = [uri, plain, parsed, ...files].slice(0, 3);',
+    test: [FILTER_TESTS, 'denies'],
+  },
+  {
     name: 'filter/spellings-denied',
-    file: FILTER,
-    find: 'return isPlain || matchesGlob(glob, uri);',
-    replace: 'return (isPlain && false) || matchesGlob(glob, uri);',
+    file: SPELLINGS,
+    find: 'const readings = [uri, plain, parsed, ...files];',
+    replace: 'const readings = [uri, plain, parsed, ...files].slice(0, 1);',
     test: [FILTER_TESTS, ''],
   },
   {

@@ -7,6 +7,8 @@ export interface UriSpellings {
   readonly plain: string;
   /** As URL parsers have it; the plain one where they can't read it. */
   readonly parsed: string;
+  /** The files that servers may read for it, as `file:///path`; none when it can't be one. */
+  readonly files: ReadonlySet<string>;
 }
 
 /**
@@ -21,7 +23,24 @@ export function spellingsOf(uri: string): UriSpellings | undefined {
   if (DOT_SEGMENT.test(folded) || EMPTY_SEGMENT.test(pathOf(folded))) return undefined;
   if (CONTROL.test(plain)) return undefined;
   const parsed = URL.canParse(uri) ? plainForm(new URL(uri).href) : plain;
-  return { plain, parsed };
+  return { plain, parsed, files: new Set([plain, parsed].flatMap(filesOf)) };
+}
+
+/**
+ * Whether some glob means a URI in any way that servers may read it. Readers of files take the path
+ * alone: whatever the host, without query, and a bare path too.
+ */
+export function deniesUri(
+  globs: readonly string[],
+  uri: string,
+  { plain, parsed, files }: UriSpellings,
+): boolean {
+  const readings = [uri, plain, parsed, ...files];
+  return globs.some((glob) => {
+    const plainGlob = plainForm(glob);
+    const forms = [glob, plainGlob, fileOf(plainGlob) ?? glob];
+    return forms.some((form) => readings.some((reading) => matchesGlob(form, reading)));
+  });
 }
 
 /** Whether some glob means a URI, in every way that servers may read it. */
@@ -34,12 +53,36 @@ export function allowsUri(globs: readonly string[], uri: string): boolean {
 }
 
 /** Without escapes, and with scheme and host in lower case. */
-export function plainForm(uri: string): string {
+function plainForm(uri: string): string {
   let text = uri;
   for (let round = 0; round < MAX_ESCAPES && text.includes('%'); round++) text = decoded(text);
   return text.replace(ORIGIN, (origin) => origin.toLowerCase());
 }
 
+/** A `file:` URI or a bare path as a URI without host; undefined for anything else. */
+function fileOf(text: string): string | undefined {
+  const path = FILE.exec(text.trim())?.[1] ?? (HAS_SCHEME.test(text) ? undefined : text.trim());
+  return path === undefined
+    ? undefined
+    : `file:///${path.replaceAll('\\', '/').replace(/^\//, '')}`;
+}
+
+/** The file that is read, and what it is for readers that take off more. */
+function filesOf(text: string): string[] {
+  const whole = fileOf(text);
+  if (whole === undefined) return [];
+  const [path = ''] = whole.split(/[?#]/, 1);
+  const parameters = path.indexOf(';', path.lastIndexOf('/'));
+  return [
+    whole,
+    path,
+    path.endsWith('/') ? path.slice(0, -1) : path,
+    parameters < 0 ? path : path.slice(0, parameters),
+  ];
+}
+
+const FILE = /^file:(?:[\\/]{2}[^\\/?#]*)?(.*)$/is;
+const HAS_SCHEME = /^\s*[a-z*?][a-z0-9+.*?-]*:/i;
 const DOT_SEGMENT = /[\\/]\.\.?(?:[\\/?#]|$)/;
 /** Most file systems read two slashes as one; on the web they are two. */
 const EMPTY_SEGMENT = /[\\/]{2}/;

@@ -1,7 +1,6 @@
 // Which resources of a server can be seen and read, as its entry and its endpoint say. One resource
 // has many spellings, so each URI is looked at as servers may read it.
-import { matchesGlob } from '../base/glob.ts';
-import { allowsUri, plainForm, spellingsOf } from '../base/uri-spellings.ts';
+import { allowsUri, deniesUri, spellingsOf } from '../base/uri-spellings.ts';
 import type { Filter } from './globs.ts';
 
 /** What the levels say about the resources of one server. */
@@ -23,14 +22,8 @@ export class ResourceFilter {
     if (this.#levels.length === 0) return true;
     const spellings = spellingsOf(uri);
     if (spellings === undefined) return false;
-    const { plain, parsed } = spellings;
     return this.#levels.every(({ allow, deny }) => {
-      const isDenied = deny?.some((glob) => {
-        const plainGlob = plainForm(glob);
-        const isPlain = matchesGlob(plainGlob, plain) || matchesGlob(plainGlob, parsed);
-        return isPlain || matchesGlob(glob, uri);
-      });
-      if (isDenied === true) return false;
+      if (deny !== undefined && deniesUri(deny, uri, spellings)) return false;
       return allow === undefined || allowsUri(allow, uri);
     });
   }

@@ -39,8 +39,47 @@ describe('a filter of resources', () => {
     ['file:///%73ecret/a', false],
     ['file:///%73ecret/a%zz%ff', false],
     ['file:///docs/../secret/a', false],
+    // Readers of files that look at the path alone.
+    ['file://x/secret/a', false],
+    ['file://127.0.0.1/secret/a', false],
+    ['file://[::1]/secret/a', false],
+    ['file://user@/secret/a', false],
+    ['file://X/%73ecret/a', false],
+    ['file:secret/a', false],
+    ['/secret/a', false],
+    ['/%73ecret/a', false],
+    ['secret/a', false],
+    [' /secret/a', false],
+    ['\\secret\\a', false],
+    ['file://x/docs/secret/a', true],
+    ['/docs/secret/a', true],
+    ['memo://x/secret/a', true],
+    ['memo:/secret/a', true],
   ])('denies what file:///secret/* means: %j %j', (uri, passes) => {
     expect(new ResourceFilter([{ deny: ['file:///secret/*'] }]).passes(uri)).toBe(passes);
+  });
+
+  it.each([
+    ['file:///docs/key', false],
+    ['file:///docs/key?x', false],
+    ['file:///docs/key#x', false],
+    ['file:///docs/key%3Fx', false],
+    ['file:///docs/key/', false],
+    ['/docs/key;x', false],
+    ['/docs/key?x', false],
+    ['file:///docs/keys', true],
+    ['file:///docs/key/more', true],
+  ])('denies one file however much follows its path: %j %j', (uri, passes) => {
+    for (const deny of ['file:///docs/key', '/docs/key', 'file://localhost/docs/key']) {
+      expect(new ResourceFilter([{ deny: [deny] }]).passes(uri), deny).toBe(passes);
+    }
+  });
+
+  it('allows a path only as the list has it', () => {
+    const filter = new ResourceFilter([{ allow: ['file:///docs/*'] }]);
+    for (const uri of ['/docs/a', 'file://x/docs/a', 'file:docs/a', 'docs/a']) {
+      expect(filter.passes(uri), uri).toBe(false);
+    }
   });
 
   it('takes a URI as it stands in the list', () => {
