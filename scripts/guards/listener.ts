@@ -54,6 +54,20 @@ export const listenerGuards: readonly Guard[] = [
     test: [BOUNDS_TESTS, 'beyond the cap'],
   },
   {
+    name: 'listener/refused-upgrades',
+    file: UPGRADE,
+    find: "socket.once('finish', () => socket.destroy());",
+    replace: '',
+    also: [
+      {
+        file: UPGRADE,
+        find: 'after(LAST_WORDS_MS, () => socket.destroy())',
+        replace: 'after(LAST_WORDS_MS, () => undefined)',
+      },
+    ],
+    test: [BOUNDS_TESTS, 'an upgrade that is refused'],
+  },
+  {
     name: 'host/known',
     file: ORIGIN_GUARD,
     find: 'if (!this.#isKnownHost(host)) return',

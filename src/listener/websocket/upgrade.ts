@@ -4,6 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { after } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
@@ -16,6 +17,8 @@ import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
+/** How long a refusal may take to leave. */
+const LAST_WORDS_MS = 2_000;
 
 /** What comes with an upgrade. */
 export interface UpgradeCall {
@@ -125,7 +128,10 @@ export class WebSockets {
   }
 }
 
-/** Answers an upgrade request with an error. */
+/**
+ * Answers an upgrade request with an error, and gives the connection up: nothing else looks after it any
+ * more, and a client that never closes its end must not keep it.
+ */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   const body = refusalBody(refusal);
   const headers = {
@@ -136,6 +142,9 @@ export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `${refusal.status} ${STATUS_CODES[refusal.status] ?? 'Refused'}`;
+  const timer = after(LAST_WORDS_MS, () => socket.destroy());
+  socket.once('close', () => timer.cancel());
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body.toString('utf8')}`);
 }
 

@@ -61,9 +61,9 @@ interface Peer {
 }
 
 /** Connects and says something. `closed` is all that came back until the other side ended it. */
-function peer(url: string, says: string): Peer {
+function peer(url: string, says: string, allowHalfOpen = false): Peer {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
   // Before it is connected, so that nothing that drips can come first.
   if (says !== '') socket.write(says);
   open.push(() => {
@@ -109,6 +109,17 @@ it('A12 connections beyond the cap are closed and counted, and there is room aga
   expect(await rejected('connections')).toBe(1);
   held[0]?.socket.destroy();
   await until(async () => (await send(`${url}/none`).catch(() => undefined))?.status === 404);
+});
+
+it('A12 an upgrade that is refused is over, though its client never closes', async () => {
+  const { url } = await listener({});
+  const head = 'GET /none/ws HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n';
+  const { socket, closed } = peer(url, `${head}Upgrade: websocket\r\n\r\n`, true);
+  await new Promise((done) => socket.once('end', done));
+  // Nobody is there any more who takes it.
+  const drips = setInterval(() => socket.writable && socket.write('1'), 20);
+  open.push(() => clearInterval(drips));
+  expect(await closed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 it('A11 A12 the bounds that users get are those that are documented', () => {
