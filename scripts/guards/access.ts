@@ -12,7 +12,6 @@ const POLICY = 'src/auth/policy.ts';
 const STORE = 'src/session/session-store.ts';
 const SESSION = 'src/session/session.ts';
 const SSE = 'src/listener/http-sse/routes.ts';
-const CLAIM_TESTS = 'test/integration/access/claims.test.ts';
 const KEY_TESTS = 'test/integration/access/api-keys.test.ts';
 const ISSUER_TESTS = 'test/integration/access/token-issuers.test.ts';
 const FILE_TESTS = 'test/unit/auth/key-file.test.ts';
@@ -305,41 +304,6 @@ export const accessGuards: readonly Guard[] = [
     find: 'if (principal.key !== before.key) return false;',
     replace: 'if (principal.key === undefined) return false;',
     test: [KEY_TESTS, 'GW-155 B06 the session of somebody else'],
-  },
-  {
-    name: 'session/proof',
-    file: SESSION,
-    find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
-    replace: '',
-    test: [CLAIM_TESTS, 'of a process of the principal'],
-  },
-  {
-    name: 'session/proof-of-stream',
-    file: 'src/session/channel-modern.ts',
-    find: 'if (endpoint.proofOf(principal) !== endpoint.proofOf(before)) return false;',
-    replace: '',
-    also: [
-      {
-        file: SESSION,
-        find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
-        replace: '',
-      },
-    ],
-    test: [CLAIM_TESTS, 'of HTTP+SSE takes messages with equal claims only'],
-  },
-  {
-    name: 'session/proof-of-plain',
-    file: 'src/listener/plain-post.ts',
-    find: ' ${endpoint.proofOf(call.principal)}`;',
-    replace: '`;',
-    test: [CLAIM_TESTS, 'has a process for each proof'],
-  },
-  {
-    name: 'session/proof-of-exchange',
-    file: 'src/backend/variants.ts',
-    find: 'if (isTokenExchange(options)) return exchanged(principal);',
-    replace: 'if (isTokenExchange(options)) return [...(principal.scopes ?? [])];',
-    test: [CLAIM_TESTS, 'a session is not found with a token of another tenant'],
   },
   {
     name: 'session/principal-stream',

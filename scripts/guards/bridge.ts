@@ -32,6 +32,37 @@ export const bridgeGuards: readonly Guard[] = [
     test: [CLAIM_TESTS, 'B15 a task is unknown to a token'],
   },
   {
+    name: 'task/life',
+    file: 'src/backend/backend.ts',
+    find: 'if (instance.life === at.slice(end + LIFE.length)) return seat;',
+    replace: 'if (instance.life !== at) return seat;',
+    also: [
+      {
+        file: 'src/backend/connection.ts',
+        find: "options.target.kind === 'stdio' ?",
+        replace: 'options.target.kind === undefined ?',
+      },
+    ],
+    test: [
+      'test/integration/principals-tasks.test.ts',
+      'B15 is unknown after the server started anew',
+    ],
+  },
+  {
+    name: 'task/over',
+    file: 'src/bridge/tasks/task-table.ts',
+    find: 'return this.#over.get(overKey(claims)) === true ? undefined : claims;',
+    replace: 'return claims;',
+    test: [TASK_TESTS, 'opens none that is over'],
+  },
+  {
+    name: 'task/unnamed',
+    file: 'src/bridge/tasks/driven-task.ts',
+    find: 'keepOwner(this.#place, this.#taskId, this.client, ttlMs);',
+    replace: 'void ttlMs;',
+    test: [TASK_TESTS, 'of a call that the gateway makes one of'],
+  },
+  {
     name: 'state/endpoint',
     file: GATE,
     find: 'claims.endpoint === this.#endpoint &&',

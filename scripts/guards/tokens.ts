@@ -4,6 +4,8 @@ import type { Guard } from './guard.ts';
 const AUTHENTICATOR = 'src/auth/authenticator.ts';
 const TOKENS = 'src/auth/tokens.ts';
 const ISSUER_KEYS = 'src/auth/issuer-keys.ts';
+const SESSION = 'src/session/session.ts';
+const CLAIM_TESTS = 'test/integration/access/claims.test.ts';
 const TOKEN_TESTS = 'test/integration/access/tokens.test.ts';
 const ISSUER_TESTS = 'test/integration/access/token-issuers.test.ts';
 
@@ -167,5 +169,40 @@ export const tokenGuards: readonly Guard[] = [
       'test/integration/access/claims.test.ts',
       'each call is made with the token that it came with',
     ],
+  },
+  {
+    name: 'session/proof',
+    file: SESSION,
+    find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
+    replace: '',
+    test: [CLAIM_TESTS, 'of a process of the principal'],
+  },
+  {
+    name: 'session/proof-of-stream',
+    file: 'src/session/channel-modern.ts',
+    find: 'if (endpoint.proofOf(principal) !== endpoint.proofOf(before)) return false;',
+    replace: '',
+    also: [
+      {
+        file: SESSION,
+        find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
+        replace: '',
+      },
+    ],
+    test: [CLAIM_TESTS, 'of HTTP+SSE takes messages with equal claims only'],
+  },
+  {
+    name: 'session/proof-of-plain',
+    file: 'src/listener/plain-post.ts',
+    find: ' ${endpoint.proofOf(call.principal)}`;',
+    replace: '`;',
+    test: [CLAIM_TESTS, 'has a process for each proof'],
+  },
+  {
+    name: 'session/proof-of-exchange',
+    file: 'src/backend/variants.ts',
+    find: 'if (isTokenExchange(options)) return exchanged(principal);',
+    replace: 'if (isTokenExchange(options)) return [...(principal.scopes ?? [])];',
+    test: [CLAIM_TESTS, 'a session is not found with a token of another tenant'],
   },
 ];

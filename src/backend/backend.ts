@@ -33,6 +33,9 @@ export interface BackendParts {
   readonly tellsAll: boolean;
 }
 
+/** Stands between the name of an instance and its life. */
+const LIFE = '@';
+
 /** A configured server. */
 export class ServerBackend implements Backend {
   readonly name: string;
@@ -55,7 +58,10 @@ export class ServerBackend implements Backend {
     this.#seatContext = {
       server: options.name,
       isShared: options.sharing === 'shared',
-      nameOf: (instance) => this.#private?.nameOf(instance) ?? this.#replicaName(instance),
+      nameOf: (instance) => {
+        const name = this.#private?.nameOf(instance) ?? this.#replicaName(instance);
+        return `${name}${LIFE}${instance.life}`;
+      },
       alternative: (exchange, own) => this.#alternative(exchange, own),
       left: (seat) => this.#private?.release(seat.instance, seat.client),
     };
@@ -116,10 +122,16 @@ export class ServerBackend implements Backend {
   }
 
   placeAt(client: Downstream, at: string): Seat | undefined {
+    const end = at.lastIndexOf(LIFE);
+    const name = at.slice(0, end);
     const instance =
-      this.#private?.acquireNamed(client, at) ??
-      this.#replicas.find((replica) => this.#replicaName(replica) === at);
-    return instance && new InstanceSeat(client, instance, this.#seatContext);
+      this.#private?.acquireNamed(client, name) ??
+      this.#replicas.find((replica) => this.#replicaName(replica) === name);
+    if (instance === undefined) return undefined;
+    const seat = new InstanceSeat(client, instance, this.#seatContext);
+    if (instance.life === at.slice(end + LIFE.length)) return seat;
+    seat.leave();
+    return undefined;
   }
 
   /** Stops every instance. */

@@ -1,6 +1,7 @@
 // One life of a server: its channel and the mux on it, from spawn to the end of the process. An
 // instance has one after the other; nothing of a connection outlives it.
 
+import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -29,6 +30,7 @@ const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
 /** A remote server knows its session no longer; what only reads may be sent again (GW-144). */
 const SESSION_LOST = 'session_lost';
+const LIFE_BYTES = 9;
 /** How much of what is no message is logged. */
 const SHOWN = 200;
 
@@ -61,6 +63,11 @@ export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled'
 /** A running server. */
 export class Connection {
   readonly mux: Mux;
+  /**
+   * Which life of the server it is, unlike any other of any gateway. Empty for a remote server, which
+   * goes on without its connection.
+   */
+  readonly life: string;
   readonly #channel: ServerChannel;
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
@@ -73,6 +80,8 @@ export class Connection {
     this.#context = context;
     this.#events = events;
     const { options, logger, openChannel, traffic, tools } = context;
+    this.life =
+      options.target.kind === 'stdio' ? randomBytes(LIFE_BYTES).toString('base64url') : '';
     this.#channel = openChannel(options, {
       logger,
       principal: () => context.principal(),

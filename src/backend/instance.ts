@@ -96,6 +96,11 @@ export class Instance {
     return this.#connection !== undefined;
   }
 
+  /** Which life of the server runs; empty while none does, or where all are one. */
+  get life(): string {
+    return this.#connection?.life ?? '';
+  }
+
   get inFlight(): number {
     return this.#connection?.mux.inFlight ?? 0;
   }
@@ -241,8 +246,7 @@ export class Instance {
   async #run(): Promise<void> {
     this.#transition('starting');
     const { budget, options, metrics, logger } = this.#context;
-    // There are never two processes of one instance: the last one must be gone first. Others may
-    // start meanwhile.
+    // There are never two processes of one instance: the last one must be gone first.
     await Promise.all(this.#stopping);
     await this.#place.free;
     await budget.turnToStart();
@@ -319,19 +323,15 @@ export class Instance {
 
   /** What the server must know before the first call: it is written first, so it is read first. */
   #replay(): void {
-    this.#wishes = this.#createWishes();
-    void this.#wishes?.replay(this.fanOut.level);
-  }
-
-  #createWishes(): ServerWishes | undefined {
     const connection = this.#connection;
-    if (connection === undefined || this.#identity === undefined) return undefined;
-    return wishesOf(this.#identity, {
+    if (connection === undefined || this.#identity === undefined) return;
+    this.#wishes = wishesOf(this.#identity, {
       wanted: () => this.fanOut.wanted,
       request: (method, params) => this.request(method, params),
       listen: (params, declared) =>
         connection.listen({ ...params, _meta: this.#ownMeta(declared) }),
     });
+    void this.#wishes.replay(this.fanOut.level);
   }
 
   #ownMeta(declared: JsonObject = {}): JsonObject {
@@ -347,12 +347,12 @@ export class Instance {
     const stop = connection.stop().finally(() => this.#stopping.delete(stop));
     this.#stopping.add(stop);
     if (this.#connection === connection) this.#connection = undefined;
-    if (this.#state === 'closed' || reason === 'idle') {
-      for (const exchange of again) this.#admission.admit(exchange);
-      return;
-    }
+    // The next life has other tasks, maybe with the same ids.
+    if (connection.life !== '') this.fanOut.tasks.clear();
+    const isOver = this.#state === 'closed' || reason === 'idle';
+    if (isOver) for (const exchange of again) this.#admission.admit(exchange);
+    if (isOver) return;
     if (this.#era.explains(reason)) {
-      // That was our doing, not a failure.
       this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
       this.#transition('idle');
       this.start();

@@ -283,9 +283,10 @@ export class ModernGate {
   }
 
   #callTool(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
-    const { tools } = this.#state.tasks;
+    const { tasks } = this.#state;
+    const { name } = this.#backend;
     this.#callWith(exchange, seat, identity, (call) => {
-      if (!hasTasks(exchange.envelope.capabilities)) void driveIfRequired(call, seat, tools);
+      if (!hasTasks(exchange.envelope.capabilities)) void driveIfRequired(call, seat, name, tasks);
       else void this.#harvesting.start(call, seat, exchange.envelope.capabilities);
     });
   }

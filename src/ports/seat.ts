@@ -30,7 +30,10 @@ export interface Seat {
   readonly server: string;
   /** Undefined before the first handshake, and for a server that does not speak MCP. */
   readonly identity: ServerIdentity | undefined;
-  /** Which of the server's instances it is at; the same one has the same name after a restart. */
+  /**
+   * Which of the server's instances it is at, and in which life: after a restart of a process it has
+   * another name, since nothing of before is there any more.
+   */
   readonly at: string;
   /** Whether clients of other principals are at the same instance. */
   readonly isShared: boolean;

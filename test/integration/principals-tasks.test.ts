@@ -267,3 +267,47 @@ describe('a task at a server that its owner may not use any more', () => {
     expect(about(mine.journal).slice(before)).toEqual([]);
   });
 });
+
+describe('an id of before', () => {
+  // Both count their tasks from 1 in each life.
+  const server = fixtureServer('scripted-tasks.ts');
+  const apart = useGateway(() => ({
+    servers: { one: server.config },
+    config: people.config,
+  }));
+  const PATH = '/servers/one/mcp';
+  const modernBy = (name: string): ModernClient => people.modern(apart, name, PATH, CLIENT);
+
+  it('B15 is unknown after the server started anew and gave it to somebody else', async () => {
+    const bob = await people.legacy(apart, 'bob', PATH, { capabilities: CLIENT });
+    const ids = [await made(bob, 'hold'), await made(modernBy('bob'), 'hold')];
+    const [first = 0] = server.journal.starts;
+    process.kill(first, 'SIGKILL');
+    const ann = await until(async () => {
+      const options = { version: '2025-06-18', capabilities: CLIENT };
+      const session = await people.legacy(apart, 'ann', PATH, options);
+      const secret = await session.call('must', { v: 'of ann' });
+      return secret.error === undefined ? session : undefined;
+    });
+    // A client that knows no tasks: the gateway ran the tool as one, and its id is that of bob's.
+    expect(textOf(await ann.call('must', { v: 'of ann' }))).toBe('of ann');
+    const before = about(server.journal).length;
+    for (const id of ids) await tryAll(bob, id);
+    for (const id of ids) await tryAll(modernBy('bob'), id);
+    expect(about(server.journal)).toHaveLength(before);
+  });
+
+  it('is unknown to its owner, too', async () => {
+    const ann = await people.legacy(apart, 'ann', PATH, { capabilities: CLIENT });
+    const restart = async (): Promise<void> => {
+      process.kill(server.journal.starts.at(-1) ?? 0, 'SIGKILL');
+      await until(async () => (await ann.call('plain')).error === undefined);
+    };
+    await restart();
+    const id = await made(ann, 'hold');
+    await restart();
+    // The first one of the next life.
+    expect(await made(ann, 'hold')).not.toBe(id);
+    expect((await ann.request('tasks/get', { taskId: id })).error?.code).toBe(-32_602);
+  });
+});

@@ -7,30 +7,56 @@ import { parseString } from '../../jsonrpc/parse.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
-import type { Question } from '../../ports/downstream.ts';
+import type { Downstream, Question } from '../../ports/downstream.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Seat } from '../../ports/seat.ts';
 import type { FollowedTask, TaskFollower } from '../../ports/task.ts';
 import { OwnRequest } from '../own-request.ts';
 import { Relay } from '../relay.ts';
-import type { TaskTools } from './offered.ts';
+import { OwnedTask } from './owned-task.ts';
 import { wantsLog } from './task-logs.ts';
+import type { TaskState } from './task-state.ts';
+import type { TaskTable } from './task-table.ts';
 import { asTask, madeTask, taskStateOf } from './task-text.ts';
+
+/** Where a call is made a task of. */
+interface DrivenPlace {
+  readonly seat: Seat;
+  readonly server: string;
+  readonly table: TaskTable;
+}
+
+/** Whose a task is that its owner has no id of: an older id of somebody else must not mean it. */
+class UnnamedTask extends OwnedTask {
+  readonly capabilities = {};
+
+  ask(question: Question): void {
+    question.refuse({ code: INTERNAL_ERROR, message: 'The call is asked, not its task.' });
+  }
+
+  withdraw(): void {
+    // It was asked nothing.
+  }
+
+  tell(): void {
+    // The call is told.
+  }
+}
 
 /** A call that the gateway makes a task of, and waits for. */
 export class DrivenTask extends Relay implements TaskFollower {
   readonly isBoundToSeat = true;
-  readonly #seat: Seat;
+  readonly #place: DrivenPlace;
   readonly #questions = new Map<Question, Question>();
   #taskId: string | undefined;
   #followed: FollowedTask | undefined;
   #result: OwnRequest | undefined;
   #isOver = false;
 
-  constructor(exchange: Exchange, seat: Seat) {
+  constructor(exchange: Exchange, place: DrivenPlace) {
     super(exchange, asTask(exchange.frame));
-    this.#seat = seat;
+    this.#place = place;
   }
 
   get principal(): Principal {
@@ -50,7 +76,7 @@ export class DrivenTask extends Relay implements TaskFollower {
   }
 
   start(): void {
-    this.#seat.dispatch(this);
+    this.#place.seat.dispatch(this);
   }
 
   override respond(answer: Frame): void {
@@ -59,15 +85,16 @@ export class DrivenTask extends Relay implements TaskFollower {
       super.respond(answer);
       return;
     }
-    const { taskId } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
+    const { taskId, ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
     this.#taskId = String(taskId);
+    keepOwner(this.#place, this.#taskId, this.client, ttlMs);
     this.#followed = this.holder?.follow?.(this.#taskId, this, true);
     void this.#wait(this.#taskId);
   }
 
   async #wait(taskId: string): Promise<void> {
     this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, { isPatient: true });
-    const outcome = await this.#result.at(this.#seat);
+    const outcome = await this.#result.at(this.#place.seat);
     if (this.#isOver) return;
     if (outcome instanceof GatewayError) {
       // The server may work on it still, but nobody could take the result.
@@ -100,7 +127,7 @@ export class DrivenTask extends Relay implements TaskFollower {
   tell(notification: Frame): void {
     if (notification.method === TASK_STATUS) return;
     const isLog = notification.method === MESSAGE;
-    if (isLog && !wantsLog(notification, this.client, this.#seat)) return;
+    if (isLog && !wantsLog(notification, this.client, this.#place.seat)) return;
     this.push(withoutRelatedTask(notification).bytes);
   }
 
@@ -128,21 +155,38 @@ export class DrivenTask extends Relay implements TaskFollower {
   #cancelTask(): void {
     if (this.#taskId === undefined) return;
     const params = { taskId: this.#taskId };
-    void new OwnRequest(this.client, TASKS_CANCEL, params).at(this.#seat);
+    void new OwnRequest(this.client, TASKS_CANCEL, params).at(this.#place.seat);
   }
 }
 
 /**
  * Sends a call of a client that knows no tasks: a tool that only runs as one is run for it.
- * @param tools what is known of the server's tools
+ * @param server its name
  */
-export async function driveIfRequired(call: Exchange, seat: Seat, tools: TaskTools): Promise<void> {
+export async function driveIfRequired(
+  call: Exchange,
+  seat: Seat,
+  server: string,
+  { table, tools }: TaskState,
+): Promise<void> {
   const { bytes, nameStart, nameEnd } = call.frame;
   const support = tools.known(seat) ?? (await tools.read(seat));
   if (call.isSettled) return;
   const name = parseString(bytes, nameStart, nameEnd) ?? '';
-  if (support.get(name) === 'required') new DrivenTask(call, seat).start();
+  if (support.get(name) === 'required') new DrivenTask(call, { seat, server, table }).start();
   else seat.dispatch(call);
+}
+
+function keepOwner(
+  { seat, server, table }: DrivenPlace,
+  taskId: string,
+  owner: Downstream,
+  ttlMs: unknown,
+): void {
+  const claims = { server, at: seat.at, taskId, principal: owner.principal.key };
+  const task = new UnnamedTask(table.identity(claims), owner, table);
+  table.keep(task);
+  task.noted(undefined, ttlMs);
 }
 
 /** A question with no word of the task that it is for. */

@@ -20,7 +20,8 @@ export function isTerminal(status: unknown): boolean {
 
 /** Where a task is kept. */
 export interface TaskKeeper {
-  forget(task: OwnedTask): void;
+  /** @param isOver whether there is no such task any more: its id means none of its owner's now */
+  forget(task: OwnedTask, isOver: boolean): void;
 }
 
 /** What a task is known by. */
@@ -93,16 +94,19 @@ export abstract class OwnedTask implements TaskFollower {
 
   lost(): void {
     this.#followed = undefined;
-    this.close();
+    this.close(false);
   }
 
-  /** Nothing of it is kept any more. */
-  close(): void {
+  /**
+   * Nothing of it is kept any more.
+   * @param isOver whether there is no such task at the server, as far as anybody knows
+   */
+  close(isOver = true): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#expiry?.cancel();
     this.settled();
-    this.#keeper.forget(this);
+    this.#keeper.forget(this, isOver);
     this.closed();
   }
 

@@ -169,7 +169,7 @@ export class SessionTasks {
     const call = hasTask(exchange.frame)
       ? new Relay(exchange, notAsTask(exchange.frame))
       : exchange;
-    await driveIfRequired(call, this.#seat, this.#state.tools);
+    await driveIfRequired(call, this.#seat, this.#backend.name, this.#state);
   }
 
   #claims(taskId: string): TaskClaims {

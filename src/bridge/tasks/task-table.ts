@@ -1,11 +1,15 @@
 // All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each
-// principal and altogether. An id works without an entry here; what is lost with one is who is told.
+// principal and altogether. An id works without an entry here, unless its task is known to be over; what
+// is lost with one is who is told.
+import { RecentMap } from '../../base/recent-map.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
 import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
 
 const MAX_TASKS = 10_000;
 const MAX_PER_PRINCIPAL = 1_000;
+/** Tasks that are over, of which it is remembered; those that were last. */
+const MAX_OVER = 10_000;
 
 /** Tasks of all clients. */
 export class TaskTable implements TaskKeeper {
@@ -13,6 +17,8 @@ export class TaskTable implements TaskKeeper {
   /** Oldest first. */
   readonly #tasks = new Map<string, OwnedTask>();
   readonly #perPrincipal = new Map<string, number>();
+  /** Whose tasks are over: a server may give such an id to somebody else's. */
+  readonly #over = new RecentMap<string, true>(MAX_OVER);
 
   /**
    * @param secrets texts that the keys of ids are made of; none: a random key
@@ -33,13 +39,13 @@ export class TaskTable implements TaskKeeper {
   /**
    * The task that a client names, and with it the server that it belongs to. No server is asked.
    * @param id `params.taskId` as the client sent it
-   * @returns undefined: it is unknown, changed or somebody else's
+   * @returns undefined: it is unknown, changed, over or somebody else's
    */
   open(id: unknown, principal: Principal): TaskClaims | undefined {
     const claims = this.#ids.open(id, principal);
     if (claims === undefined) return undefined;
-    // A server that was started anew may give the same id to somebody else's task.
-    const owner = this.#tasks.get(taskKey(claims))?.principal.key ?? principal.key;
+    const owner = this.#tasks.get(taskKey(claims))?.principal.key;
+    if (owner === undefined) return this.#over.get(overKey(claims)) === true ? undefined : claims;
     return owner === principal.key ? claims : undefined;
   }
 
@@ -52,6 +58,7 @@ export class TaskTable implements TaskKeeper {
   keep(task: OwnedTask): void {
     const key = taskKey(task.claims);
     this.#tasks.get(key)?.close();
+    this.#over.delete(overKey(task.claims));
     this.#tasks.set(key, task);
     const owner = task.principal.key;
     const own = (this.#perPrincipal.get(owner) ?? 0) + 1;
@@ -60,9 +67,10 @@ export class TaskTable implements TaskKeeper {
     else if (this.#tasks.size > MAX_TASKS) this.#forgetOldest(() => true);
   }
 
-  forget(task: OwnedTask): void {
+  forget(task: OwnedTask, isOver: boolean): void {
     const key = taskKey(task.claims);
     if (this.#tasks.get(key) !== task) return;
+    if (isOver) this.#over.set(overKey(task.claims), true);
     this.#tasks.delete(key);
     const owner = task.principal.key;
     const own = (this.#perPrincipal.get(owner) ?? 0) - 1;
@@ -78,8 +86,12 @@ export class TaskTable implements TaskKeeper {
   #forgetOldest(fits: (task: OwnedTask) => boolean): void {
     for (const task of this.#tasks.values()) {
       if (!fits(task)) continue;
-      task.close();
+      task.close(false);
       return;
     }
   }
+}
+
+function overKey(claims: TaskClaims): string {
+  return `${claims.principal} ${taskKey(claims)}`;
 }

@@ -1,11 +1,13 @@
 /** Whose a task is: ids that only their owner can use, and a table that stays small. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StateSealer } from '../../../src/bridge/request-state.ts';
+import { driveIfRequired } from '../../../src/bridge/tasks/driven-task.ts';
 import { taskTools } from '../../../src/bridge/tasks/offered.ts';
 import { SessionTask } from '../../../src/bridge/tasks/session-task.ts';
 import { SessionTasks } from '../../../src/bridge/tasks/session-tasks.ts';
 import type { TaskClaims } from '../../../src/bridge/tasks/task-ids.ts';
 import { TaskIds } from '../../../src/bridge/tasks/task-ids.ts';
+import type { TaskState } from '../../../src/bridge/tasks/task-state.ts';
 import { TaskTable } from '../../../src/bridge/tasks/task-table.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream, Question } from '../../../src/ports/downstream.ts';
@@ -105,6 +107,49 @@ describe('the table of tasks', () => {
     keep(table, { ...CLAIMS, principal: 'b' });
     expect(table.open(before, A)).toBeUndefined();
     expect(table.size).toBe(1);
+    table.close();
+  });
+
+  it('opens none that is over, until its owner gets the id anew', () => {
+    const table = new TaskTable([]);
+    const { id } = table.identity(CLAIMS);
+    keep(table, CLAIMS).noted('completed', 1_000);
+    vi.advanceTimersByTime(999);
+    expect(table.open(id, A)).toEqual(CLAIMS);
+    vi.advanceTimersByTime(1);
+    expect(table.open(id, A)).toBeUndefined();
+    keep(table, { ...CLAIMS, principal: 'b' }).close();
+    expect(table.open(id, A)).toBeUndefined();
+    keep(table, CLAIMS);
+    expect(table.open(id, A)).toEqual(CLAIMS);
+    table.close();
+  });
+
+  it('opens none of a call that the gateway makes one of, for somebody who had its id', async () => {
+    const table = new TaskTable([]);
+    const before = table.identity({ ...CLAIMS, principal: 'b' }).id;
+    const sent: Exchange[] = [];
+    const seat = { at: '0', isShared: true, dispatch: (call: Exchange) => sent.push(call) };
+    const known = (): Map<string, string> => new Map([['must', 'required']]);
+    const frame = message({ method: 'tools/call', params: { name: 'must' } });
+    const call = { frame, client: clientOf(A), isSettled: false, fail: vi.fn(), respond: vi.fn() };
+    const state = { table, tools: { known } } as unknown as TaskState;
+    await driveIfRequired(call as unknown as Exchange, seat as unknown as Seat, 's', state);
+    expect(table.open(before, B)).toBeDefined();
+    const task = { taskId: 't', status: 'working', ttl: 60_000 };
+    sent[0]?.respond(message({ result: { task } }));
+    expect(table.open(before, B)).toBeUndefined();
+    table.close();
+  });
+
+  it('opens one that was lost with its connection, or forgotten for a newer one', () => {
+    const table = new TaskTable([]);
+    const { id } = table.identity(CLAIMS);
+    keep(table, CLAIMS).lost();
+    expect(table.open(id, A)).toEqual(CLAIMS);
+    keep(table, CLAIMS);
+    for (let n = 1; n <= 1_000; n++) keep(table, { ...CLAIMS, taskId: String(n) });
+    expect(table.open(id, A)).toEqual(CLAIMS);
     table.close();
   });
 
