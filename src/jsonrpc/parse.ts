@@ -47,14 +47,15 @@ export function parseResult(frame: Frame): JsonObject | undefined {
 /**
  * The elements of a JSON array, as views on its bytes.
  * @param bytes a text that scan() called an `array`, so well-formed
+ * @param most how many are looked for
  */
-export function splitArray(bytes: Buffer): Buffer[] {
+export function splitArray(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buffer[] {
   const end = bytes.length;
   const elements: Buffer[] = [];
   let at = skipSpace(bytes, 0, end);
   if (bytes[at] !== OPEN_BRACKET) return elements;
   at = skipSpace(bytes, at + 1, end);
-  while (at < end && bytes[at] !== CLOSE_BRACKET) {
+  while (at < end && bytes[at] !== CLOSE_BRACKET && elements.length < most) {
     const after = skipValue(bytes, at, end, 0);
     if (after < 0) return elements;
     elements.push(bytes.subarray(at, after));

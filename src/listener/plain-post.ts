@@ -7,7 +7,7 @@ import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
-import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../session/batch.ts';
+import { BatchAnswers, invalidElement, splitBatch } from '../session/batch.ts';
 import { openSession } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
 import type { NoRoom } from '../session/session-store.ts';
@@ -83,8 +83,8 @@ export class PlainPosts {
 
   #serveBatch(session: Session, response: ServerResponse, batch: Frame): void {
     const messages = splitBatch(batch, RULES);
-    if (messages.length === 0 || messages.length > MAX_BATCH) {
-      refuse(response, messages.length === 0 ? REFUSALS.emptyBatch : REFUSALS.batchTooLong);
+    if (messages === undefined || messages.length === 0) {
+      refuse(response, messages === undefined ? REFUSALS.batchTooLong : REFUSALS.emptyBatch);
       return;
     }
     this.#context.gate.takeBatch(session.principal, messages.length);

@@ -1,6 +1,7 @@
 // The deadlines of the calls on one connection: looked at by one timer while there are calls, since
 // a timer for each call would cost more than the call.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
 
@@ -8,6 +9,12 @@ import type { Call } from './call.ts';
 const LOOP_GAP_MS = 5_000;
 const MIN_PERIOD_MS = 10;
 const MAX_PERIOD_MS = 500;
+
+/** What a call fails with that has no answer in time. */
+export function lateAnswer(server: string, limitMs: number): GatewayError {
+  const text = `Server "${server}" did not answer within ${limitMs} ms; it was told to cancel.`;
+  return new GatewayError('server_timeout', text, { outcome: 'unknown', server });
+}
 
 export interface DeadlinesContext {
   /** How long a call may take; the timer looks more often than that. */

@@ -8,7 +8,6 @@ import { CANCELLED } from '../mcp/methods.ts';
 /** The rules of one family of servers. */
 export interface Dialect {
   readonly anyParams: boolean;
-  readonly acceptsBatches: boolean;
   readonly everyCallMayAsk: boolean;
   /** Whether every server answers `ping`. */
   readonly hasPing: boolean;
@@ -22,7 +21,6 @@ export interface Dialect {
 
 const MCP: Dialect = {
   anyParams: false,
-  acceptsBatches: true,
   everyCallMayAsk: false,
   hasPing: true,
   cancelMessage(id, notice) {
@@ -38,7 +36,6 @@ const MCP: Dialect = {
 // ignore notifications that they don't know.
 const JSONRPC: Dialect = {
   anyParams: true,
-  acceptsBatches: true,
   everyCallMayAsk: true,
   hasPing: false,
   cancelMessage: (id) => callMessage('$/cancelRequest', { id }),

@@ -4,9 +4,9 @@
 
 import { monotonicMs } from '../base/clock.ts';
 import { type FailureReason, GatewayError } from '../base/errors.ts';
+import { batchTexts } from '../jsonrpc/batch.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { splitArray } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
@@ -18,13 +18,13 @@ import type { Exchange } from '../ports/exchange.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
-import { Deadlines } from './deadlines.ts';
+import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
-import { ownerOfOversize } from './oversize.ts';
+import { oversizeText, ownerOfOversize } from './oversize.ts';
 import { takeProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
 
@@ -173,6 +173,22 @@ export class Mux implements CallOwner {
   receive(message: Buffer, about?: number): void {
     this.#traffic.receivedBytes += message.length;
     const frame = scan(message, this.#dialect);
+    if (frame.fault === 'array') this.#takeBatch(frame, about);
+    else this.#take(frame, about);
+  }
+
+  /** No more is read of one that is too long, and a batch in a batch is no message. */
+  #takeBatch(batch: Frame, about: number | undefined): void {
+    const texts = batchTexts(batch);
+    if (texts === undefined) {
+      this.#traffic.noise++;
+      this.#events.violated('batch_too_long');
+    }
+    // Copied: what is kept of one message must not keep the others.
+    for (const text of texts ?? []) this.#take(scan(Buffer.from(text), this.#dialect), about);
+  }
+
+  #take(frame: Frame, about: number | undefined): void {
     switch (frame.kind) {
       case 'response':
         this.#traffic.responses++;
@@ -187,7 +203,7 @@ export class Mux implements CallOwner {
         this.#onQuestion(frame, about);
         break;
       case 'invalid':
-        this.#onInvalid(frame, about);
+        this.#onInvalid(frame);
         break;
     }
   }
@@ -196,12 +212,7 @@ export class Mux implements CallOwner {
   receiveOversize(head: Buffer, tail: Buffer, length: number): void {
     const call = this.#callOf(ownerOfOversize(head, tail));
     if (call !== undefined) {
-      this.#fail(
-        call,
-        'response_too_large',
-        `The answer of server "${this.#options.server}" has ${length} bytes, over its limit; ` +
-          'raise limits.message to let it through.',
-      );
+      this.#fail(call, 'response_too_large', oversizeText(this.#options.server, length));
     }
     this.#events.violated('message_too_large');
   }
@@ -322,11 +333,7 @@ export class Mux implements CallOwner {
     return id === undefined ? undefined : this.#calls.find(id);
   }
 
-  #onInvalid(frame: Frame, about: number | undefined): void {
-    if (frame.fault === 'array' && this.#dialect.acceptsBatches) {
-      for (const element of splitArray(frame.bytes)) this.receive(Buffer.from(element), about);
-      return;
-    }
+  #onInvalid(frame: Frame): void {
     // A message that names one of our calls but is no answer ends that call: its answer won't come.
     const call = this.#callOf(ownerOfInvalid(frame));
     const what = frame.fault ?? 'shape';
@@ -386,14 +393,7 @@ export class Mux implements CallOwner {
       this.#questions?.callSettled(call);
       return;
     }
-    const { server } = this.#options;
     this.#giveUp(call, undefined);
-    call.exchange.fail(
-      new GatewayError(
-        'server_timeout',
-        `Server "${server}" did not answer within ${call.limitMs} ms; it was told to cancel.`,
-        { outcome: 'unknown', server },
-      ),
-    );
+    call.exchange.fail(lateAnswer(this.#options.server, call.limitMs));
   }
 }

@@ -29,6 +29,12 @@ export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined 
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
+/** Why a call fails whose answer was too large. */
+export function oversizeText(server: string, length: number): string {
+  const size = `The answer of server "${server}" has ${length} bytes, over its limit`;
+  return `${size}; raise limits.message to let it through.`;
+}
+
 /** What the members of the message say, up to the one that is cut off. */
 function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } {
   const end = head.length;

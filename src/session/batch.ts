@@ -1,14 +1,11 @@
 // JSON-RPC batches (2025-03-26 and plain JSON-RPC): split on the way in, answered together on the
 // way out. Servers never see one.
+import { batchTexts } from '../jsonrpc/batch.ts';
 import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { splitArray } from '../jsonrpc/parse.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import type { AnswerSink } from '../ports/sink.ts';
-
-/** Messages in one batch (reliability.md 2.3). */
-export const MAX_BATCH = 100;
 
 /** Where the answers of a batch go. */
 export interface BatchTarget {
@@ -17,9 +14,12 @@ export interface BatchTarget {
   abandon(): void;
 }
 
-/** The messages of a batch. */
-export function splitBatch(batch: Frame, options: ScanOptions): Frame[] {
-  return splitArray(batch.bytes).map((bytes) => scan(bytes, options));
+/**
+ * The messages of a batch.
+ * @returns undefined when they are too many
+ */
+export function splitBatch(batch: Frame, options: ScanOptions): Frame[] | undefined {
+  return batchTexts(batch)?.map((bytes) => scan(bytes, options));
 }
 
 /** The answer for an element that is no valid message. */

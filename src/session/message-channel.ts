@@ -13,7 +13,7 @@ import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
-import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from './batch.ts';
+import { BatchAnswers, invalidElement, splitBatch } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
@@ -41,6 +41,8 @@ export interface MessageChannelParts {
   readonly tookBatch?: (messages: number) => void;
 }
 
+/** Messages that wait for the session that the first one opens. */
+const MAX_EARLY = 100;
 const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
 /** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
@@ -146,7 +148,7 @@ export class MessageChannel implements Outlet, AnswerSink {
   #keepEarly(frame: Frame): void {
     const isPing = frame.kind === 'request' && frame.method === PING;
     if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
-    else if (this.#early.length < MAX_BATCH) this.#early.push(frame);
+    else if (this.#early.length < MAX_EARLY) this.#early.push(frame);
     else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Too many messages too early.' });
   }
 
@@ -173,8 +175,8 @@ export class MessageChannel implements Outlet, AnswerSink {
   #takeBatch(batch: Frame): void {
     const session = this.#session;
     const isAllowed = session !== undefined && allowsBatches(session.version);
-    const messages = isAllowed ? splitBatch(batch, this.#rules) : [];
-    if (session === undefined || messages.length === 0 || messages.length > MAX_BATCH) {
+    const messages = isAllowed ? (splitBatch(batch, this.#rules) ?? []) : [];
+    if (session === undefined || messages.length === 0) {
       this.#refuse(batch, { code: INVALID_REQUEST, message: 'Invalid request: batch.' });
       return;
     }

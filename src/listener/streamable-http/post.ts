@@ -8,7 +8,7 @@ import { continuesWork } from '../../mcp/continuation.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
-import { BatchAnswers, invalidElement, MAX_BATCH, splitBatch } from '../../session/batch.ts';
+import { BatchAnswers, invalidElement, splitBatch } from '../../session/batch.ts';
 import { openSession, profileOf } from '../../session/handshake.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
@@ -192,8 +192,8 @@ function serveBatch(
     return;
   }
   const messages = splitBatch(batch, MCP_RULES);
-  if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
-  else if (messages.length > MAX_BATCH) refuse(call.response, REFUSALS.batchTooLong);
+  if (messages === undefined) refuse(call.response, REFUSALS.batchTooLong);
+  else if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
   else if (context.isDraining() && messages.every(isNewWork))
     refuse(call.response, REFUSALS.draining);
   else {
