@@ -54,6 +54,13 @@ export const listenerGuards: readonly Guard[] = [
     test: [BOUNDS_TESTS, 'beyond the cap'],
   },
   {
+    name: 'listener/turns-on-a-connection',
+    file: HTTP_SERVER,
+    find: 'if (response.socket !== null) this.#takeIn(request, reply, done);',
+    replace: 'if (response.writable) this.#takeIn(request, reply, done);',
+    test: ['test/integration/pipelined-requests.test.ts', 'behind an event stream'],
+  },
+  {
     name: 'listener/refused-upgrades',
     file: UPGRADE,
     find: "socket.once('finish', () => socket.destroy());",

@@ -174,8 +174,18 @@ export class HttpServer {
     return app;
   }
 
-  /** Everything that is decided before a byte of the body is read. */
+  /**
+   * A request behind one on the same connection whose answer is not out waits for its turn: what it asks
+   * for would only be held, and behind an event stream that has no end.
+   */
   #onRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    const { raw: response } = reply;
+    if (response.socket !== null) this.#takeIn(request, reply, done);
+    else response.once('socket', () => this.#takeIn(request, reply, done));
+  }
+
+  /** Everything that is decided before a byte of the body is read. */
+  #takeIn(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const { raw } = request;
     if (this.#context.isDraining()) reply.raw.shouldKeepAlive = false;
     if (!this.#isHarmless(raw, reply)) return;
