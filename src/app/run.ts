@@ -1,5 +1,6 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
 
+import { inspect } from 'node:util';
 import { killChildren } from '../backend/stdio/child-process.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
@@ -87,6 +88,10 @@ export function untilStopped(exitWithParent: boolean): Stop {
     stop.isBroken = true;
     process.stderr.write(`sluice: uncaught: ${error.stack ?? error.message}\n`);
     resolve('uncaught exception');
+  });
+  // Whatever waits for it has a limit, and everything else is as it was.
+  process.on('unhandledRejection', (error) => {
+    process.stderr.write(`sluice: unhandled: ${inspect(error)}\n`);
   });
   if (exitWithParent) {
     const parent = process.ppid;

@@ -9,7 +9,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { UserFileError } from '../base/errors.ts';
+import { codeOf, UserFileError } from '../base/errors.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { ApiKeyRecord } from './api-keys.ts';
@@ -48,7 +48,7 @@ export function readKeyFile(path: string): ApiKeyRecord[] | undefined {
     bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof KeyFileError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) ?? 'unknown error';
     throw new KeyFileError(`the key file ${path} can't be read (${code})`);
   }
   return parseKeyFile(bytes, path);
@@ -76,7 +76,7 @@ export function writeKeyFile(path: string, keys: readonly ApiKeyRecord[]): void 
       throw error;
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) ?? 'unknown error';
     const advice =
       code === 'EEXIST' ? `${next} is there: somebody else writes it, or remove it` : code;
     throw new KeyFileError(`the key file ${path} can't be written: ${advice}`);

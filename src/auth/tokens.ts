@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { wallClockMs } from '../base/clock.ts';
+import { codeOf } from '../base/errors.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -89,7 +90,7 @@ export class TokenVerifier {
     } catch (error) {
       if (error instanceof KeysUnavailable) throw error;
       // Why a token is bad is for the operator; its sender learns only that it is.
-      this.#logger.debug({ reason: codeOf(error) }, 'token refused');
+      this.#logger.debug({ reason: codeOf(error) ?? 'unknown' }, 'token refused');
       return undefined;
     }
   }
@@ -97,7 +98,7 @@ export class TokenVerifier {
   async #check(token: string): Promise<VerifiedToken | undefined> {
     this.#tools ??= this.#load();
     const { jose, issuers } = await this.#tools;
-    const issuer = issuers.get(String(jose.decodeJwt(token).iss));
+    const issuer = issuers.get(jose.decodeJwt(token).iss ?? '');
     if (issuer === undefined) return undefined;
     const { options } = issuer;
     const type = jose.decodeProtectedHeader(token).typ?.toLowerCase();
@@ -214,9 +215,4 @@ function textsOf(value: unknown): string[] {
 
 function wordsOf(value: unknown): string[] {
   return textsOf(value).flatMap((text) => text.split(' ').filter((word) => word !== ''));
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error) return String(error.code);
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -86,7 +86,7 @@ export class Connection {
       logger,
       principal: () => context.principal(),
       events: {
-        received: (message, about) => this.mux.receive(message, about),
+        received: (message, about) => this.#receive(message, about),
         failed: (id, failure) => this.mux.failed(id, failure),
         awaits: (id) => this.mux.awaits(id),
         oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),
@@ -120,6 +120,15 @@ export class Connection {
       },
     );
     this.mux.questions = this.#createQuestions();
+  }
+
+  /** What can't be taken is dropped: no message of a server may end the gateway. */
+  #receive(message: Buffer, about: number | undefined): void {
+    try {
+      this.mux.receive(message, about);
+    } catch (error) {
+      this.#context.logger.error({ err: error }, 'message of a server could not be taken');
+    }
   }
 
   get pid(): number | undefined {

@@ -185,9 +185,13 @@ export class FanOut {
   /** A task belongs to somebody: only who subscribed to it is told. */
   #taskChanged(notification: Frame): void {
     const { taskId } = parseParams(notification);
-    const watchers = this.tasks.watchersOf(String(taskId));
+    if (typeof taskId !== 'string') {
+      this.#withhold('not_subscribed');
+      return;
+    }
+    const watchers = this.tasks.watchersOf(taskId);
     if (watchers.size === 0) this.#withhold('not_subscribed');
-    const kind = taskKind(String(taskId));
+    const kind = taskKind(taskId);
     for (const { client } of watchers) client.notify(notification.bytes, kind);
   }
 

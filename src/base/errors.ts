@@ -1,6 +1,8 @@
 // The one table of faults that Sluice makes itself (design.md 3.4). Knows no transport: what a row
 // means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
 
+import { inspect } from 'node:util';
+
 /** Why Sluice, not the server, failed a request. A closed list and a public contract. */
 export type FailureReason =
   | 'server_starting'
@@ -55,13 +57,17 @@ export class GatewayError extends Error {
  * What a client is told of anything that was thrown. The text of what nobody expected may have paths
  * and addresses in it, so it stays behind as the cause, for the log.
  */
-export function asGatewayError(thrown: unknown, server?: string): GatewayError {
+export function asGatewayError(
+  thrown: unknown,
+  server?: string,
+  outcome: GatewayError['outcome'] = 'not_sent',
+): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError(
     'internal',
     "The request failed inside the gateway; see the gateway's log.",
     {
-      outcome: 'not_sent',
+      outcome,
       server,
       cause: thrown,
     },
@@ -70,7 +76,14 @@ export function asGatewayError(thrown: unknown, server?: string): GatewayError {
 
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 0 });
+}
+
+/** The code of an error of the system or of a library; undefined where it has none. */
+export function codeOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' ? code : undefined;
 }
 
 /** A file of the user's that can't be used; the message says which, why, and what to do. */

@@ -98,12 +98,14 @@ export function answerForNobody(question: Question): void {
   else question.refuse(GONE);
 }
 
+const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
+
 /** Whether a client's answer has the shape that its question asks for. */
 export function isWellFormed(method: string, response: unknown): boolean {
   if (!isObject(response)) return false;
   switch (method) {
     case ELICITATION:
-      return ['accept', 'decline', 'cancel'].includes(String(response['action']));
+      return ACTIONS.has(response['action']);
     case SAMPLING:
       return response['content'] !== undefined && typeof response['role'] === 'string';
     case ROOTS_LIST:

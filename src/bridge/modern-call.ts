@@ -18,6 +18,7 @@ import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
+import { contain } from '../ports/contain.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -127,7 +128,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   /** Sends the call to the server, after the level that it wants logs from. */
   start(): void {
     if (this.logThreshold === Number.POSITIVE_INFINITY) this.#context.send(this);
-    else void this.#startWithLogs();
+    else contain(this, this.#startWithLogs());
   }
 
   async #startWithLogs(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   LISTEN,
   mayAskInput,
 } from '../mcp/modern-methods.ts';
+import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -105,7 +106,7 @@ export class ModernGate {
   serve(exchange: ModernExchange): void {
     const { method } = exchange.frame;
     if (method === LISTEN) {
-      void this.#listen(exchange);
+      contain(exchange, this.#listen(exchange));
     } else if (isNoModernRequest(method)) {
       exchange.refuse(notFound(method));
     } else {
@@ -123,7 +124,7 @@ export class ModernGate {
     }
     // The handshake is needed only once: a call must not wait for a promise.
     if (seat.identity !== undefined) this.#go(exchange, seat, seat.identity);
-    else void this.#goWhenReady(exchange, seat);
+    else contain(exchange, this.#goWhenReady(exchange, seat));
   }
 
   async #goWhenReady(exchange: ModernExchange, seat: Seat): Promise<void> {
@@ -193,7 +194,7 @@ export class ModernGate {
     } else if (identity.era === 'modern') {
       this.#pass(exchange, seat, identity, claims);
     } else {
-      void this.#harvesting.serve(exchange, seat, claims, this.#dressFor(identity));
+      contain(exchange, this.#harvesting.serve(exchange, seat, claims, this.#dressFor(identity)));
     }
   }
 
@@ -207,10 +208,11 @@ export class ModernGate {
     const known = this.#state.mirrored.known(seat);
     if (known !== undefined) this.#check(exchange, seat, known, go);
     else {
-      void this.#state.mirrored.read(seat).then((schemas) => {
+      const checked = this.#state.mirrored.read(seat).then((schemas) => {
         if (exchange.isSettled) seat.leave();
         else this.#check(exchange, seat, schemas, go);
       });
+      contain(exchange, checked);
     }
   }
 
@@ -276,18 +278,21 @@ export class ModernGate {
       this.#callTool(exchange, seat, identity);
       return;
     }
-    void tools.read(seat).then(() => {
+    const called = tools.read(seat).then(() => {
       if (exchange.isSettled) seat.leave();
       else this.#callTool(exchange, seat, identity);
     });
+    contain(exchange, called);
   }
 
   #callTool(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
     const { tasks } = this.#state;
     const { name } = this.#backend;
     this.#callWith(exchange, seat, identity, (call) => {
-      if (!hasTasks(exchange.envelope.capabilities)) void driveIfRequired(call, seat, name, tasks);
-      else void this.#harvesting.start(call, seat, exchange.envelope.capabilities);
+      const work = hasTasks(exchange.envelope.capabilities)
+        ? this.#harvesting.start(call, seat, exchange.envelope.capabilities)
+        : driveIfRequired(call, seat, name, tasks);
+      contain(call, work);
     });
   }
 

@@ -150,7 +150,10 @@ class ReadPages {
 
   add(page: ServerList, bytes: number): void {
     this.pages++;
-    this.#entries.push(...page.entries);
+    for (const entry of page.entries) {
+      if (this.#entries.length > MAX_ENTRIES) break;
+      this.#entries.push(entry);
+    }
     this.#bytes += bytes;
     this.#ttlMs = Math.min(this.#ttlMs, page.ttlMs);
     this.#isPublic &&= page.isPublic;

@@ -22,11 +22,12 @@ export interface Member {
 }
 
 /**
- * The members of the object at [start, end).
+ * The members of the object at [start, end); none where another value stands there.
  * @param bytes well-formed JSON text
  */
 export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
   const members: Member[] = [];
+  if (bytes[start] !== OPEN_BRACE) return members;
   let at = skipSpace(bytes, start + 1, end);
   while (at < end && bytes[at] !== CLOSE_BRACE) {
     const keyEnd = skipString(bytes, at, end);

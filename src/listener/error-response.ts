@@ -171,6 +171,12 @@ export const REFUSALS = {
     message: 'Not found.',
     headers: { 'cache-control': 'no-store' },
   },
+  internal: {
+    status: 500,
+    code: INTERNAL_ERROR,
+    message: "The request failed inside the gateway; see the gateway's log.",
+    data: { reason: 'internal', outcome: 'unknown' },
+  },
   draining: {
     status: 503,
     code: INTERNAL_ERROR,

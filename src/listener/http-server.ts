@@ -13,6 +13,7 @@ import fastify, {
 } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { delay, monotonicMs } from '../base/clock.ts';
+import { asGatewayError } from '../base/errors.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -158,7 +159,7 @@ export class HttpServer {
       }
       // A slow body may come after the end of what its head was let in with.
       const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);
-      if (late === undefined) this.#serve(admitted, raw, reply.raw, body);
+      if (late === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
       else refuse(reply.raw, late);
     });
     app.server.on(
@@ -258,6 +259,22 @@ export class HttpServer {
     const { gate } = this.#context;
     const routes = this.#paths.all(face).filter((route) => gate.opens(route, principal));
     return notFound(routes.map(({ path }) => path));
+  }
+
+  /** What breaks ends this request, and nothing else. */
+  #serveSafely(
+    admitted: Admitted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): void {
+    try {
+      this.#serve(admitted, request, response, body);
+    } catch (error) {
+      admitted.route.served.meter.failed(asGatewayError(error));
+      if (response.headersSent) response.destroy();
+      else refuse(response, REFUSALS.internal);
+    }
   }
 
   #serve(

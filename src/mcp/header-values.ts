@@ -41,5 +41,5 @@ export function isHeaderFor(value: string, argument: unknown): boolean {
   const text = decodeHeaderValue(value);
   if (text === undefined) return false;
   if (typeof argument === 'number') return text.trim() !== '' && Number(text) === argument;
-  return text === String(argument);
+  return text === argument || (typeof argument === 'boolean' && text === `${argument}`);
 }

@@ -33,6 +33,7 @@ function withoutLink(block: Buffer): Buffer {
   const value = parseSpan(block, 0, block.length);
   if (!isObject(value) || value['type'] !== 'resource_link') return block;
   const { name, uri } = value;
-  const text = typeof name === 'string' ? `${name}: ${String(uri)}` : String(uri);
+  if (typeof uri !== 'string') return block;
+  const text = typeof name === 'string' ? `${name}: ${uri}` : uri;
   return Buffer.from(`{"type":"text","text":${jsonText(text)}}`);
 }

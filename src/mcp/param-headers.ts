@@ -12,6 +12,8 @@ export interface ParamHeader {
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const PRIMITIVES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean', 'number']);
+/** Those that two sides write in the same way. */
+const EXACT: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
 const MAX_DEPTH = 16;
 
 /** The mirrored arguments of a tool, as its input schema says; none if an annotation is invalid. */
@@ -78,7 +80,7 @@ function isValid(
   if (annotation !== undefined) {
     if (!isProperty || !isReachable || typeof annotation !== 'string') return false;
     const name = annotation.toLowerCase();
-    const isExact = ['string', 'integer', 'boolean'].includes(String(schema['type']));
+    const isExact = EXACT.has(schema['type']);
     if (!TOKEN.test(annotation) || names.has(name) || !isExact) return false;
     names.add(name);
   }

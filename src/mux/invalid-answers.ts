@@ -1,8 +1,10 @@
 // Answers that are none: whose they would be, and what the caller is told instead.
+import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import type { Exchange } from '../ports/exchange.ts';
 import { ownerOfOversize } from './oversize.ts';
 
 /** The id of the call that an answer belongs to which is none. */
@@ -14,11 +16,22 @@ export function ownerOfInvalid(frame: Frame): number | undefined {
   return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 
+/** Settles a call with its server's answer; with an error where that can't be used. */
+export function settleWith(exchange: Exchange, answer: Frame, server: string): void {
+  try {
+    const invalid = answer.resultStart < 0 ? invalidError(answer) : undefined;
+    if (invalid === undefined) exchange.respond(answer);
+    else exchange.refuse(invalid);
+  } catch (error) {
+    exchange.fail(asGatewayError(error, server, 'unknown'));
+  }
+}
+
 /**
  * What to say instead of a server's error that is none: clients refuse whole messages over a code
  * that is not an integer (protocol.md 1.1).
  */
-export function invalidError(frame: Frame): WireError | undefined {
+function invalidError(frame: Frame): WireError | undefined {
   const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);
   const { code, message } = isObject(error) ? error : {};
   if (Number.isInteger(code) && typeof message === 'string') return undefined;

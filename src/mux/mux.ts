@@ -22,7 +22,7 @@ import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
-import { invalidError, ownerOfInvalid } from './invalid-answers.ts';
+import { ownerOfInvalid, settleWith } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
 import { oversizeText, ownerOfOversize } from './oversize.ts';
 import { takeProgress } from './progress.ts';
@@ -296,9 +296,7 @@ export class Mux implements CallOwner {
 
   #respond(exchange: Exchange, frame: Frame): void {
     this.#events.answered(exchange, frame);
-    const invalid = frame.resultStart < 0 ? invalidError(frame) : undefined;
-    if (invalid === undefined) exchange.respond(frame);
-    else exchange.refuse(invalid);
+    settleWith(exchange, frame, this.#options.server);
   }
 
   #onNotification(frame: Frame, about: number | undefined): void {

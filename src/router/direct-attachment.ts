@@ -9,6 +9,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseString } from '../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../mcp/log-levels.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
+import { contain } from '../ports/contain.ts';
 import type { Attachment, Welcome } from '../ports/dispatcher.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Seat } from '../ports/seat.ts';
@@ -88,7 +89,7 @@ export class DirectAttachment extends PlainAttachment {
     } else if (this.seat.identity?.capabilities['logging'] === undefined) {
       exchange.refuse(notOffered('logging'));
     } else {
-      void settle(exchange, this.seat.setLevel(levelOf(severity)));
+      contain(exchange, settle(exchange, this.seat.setLevel(levelOf(severity))));
     }
   }
 
@@ -101,7 +102,7 @@ export class DirectAttachment extends PlainAttachment {
     } else if (!isObject(resources) || resources['subscribe'] !== true) {
       exchange.refuse(notOffered('subscriptions'));
     } else {
-      void settle(exchange, change(uri));
+      contain(exchange, settle(exchange, change(uri)));
     }
   }
 }

@@ -14,7 +14,7 @@ import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
-import { ModernRequest } from './modern-request.ts';
+import { ModernRequest, serveBy } from './modern-request.ts';
 import type { ModernRequests } from './modern-requests.ts';
 import { stopping } from './session.ts';
 
@@ -88,7 +88,7 @@ export class ChannelModern implements ExchangeOwner {
       });
       this.#open.set(key, request);
       all.add(request);
-      endpoint.serve(request);
+      serveBy(endpoint, request);
     }
   }
 

@@ -131,9 +131,14 @@ export class MessageChannel implements Outlet, AnswerSink {
   /** Takes one message of the client. */
   receive(bytes: Buffer): void {
     const frame = scan(bytes, this.#rules);
-    if (this.#takeModern(frame)) return;
-    if (this.#opening !== undefined) this.#keepEarly(frame);
-    else this.#take(frame);
+    try {
+      if (this.#takeModern(frame)) return;
+      if (this.#opening !== undefined) this.#keepEarly(frame);
+      else this.#take(frame);
+    } catch (error) {
+      // Requests fail where they are served; what breaks here is a message without an answer.
+      this.#parts.meter.failed(asGatewayError(error));
+    }
   }
 
   /** @returns whether the message needs no session, or is about one that does not */

@@ -1,9 +1,11 @@
 // One modern request: an exchange whose client is known only by the envelope that came with it. It
 // has no session, is told nothing but what belongs to it, and is asked nothing directly.
+import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Envelope } from '../mcp/envelope.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -45,6 +47,15 @@ export interface ModernRequestParts {
   readonly sink: AnswerSink;
   readonly owner: ExchangeOwner;
   readonly meter: RequestMeter;
+}
+
+/** Has an endpoint serve a request, which fails when that breaks. */
+export function serveBy(endpoint: Pick<Endpoint, 'serve'>, request: ModernRequest): void {
+  try {
+    endpoint.serve(request);
+  } catch (error) {
+    request.fail(asGatewayError(error));
+  }
 }
 
 /** A modern request in flight. */

@@ -1,7 +1,7 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
 // flight, the questions it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
@@ -180,7 +180,15 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.fail(tooManyInFlight(this.#maxInFlight));
     } else if (this.#meter.isOver(this.#principal.key)) {
       exchange.fail(tooManyOfPrincipal());
-    } else this.#attachment?.dispatch(exchange);
+    } else this.#dispatch(exchange);
+  }
+
+  #dispatch(exchange: ClientExchange): void {
+    try {
+      this.#attachment?.dispatch(exchange);
+    } catch (error) {
+      exchange.fail(asGatewayError(error));
+    }
   }
 
   /** Takes a notification. */

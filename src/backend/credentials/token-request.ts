@@ -2,6 +2,7 @@
 // to do without naming addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
 import { Client } from 'undici';
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
+import { codeOf } from '../../base/errors.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
 import { AccessFailure } from './access-failure.ts';
@@ -66,7 +67,7 @@ export async function requestToken(
     if (error instanceof AccessFailure) throw error;
     const { name } = error as Error;
     // Never its message: that may have the address in it.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : name;
+    const code = codeOf(error) ?? name;
     const isLate = name === 'TimeoutError';
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
     throw new AccessFailure(`was not called: its token endpoint ${what}.`, error);

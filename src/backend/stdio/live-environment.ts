@@ -74,8 +74,9 @@ function textOf(text: LiveText, owner: EnvironmentOwner, read: (part: FilePart) 
 
 function ofPrincipal(part: PrincipalPart, { server, principal }: EnvironmentOwner): string {
   const value = part.kind === 'name' ? principal?.name : claimOf(principal, part.claim);
-  const fault = faultOf(value);
-  if (fault === undefined) return String(value);
+  const text = plainText(value);
+  const fault = faultOf(value, text);
+  if (fault === undefined && text !== undefined) return text;
   throw new GatewayError(
     'server_unavailable',
     `Server "${server}" is started with ${writtenPart(part)} of its client, and yours ${fault}.`,
@@ -88,10 +89,14 @@ function claimOf(principal: Principal | undefined, claim: string): unknown {
   return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
 }
 
-function faultOf(value: unknown): string | undefined {
+function plainText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : undefined;
+}
+
+function faultOf(value: unknown, text: string | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return 'is missing';
-  if (!['string', 'number', 'boolean'].includes(typeof value)) return 'is not one text';
-  const text = String(value);
+  if (text === undefined) return 'is not one text';
   if (text.includes('\0')) return 'has a NUL character';
   return text.length > MAX_CLAIM_LENGTH ? 'is too long' : undefined;
 }

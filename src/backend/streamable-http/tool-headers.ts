@@ -37,8 +37,8 @@ export class ToolHeaders {
     const headers: Record<string, string> = {};
     for (const { header, path } of mirrored) {
       const value = argumentAt(args, path);
-      if (['string', 'number', 'boolean'].includes(typeof value)) {
-        headers[header] = encodeHeaderValue(String(value));
+      if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+        headers[header] = encodeHeaderValue(`${value}`);
       }
     }
     return headers;

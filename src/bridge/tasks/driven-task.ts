@@ -85,8 +85,8 @@ export class DrivenTask extends Relay implements TaskFollower {
       super.respond(answer);
       return;
     }
-    const { taskId, ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
-    this.#taskId = String(taskId);
+    const { ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
+    this.#taskId = task.taskId;
     keepOwner(this.#place, this.#taskId, this.client, ttlMs);
     this.#followed = this.holder?.follow?.(this.#taskId, this, true);
     void this.#wait(this.#taskId);

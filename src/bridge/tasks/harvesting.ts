@@ -240,8 +240,8 @@ class TaskStart extends Relay {
     }
     const { bytes } = answer;
     const { valueStart, valueEnd } = member;
-    const { taskId, status, ttlMs } = taskStateOf(bytes, valueStart, valueEnd);
-    const task = this.#made(String(taskId));
+    const { status, ttlMs } = taskStateOf(bytes, valueStart, valueEnd);
+    const task = this.#made(member.taskId);
     task.follow(this.holder, true);
     task.noted(status, ttlMs);
     // What is inlined of a task in another state is shown by `tasks/get`.

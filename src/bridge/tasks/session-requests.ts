@@ -38,8 +38,8 @@ export class TaskCreation extends Relay {
       return;
     }
     const { bytes } = answer;
-    const { taskId, status, ttlMs } = taskStateOf(bytes, task.valueStart, task.valueEnd);
-    const made = this.#made(String(taskId));
+    const { status, ttlMs } = taskStateOf(bytes, task.valueStart, task.valueEnd);
+    const made = this.#made(task.taskId);
     const text = withTaskId(bytes, task.valueStart, task.valueEnd, made.id);
     const told = scan(replaceSpan(bytes, task.valueStart, task.valueEnd, text));
     super.respond(withRelatedTask(told, made.claims.taskId, made.id));

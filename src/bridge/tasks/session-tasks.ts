@@ -17,6 +17,7 @@ import {
   TOOLS_LIST,
 } from '../../mcp/methods.ts';
 import { relatedTaskOf, withRelatedTask } from '../../mcp/related-task.ts';
+import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
@@ -157,7 +158,7 @@ export class SessionTasks {
         this.#seat.dispatch(new PlainToolList(exchange));
         return true;
       case TOOLS_CALL:
-        void this.#drive(exchange);
+        contain(exchange, this.#drive(exchange));
         return true;
       default:
         if (isTaskMethod(frame.method)) exchange.refuse(notOffered(frame.method));

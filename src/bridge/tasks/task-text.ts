@@ -40,8 +40,13 @@ export function taskStateOf(bytes: Buffer, start: number, end: number): TaskStat
   return { taskId: read('taskId'), status: read('status'), ttlMs: read('ttlMs') ?? read('ttl') };
 }
 
+/** A task in the result of the call that made it. */
+export interface MadeTask extends Member {
+  readonly taskId: string;
+}
+
 /** Where the task stands in the result of a call of the session era that made one. */
-export function madeTask(answer: Frame): Member | undefined {
+export function madeTask(answer: Frame): MadeTask | undefined {
   const { bytes, resultStart, resultEnd } = answer;
   if (resultStart < 0) return undefined;
   const task = lastMember(bytes, resultStart, resultEnd, 'task');
@@ -49,7 +54,7 @@ export function madeTask(answer: Frame): Member | undefined {
     task === undefined || bytes[task.valueStart] !== 0x7b
       ? { taskId: undefined }
       : taskStateOf(bytes, task.valueStart, task.valueEnd);
-  return typeof taskId === 'string' ? task : undefined;
+  return task !== undefined && typeof taskId === 'string' ? { ...task, taskId } : undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ import { continuesWork } from '../../mcp/continuation.ts';
 import { checkEnvelope, claimedVersion, type Envelope } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isNoModernRequest, namedBy } from '../../mcp/modern-methods.ts';
-import { ModernRequest } from '../../session/modern-request.ts';
+import { ModernRequest, serveBy } from '../../session/modern-request.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
 import { ModernSink } from './modern-sink.ts';
@@ -61,7 +61,7 @@ function start(
     meter: served.meter,
   });
   context.modern.add(exchange);
-  served.endpoint.serve(exchange);
+  serveBy(served.endpoint, exchange);
 }
 
 /** The envelope, which is read only once, or what is wrong with the request. */

@@ -16,6 +16,7 @@ import {
   TASK_STATUS,
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
+import { contain } from '../../ports/contain.ts';
 import type { Attachment, Welcome } from '../../ports/dispatcher.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import { DirectAttachment } from '../direct-attachment.ts';
@@ -67,7 +68,7 @@ export class AggregateAttachment implements Attachment {
     if (this.#links.hasGaps) this.#links.fillGaps();
     if (isListMethod(frame.method)) this.#list(exchange, frame.method);
     else if (frame.method === SET_LEVEL) this.#setLevel(exchange);
-    else if (this.#isWatched(frame)) void this.#unwatch(exchange);
+    else if (this.#isWatched(frame)) contain(exchange, this.#unwatch(exchange));
     else this.#route(exchange);
   }
 
@@ -97,7 +98,7 @@ export class AggregateAttachment implements Attachment {
       else exchange.answer(found.page);
     };
     const listing = listingOf(this.#links.view, method, this.#parts);
-    if (listing instanceof Promise) void listing.then(answer);
+    if (listing instanceof Promise) contain(exchange, listing.then(answer));
     else answer(listing);
   }
 
@@ -134,16 +135,23 @@ export class AggregateAttachment implements Attachment {
       era: 'legacy',
       principal: exchange.client.principal,
     });
-    if (route instanceof Promise) void route.then((found) => this.#follow(exchange, found));
-    else this.#follow(exchange, route);
+    if (route instanceof Promise) {
+      contain(
+        exchange,
+        route.then((found) => this.#follow(exchange, found)),
+      );
+    } else this.#follow(exchange, route);
   }
 
   #follow(exchange: Exchange, route: Route): void {
-    if (exchange.frame.method === SUBSCRIBE) {
-      if (route.kind === 'to') return void this.#watch(exchange, [route.candidate]);
-      if (route.kind === 'inTurn') return void this.#watch(exchange, route.candidates);
+    const isWatch = exchange.frame.method === SUBSCRIBE;
+    if (isWatch && route.kind === 'to') {
+      contain(exchange, this.#watch(exchange, [route.candidate]));
+    } else if (isWatch && route.kind === 'inTurn') {
+      contain(exchange, this.#watch(exchange, route.candidates));
+    } else {
+      follow(exchange, route, this.#parts.calls, this.#way);
     }
-    follow(exchange, route, this.#parts.calls, this.#way);
   }
 
   #isWatched(frame: Frame): boolean {

@@ -10,6 +10,7 @@ import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
+import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -67,7 +68,7 @@ export class ModernService {
         else exchange.answer(this.#head.page(found.page));
       };
       const listing = listingOf(view, method, this.#parts);
-      if (listing instanceof Promise) void listing.then(answer);
+      if (listing instanceof Promise) contain(exchange, listing.then(answer));
       else answer(listing);
     });
   }
@@ -84,7 +85,7 @@ export class ModernService {
         era: 'modern',
         principal: exchange.client.principal,
       });
-      if (route instanceof Promise) void route.then(go);
+      if (route instanceof Promise) contain(exchange, route.then(go));
       else go(route);
     });
   }
@@ -118,7 +119,7 @@ export class ModernService {
       const ready = seats.map((one) =>
         one?.isDown === true ? undefined : one?.ready().catch(() => undefined),
       );
-      void within(this.#parts.limitMs, Promise.all(ready)).then(() => {
+      const discovered = within(this.#parts.limitMs, Promise.all(ready)).then(() => {
         const { principal } = exchange.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
         const known = seats
@@ -131,6 +132,7 @@ export class ModernService {
         done();
         exchange.answer(mergedDiscovery(known, this.#parts.gatewayVersion));
       });
+      contain(exchange, discovered);
     });
   }
 

@@ -12,6 +12,7 @@ import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { hasTwins, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
+import { contain } from '../../ports/contain.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Way } from './follow.ts';
 import type { Candidate } from './route.ts';
@@ -67,7 +68,7 @@ export class ToolCalls {
     const call = { tool, candidate: own };
     const go = (): void => this.#go(exchange, call, terms, to);
     if (validation === 'off') go();
-    else void this.#check(exchange, call, go);
+    else contain(exchange, this.#check(exchange, call, go));
   }
 
   #go<E extends Exchange>(
