@@ -3,12 +3,11 @@
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
+import { withoutKey } from '../jsonrpc/strip-key.ts';
 import { hasValidHeaders } from '../mcp/param-headers.ts';
 
-const ANNOTATION = 'x-mcp-header';
-const ANNOTATION_TEXT = Buffer.from(ANNOTATION);
+const ANNOTATION_TEXT = Buffer.from('x-mcp-header');
 const EXECUTION_TEXT = Buffer.from('"execution"');
-const OPEN_BRACE = 0x7b;
 
 /**
  * Changes the entries of a list of tools.
@@ -43,26 +42,8 @@ export function modernTool(tool: Buffer): Buffer {
   if (!hasExecution && !isWrong) return tool;
   return editObject(tool, 0, tool.length, {
     remove: (key) => key === 'execution',
-    ...(isWrong ? { set: new Map([['inputSchema', withoutAnnotations(text)]]) } : {}),
+    ...(isWrong ? { set: new Map([['inputSchema', withoutKey(text, ANNOTATION_TEXT)]]) } : {}),
   });
-}
-
-/** A schema without annotations, wherever they stand. */
-function withoutAnnotations(value: Buffer): Buffer {
-  if (!value.includes(ANNOTATION_TEXT)) return value;
-  if (value[0] !== OPEN_BRACE) {
-    const items = splitArray(value).map((item) => withoutAnnotations(item).toString('utf8'));
-    return items.length === 0 ? value : Buffer.from(`[${items.join(',')}]`);
-  }
-  const set = new Map(
-    membersOf(value, 0, value.length)
-      .filter(({ key }) => key !== ANNOTATION)
-      .map(({ key, valueStart, valueEnd }) => [
-        key,
-        withoutAnnotations(value.subarray(valueStart, valueEnd)),
-      ]),
-  );
-  return editObject(value, 0, value.length, { remove: (key) => key === ANNOTATION, set });
 }
 
 /** A list of tools for a client that knows no tasks. */
