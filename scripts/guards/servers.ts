@@ -88,6 +88,13 @@ export const serverGuards: readonly Guard[] = [
     test: [CONTAINED_TESTS, 'are the system’s'],
   },
   {
+    name: 'server/long-names-in-the-log',
+    file: 'src/observe/logger.ts',
+    find: "if (typeof value === 'string') return cutText(value);",
+    replace: "if (typeof value === 'string') return value;",
+    test: ['test/unit/observe/logger.test.ts', 'what others chose is cut'],
+  },
+  {
     name: 'remote/lines-without-value',
     file: 'src/jsonrpc/sse-parsing.ts',
     find: 'if (this.#hasData) this.#data.push(NEWLINE);',

@@ -1,4 +1,5 @@
 // Why a server ended, as callers, metrics and the next start read it.
+import { cutText } from '../base/cut-text.ts';
 
 /** Reasons that are not ours: the process left, whatever we did. */
 const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
@@ -23,7 +24,8 @@ const WORD = /^(\w+)(?:: |$)/;
  */
 export function describeEnd(reason: string, lastWords: string, tellsAll: boolean): string {
   if (!tellsAll) return WORD.exec(reason)?.[1] ?? 'handshake';
-  return lastWords === '' ? reason : `${reason}; it last said: ${lastWords.slice(0, 200)}`;
+  const why = cutText(reason);
+  return lastWords === '' ? why : `${why}; it last said: ${lastWords.slice(0, 200)}`;
 }
 
 /** How a server last ended, until it is up again. */

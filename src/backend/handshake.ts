@@ -2,6 +2,7 @@
 // out whether the server is of the stateless era (2026-07-28 basic/versioning) or wants `initialize`
 // (2025-11-25 basic/lifecycle).
 import { monotonicMs, within } from '../base/clock.ts';
+import { cutText } from '../base/cut-text.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
@@ -120,7 +121,9 @@ function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   const { data } = error;
   const supported = isObject(data) ? data['supported'] : undefined;
   // It is modern: the instance must not try the old handshake.
-  throw new Error(`cannot_start: it serves none of our versions, only ${jsonText(supported)}`);
+  throw new Error(
+    `cannot_start: it serves none of our versions, only ${cutText(jsonText(supported))}`,
+  );
 }
 
 function modernIdentity(result: JsonObject): ServerIdentity {
@@ -159,7 +162,7 @@ async function initialize(
   const result = parseResult(answer);
   if (result === undefined) {
     const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-    throw new Error(`initialize was refused: ${jsonText(error)}`);
+    throw new Error(`initialize was refused: ${cutText(jsonText(error))}`);
   }
   mux.notify(callMessage(INITIALIZED));
   const { capabilities, protocolVersion } = result;

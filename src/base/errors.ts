@@ -2,6 +2,10 @@
 // means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
 
 import { inspect } from 'node:util';
+import { cutText } from './cut-text.ts';
+
+/** More than any sentence of ours; names and reasons that others chose are in some. */
+const MAX_MESSAGE_LENGTH = 2_000;
 
 /** Why Sluice, not the server, failed a request. A closed list and a public contract. */
 export type FailureReason =
@@ -44,7 +48,10 @@ export class GatewayError extends Error {
       retryAfterMs?: number | undefined;
     },
   ) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      cutText(message, MAX_MESSAGE_LENGTH),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = 'GatewayError';
     this.reason = reason;
     this.outcome = details.outcome;

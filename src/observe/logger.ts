@@ -1,6 +1,7 @@
 // The program's one logger: JSON lines on stderr, so that stdout stays clean for `check` and
 // `connect`. Everybody else gets a child with bindings and writes constant sentences with fields.
-import { type Logger as PinoLogger, pino } from 'pino';
+import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
+import { cutText } from '../base/cut-text.ts';
 import type { LogOptions } from './options.ts';
 
 export type Logger = PinoLogger;
@@ -21,8 +22,35 @@ export function createLogger(options: LogOptions): Logger {
       base: { name: 'sluice' },
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: { logMethod: logShort },
       redact: { paths: SECRET_FIELDS, censor: '***' },
     },
     pino.destination({ dest: 2, sync: true }),
   );
+}
+
+const INFO = 30;
+const TRACE = 10;
+
+/**
+ * What servers and clients chose is cut in the lines that everybody has: names, methods, reasons. Who wants
+ * all of it asks for level trace.
+ */
+function logShort(this: PinoLogger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+  const [fields, ...rest] = args as [unknown, ...unknown[]];
+  const isCut = level >= INFO && this.levelVal > TRACE && isFields(fields);
+  method.apply(this, (isCut ? [shortened(fields), ...rest] : args) as Parameters<LogFn>);
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !(value instanceof Error);
+}
+
+function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, short(value)]));
+}
+
+function short(value: unknown): unknown {
+  if (typeof value === 'string') return cutText(value);
+  return Array.isArray(value) ? value.map(short) : value;
 }

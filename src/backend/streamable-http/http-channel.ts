@@ -1,6 +1,8 @@
 // A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
 // comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
+
 import { pause } from '../../base/clock.ts';
+import { cutText } from '../../base/cut-text.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
@@ -354,6 +356,6 @@ const TOO_LARGE: RequestFailure = {
 
 function badAnswer(answer: HttpAnswer): RequestFailure {
   const { status, type } = answer;
-  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : type}, which is no MCP answer.`;
+  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is no MCP answer.`;
   return { reason: 'server_protocol_error', outcome: 'unknown', what };
 }

@@ -36,3 +36,10 @@ it('an error that nobody expected is told without its text, which is kept for th
   const own = new GatewayError('overloaded', 'x', { outcome: 'not_sent' });
   expect(asGatewayError(own)).toBe(own);
 });
+
+it('no text of a server makes an end or an error long', () => {
+  const long = 'x'.repeat(1_000_000);
+  expect(describeEnd(`refused: ${long}`, long, true).length).toBeLessThan(1_000);
+  const { message } = new GatewayError('internal', `Said ${long}.`, { outcome: 'not_sent' });
+  expect(message).toMatch(/^Said x{1995}\.\.\. \(1000006 characters\)$/);
+});

@@ -58,3 +58,19 @@ it('a server that refuses the old handshake and never answers the new one is ref
   await vi.advanceTimersByTimeAsync(3_000);
   await refused;
 });
+
+it('a refusal as long as an answer may be is told in a few words', async () => {
+  const long = 'x'.repeat(1_000_000);
+  const refusal = `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"${long}","data":{"supported":["${long}"]}}}`;
+  const request = (): Promise<Frame> => Promise.resolve(scan(Buffer.from(refusal)));
+  const mux = { request } as unknown as Mux;
+  for (const era of ['legacy', 'modern'] as const) {
+    const outcome = handshake(mux, gatewayIntroduction({}, '0'), { era, limitMs: 30_000 });
+    const { message } = await outcome.then(
+      () => new Error('was accepted'),
+      (error: Error) => error,
+    );
+    expect(message).toContain('xxx');
+    expect(message.length).toBeLessThan(1_000);
+  }
+});

@@ -18,3 +18,35 @@ it('H02 credentials in the fields of a line are masked', () => {
   expect(text).toContain('"msg":"c"');
   expect(text).not.toContain('canary');
 });
+
+/** The lines of a logger of this level that logs three times. */
+function linesAt(level: string): Record<string, unknown>[] {
+  const program = `
+    const { createLogger } = await import('${LOGGER}');
+    const logger = createLogger({ level: '${level}', messages: false }).child({ server: 's' });
+    logger.warn({ reason: 'r'.repeat(1e6), tools: ['t'.repeat(1e6)], backoffMs: 5 }, 'a');
+    logger.error({ err: new Error('e') }, 'b');
+    logger.info('c %s', 'd');
+  `;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    maxBuffer: 10_000_000,
+  });
+  const lines = run.stderr.toString().trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+it('what others chose is cut in the lines that everybody has', () => {
+  const [first, second, third] = linesAt('debug');
+  expect(first).toMatchObject({
+    server: 's',
+    reason: `${'r'.repeat(500)}... (1000000 characters)`,
+    tools: [`${'t'.repeat(500)}... (1000000 characters)`],
+    backoffMs: 5,
+  });
+  expect(second).toMatchObject({ msg: 'b', err: { message: 'e' } });
+  expect(third).toMatchObject({ msg: 'c d' });
+});
+
+it('at level trace nothing is cut', () => {
+  expect(String(linesAt('trace')[0]?.['reason']).length).toBe(1_000_000);
+});
