@@ -1,6 +1,7 @@
 // URIs of resources where one endpoint shows several servers (protocol.md 4.10): unchanged while
-// only one server has them, else with the server's name in front of the scheme, `fs+file:///a`. What
-// begins with such a prefix is always wrapped, so taking it off is exact.
+// only one server has them, by the lists and the templates of all, else with the server's name in front
+// of the scheme, `fs+file:///a`. What begins with such a prefix is always wrapped, so taking it off is
+// exact.
 import {
   type Effort,
   matchesTemplate,
@@ -85,8 +86,19 @@ export const MAX_MATCHED_TEMPLATES = 1_000;
  * For each server, so that none uses up what another one's are found with.
  */
 const SERVER_STEPS = 50_000;
+/**
+ * What is spent for each scheme on finding what is listed by one server and matched by another one's
+ * template; where it would take more, all of that scheme gets prefixes.
+ */
+const SCHEME_STEPS = 4_000_000;
 /** What it costs to look a URI up, whatever the templates are. */
 const LOOK_UP = 64;
+
+/** A template, and how the server writes it. */
+interface OwnTemplate {
+  readonly text: string;
+  readonly template: UriTemplate;
+}
 
 /** Both directions of the URIs of one endpoint. */
 export class ResourceTable {
@@ -97,8 +109,12 @@ export class ResourceTable {
   /** Each listed URI and template with the servers that list it. */
   readonly #listed = new Map<string, Set<string>>();
   readonly #schemes = new Map<string, Set<string>>();
+  /** What is listed, by scheme. */
+  readonly #texts = new Map<string, Set<string>>();
+  /** What of it could be taken for another server's, found out when it is asked for. */
+  readonly #taken = new Map<string, ReadonlySet<string>>();
   /** By scheme; those without one may match any URI, and only where nothing else says more. */
-  readonly #templates = new Map<string | undefined, Map<string, UriTemplate[]>>();
+  readonly #templates = new Map<string | undefined, Map<string, OwnTemplate[]>>();
 
   /** @param members all servers of the endpoint in the order of the configuration */
   constructor(members: readonly ResourceMember[]) {
@@ -108,7 +124,9 @@ export class ResourceTable {
       for (const text of [...uris, ...templates]) {
         addTo(this.#listed, text, key);
         const scheme = schemeOf(text);
-        if (scheme !== undefined) addTo(this.#schemes, scheme, key);
+        if (scheme === undefined) continue;
+        addTo(this.#schemes, scheme, key);
+        addTo(this.#texts, scheme, text);
       }
       for (const text of templates.slice(0, MAX_MATCHED_TEMPLATES)) this.#addTemplate(key, text);
     }
@@ -118,11 +136,11 @@ export class ResourceTable {
     const template = parseTemplate(text);
     if (template === undefined) return;
     const scheme = schemeOf(text);
-    const byKey = this.#templates.get(scheme) ?? new Map<string, UriTemplate[]>();
+    const byKey = this.#templates.get(scheme) ?? new Map<string, OwnTemplate[]>();
     this.#templates.set(scheme, byKey);
     const own = byKey.get(key);
-    if (own === undefined) byKey.set(key, [template]);
-    else own.push(template);
+    if (own === undefined) byKey.set(key, [{ text, template }]);
+    else own.push({ text, template });
   }
 
   /**
@@ -139,7 +157,7 @@ export class ResourceTable {
     const owners = this.#listed.get(uri);
     const isUnchanged =
       owners?.has(key) === true
-        ? owners.size === 1 && !this.#isWrapped(uri) && !hasOpenScheme(uri)
+        ? owners.size === 1 && !this.#isWrapped(uri) && !hasOpenScheme(uri) && !this.#isTaken(uri)
         : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri, effort);
     return isUnchanged ? uri : wrapUri(key, uri);
   }
@@ -166,14 +184,18 @@ export class ResourceTable {
     return { kind: 'several', candidates: [...keys].map(as) };
   }
 
-  /** The servers that the first of these signs points at: listed, template, scheme, open template. */
+  /**
+   * The servers that the first of these signs points at: listed or template, scheme, open template.
+   * A list says no more than a template, or a server could take with it what is another's.
+   */
   #likely(uri: string, effort: Effort | undefined): ReadonlySet<string> {
     const listed = this.#listed.get(uri);
-    if (listed !== undefined) return listed;
     const scheme = schemeOf(uri);
     const byTemplate =
       scheme === undefined ? new Set<string>() : this.#matching(scheme, uri, effort);
-    if (byTemplate.size > 0) return byTemplate;
+    if (listed !== undefined || byTemplate.size > 0) {
+      return new Set(this.#keys.filter((key) => listed?.has(key) === true || byTemplate.has(key)));
+    }
     const byScheme = scheme === undefined ? undefined : this.#schemes.get(scheme);
     return byScheme ?? this.#matching(undefined, uri, effort);
   }
@@ -186,10 +208,42 @@ export class ResourceTable {
     const keys = new Set<string>();
     for (const [key, templates] of this.#templates.get(scheme) ?? []) {
       const own: Effort = { left: SERVER_STEPS };
-      if (templates.some((template) => matchesTemplate(template, uri, own))) keys.add(key);
+      if (templates.some(({ template }) => matchesTemplate(template, uri, own))) keys.add(key);
       if (effort !== undefined) effort.left -= SERVER_STEPS - own.left;
     }
     return keys;
+  }
+
+  /** Whether what a server lists could be another one's too: one of them says so with a template. */
+  #isTaken(text: string): boolean {
+    const scheme = schemeOf(text);
+    // Templates without a scheme are always wrapped.
+    if (scheme === undefined) return false;
+    let taken = this.#taken.get(scheme);
+    if (taken === undefined) {
+      taken = this.#findTaken(scheme);
+      this.#taken.set(scheme, taken);
+    }
+    return taken.has(text);
+  }
+
+  #findTaken(scheme: string): ReadonlySet<string> {
+    const taken = new Set<string>();
+    if (this.#schemes.get(scheme)?.size === 1) return taken;
+    const texts = this.#texts.get(scheme) ?? new Set();
+    const effort: Effort = { left: SCHEME_STEPS };
+    for (const [key, templates] of this.#templates.get(scheme) ?? []) {
+      for (const text of texts) {
+        if (!this.#hasOnly(key, text)) noteTaken(text, templates, effort, taken);
+        if (effort.left < 0) return texts;
+      }
+    }
+    return taken;
+  }
+
+  #hasOnly(key: string, text: string): boolean {
+    const owners = this.#listed.get(text);
+    return owners?.size === 1 && owners.has(key);
   }
 
   #leadsTo(key: string, uri: string, effort: Effort | undefined): boolean {
@@ -203,6 +257,18 @@ export class ResourceTable {
 
   #isWrapped(uri: string): boolean {
     return unwrapUri(this.#prefixed, uri) !== undefined;
+  }
+}
+
+/** Notes a text of one server and those templates of another that match it. */
+function noteTaken(
+  text: string,
+  templates: readonly OwnTemplate[],
+  effort: Effort,
+  taken: Set<string>,
+): void {
+  for (const { text: own, template } of templates) {
+    if (matchesTemplate(template, text, effort)) taken.add(text).add(own);
   }
 }
 

@@ -83,7 +83,6 @@ test('what a shown template becomes leads to its server, or to all that may have
   fc.assert(
     fc.property(members, fc.stringMatching(/^[a-z0-9]{1,5}$/), (list, value) => {
       const table = new ResourceTable(list);
-      const listed = new Set(list.flatMap(({ uris, templates }) => [...uris, ...templates]));
       const own = list.flatMap(({ key: owner, templates }) =>
         templates.map((text) => ({ owner, text, template: parseTemplate(text) })),
       );
@@ -94,8 +93,32 @@ test('what a shown template becomes leads to its server, or to all that may have
         const shown = expand(table.exposed(owner, text), value);
         const target = table.resolve(shown);
         if (target.kind === 'several') expect(target.candidates).toContainEqual(is);
-        // Another server may list exactly this one.
-        else if (!listed.has(shown)) expect(target).toEqual({ kind: 'one', ...is });
+        else expect(target).toEqual({ kind: 'one', ...is });
+      }
+    }),
+    RUNS,
+  );
+});
+
+test('what is shown as it is matches no template of another server', () => {
+  fc.assert(
+    fc.property(members, (list) => {
+      fc.pre(list.length > 1);
+      const table = new ResourceTable(list);
+      // One without a scheme matches everything, and takes nothing by that.
+      const all = list.flatMap(({ key: owner, templates }) =>
+        templates
+          .filter((text) => /^[a-z][a-z0-9+.-]*:/i.test(text))
+          .map((text) => ({ owner, template: parseTemplate(text) })),
+      );
+      for (const { key: owner, uris } of list) {
+        for (const text of uris.filter((one) => table.exposed(owner, one) === one)) {
+          const others = all.filter((one) => one.owner !== owner && one.template !== undefined);
+          const matching = others.filter(
+            ({ template: one }) => one !== undefined && matchesTemplate(one, text),
+          );
+          expect(matching).toEqual([]);
+        }
       }
     }),
     RUNS,

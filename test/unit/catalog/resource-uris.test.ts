@@ -56,6 +56,35 @@ describe('the URI of one server', () => {
     expect(table.resolve('a+doc://7')).toEqual({ kind: 'one', key: 'a', uri: 'doc://7' });
   });
 
+  it('is wrapped when a template of another server matches it, and so is that template', () => {
+    const table = new ResourceTable([
+      member('leg', [], ['test://item/{id}', 'test://page/{id}']),
+      member('evil', ['test://item/5', 'test://other']),
+    ]);
+    expect(table.exposed('evil', 'test://item/5')).toBe('evil+test://item/5');
+    expect(table.exposed('leg', 'test://item/{id}')).toBe('leg+test://item/{id}');
+    expect(table.resolve('leg+test://item/5')).toMatchObject({ kind: 'one', key: 'leg' });
+    // Without prefix it may be of either; the first one of the configuration is asked first.
+    const candidates = ['leg', 'evil'].map((key) => ({ key, uri: 'test://item/5' }));
+    expect(table.resolve('test://item/5')).toEqual({ kind: 'several', candidates });
+    expect(table.resolve('test://item/6')).toMatchObject({ kind: 'one', key: 'leg' });
+    for (const [key, uri] of [
+      ['leg', 'test://page/{id}'],
+      ['evil', 'test://other'],
+    ] as const) {
+      expect(table.exposed(key, uri)).toBe(uri);
+    }
+  });
+
+  it('is wrapped where it takes too much to find out whose it could be', () => {
+    const templates = Array.from({ length: 1_000 }, (_, at) => `doc://{a}/${at}/{b}/{c}`);
+    const uris = Array.from({ length: 10_000 }, (_, at) => `doc://${'x'.repeat(200)}/${at}`);
+    const table = new ResourceTable([member('a', uris), member('b', [], templates)]);
+    const [uri = ''] = uris;
+    expect(table.exposed('a', uri)).toBe(`a+${uri}`);
+    expect(table.resolve(`a+${uri}`)).toEqual({ kind: 'one', key: 'a', uri });
+  });
+
   it('is wrapped when it looks wrapped', () => {
     const table = new ResourceTable([member('git'), member('hub', ['Git+https://x'])]);
     expect(table.exposed('hub', 'Git+https://x')).toBe('hub+Git+https://x');
