@@ -17,6 +17,13 @@ import {
   TOO_DEEP,
 } from './json-text.ts';
 import { foldsInto, isKey, matches } from './keys.ts';
+import {
+  META_KEYS,
+  META_MEMBERS,
+  PARAM_KEYS,
+  PARAM_MEMBERS,
+  TOP_MEMBERS,
+} from './noted-members.ts';
 
 const JSONRPC = Buffer.from('jsonrpc');
 const ID = Buffer.from('id');
@@ -29,30 +36,6 @@ const PROGRESS_TOKEN = Buffer.from('progressToken');
 const RESULT_TYPE = Buffer.from('resultType');
 const CONTENT = Buffer.from('content');
 const TWO_POINT_ZERO = Buffer.from('"2.0"');
-
-// Members that decide where a message goes. A peer that folds case or cuts at NUL would read
-// another spelling of one as the member itself and do something else than was routed
-// (reliability.md C01), so other spellings are refused.
-const TOP_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-const PARAM_MEMBERS = new Set(
-  'name uri _meta arguments requestid progresstoken requeststate inputresponses taskid ref'.split(
-    ' ',
-  ),
-);
-
-// The members of `params` that the protocol has, those that are noted first; `noteParam` knows them by
-// their place. Somewhere the gateway acts on each, so none may stand twice, nor those of `params._meta`:
-// a server that takes the other one of two would do what nobody has checked.
-const PARAM_KEYS = (
-  'name _meta uri requestId progressToken progress level inputResponses requestState id ' +
-  'arguments cursor ref argument context reason data taskId task notifications elicitationId'
-)
-  .split(' ')
-  .map((key) => Buffer.from(key));
-const META_KEYS =
-  'protocolVersion clientInfo clientCapabilities logLevel subscriptionId related-task'
-    .split(' ')
-    .map((key) => Buffer.from(`io.modelcontextprotocol/${key}`));
 
 export interface ScanOptions {
   /** Plain JSON-RPC allows an array as `params` and any value as `result`; MCP does not. */
@@ -302,7 +285,7 @@ function indexOfKey(bytes: Buffer, key: number, keyEnd: number, keys: readonly B
 function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
   const end = bytes.length;
-  let keys = 0;
+  let seen = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -313,22 +296,33 @@ function scanMeta(frame: Frame, open: number): number {
     if (value < 0) return value;
     const after = skipValue(bytes, value, end, 3);
     if (after < 0) return after;
-    if (isKey(bytes, at, keyEnd, PROGRESS_TOKEN)) {
-      noteToken(frame, value, after);
-    } else {
-      const index = indexOfKey(bytes, at, keyEnd, META_KEYS);
-      if (index === 0) {
-        frame.claimStart = value;
-        frame.claimEnd = after;
-      }
-      if (index >= 0 && (keys & (1 << index)) !== 0) frame.fault = 'duplicate';
-      if (index >= 0) keys |= 1 << index;
-    }
+    const bit = noteMeta(frame, at, keyEnd, value, after);
+    if ((seen & bit) !== 0) frame.fault = 'duplicate';
+    seen |= bit;
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     if (bytes[at] !== COMMA) return MALFORMED;
     at = skipSpace(bytes, at + 1, end);
   }
+}
+
+/** @returns a bit of its own for a member that may not stand twice, 0 for others */
+function noteMeta(frame: Frame, key: number, keyEnd: number, value: number, after: number): number {
+  const { bytes } = frame;
+  if (isKey(bytes, key, keyEnd, PROGRESS_TOKEN)) {
+    noteToken(frame, value, after);
+    return 0;
+  }
+  const index = indexOfKey(bytes, key, keyEnd, META_KEYS);
+  if (index < 0) {
+    if (foldsInto(bytes, key, keyEnd, META_MEMBERS)) frame.fault = 'duplicate';
+    return 0;
+  }
+  if (index === 0) {
+    frame.claimStart = value;
+    frame.claimEnd = after;
+  }
+  return 1 << index;
 }
 
 function noteToken(frame: Frame, value: number, after: number): void {

@@ -43,6 +43,14 @@ describe('a client that', () => {
     expect((await client.request('completion/complete', params)).error?.code).toBe(-32602);
   });
 
+  it('completes what is another thing to other readers', async () => {
+    const ref = { type: 'ref/prompt\0', name: 'prompt', uri: 'test://one' };
+    const params = { ref, argument: { name: 'a', value: 'b' } };
+    const session = await open('/mcp');
+    expect((await session.request('completion/complete', params)).error?.code).toBe(-32602);
+    expect(one.journal.messages('completion/complete')).toEqual([]);
+  });
+
   it('answers a question with an action that is no text', async () => {
     const client = rig.track(new ModernClient(rig.url('one'), { elicitation: { form: {} } }));
     const asked = await client.call('ask', {});

@@ -131,6 +131,7 @@ function isAmbiguous({ members }: WrittenObject): boolean {
     inParams.some(({ key }) => isTwin(key, FOLDED)) ||
     [...ROUTING, ...PLAIN].some((key) => under(inParams, key).length > 1) ||
     metas.some((value) => under(membersOf(value), CLAIM).length > 1) ||
+    metas.some((value) => membersOf(value).some(({ key }) => isTwin(key, ['progressToken']))) ||
     tokens.length > 1
   );
 }

@@ -40,6 +40,12 @@ export interface RouteContext {
   readonly principal: Principal;
 }
 
+/** By the type of what is completed: the member that names it. */
+const REFERENCES: ReadonlyMap<unknown, 'name' | 'uri'> = new Map([
+  ['ref/prompt', 'name'],
+  ['ref/resource', 'uri'],
+]);
+
 /** Who is shown what. */
 export type Shown = Pick<RouteContext, 'parts' | 'principal'>;
 
@@ -137,9 +143,10 @@ function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
 function byReference(frame: Frame, context: RouteContext): Route | Promise<Route> {
   if (hasTwoReferences(frame)) return refused('ref and its members must be there once.');
   const { ref } = parseParams(frame);
-  const member = isObject(ref) && ref['type'] === 'ref/prompt' ? 'name' : 'uri';
-  const value = isObject(ref) ? ref[member] : undefined;
-  if (typeof value !== 'string') return refused('ref must name a prompt or a resource.');
+  const member = isObject(ref) ? REFERENCES.get(ref['type']) : undefined;
+  const value = isObject(ref) && member !== undefined ? ref[member] : undefined;
+  if (member === undefined || typeof value !== 'string')
+    return refused('ref must name a prompt or a resource.');
   if (member === 'uri') {
     const to = (table: ResourceTable): Route =>
       toOwners(table, value, context, {

@@ -12,6 +12,8 @@ test.for([
   '{"jsonrpc":"2.0","id":1,"method":"","method":"tools/call"}',
   `{"jsonrpc":"2.0","id":1,"method":"a","params":{"${escaped('PROGRESSTOKEN')}":1}}`,
   `{"jsonrpc":"2.0","id":1,"method":"a","params":{"name\\u0000${'x'.repeat(60)}":1}}`,
+  '{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":1,"ProgressToken":2}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken\\u0000":1}}}',
   `{"jsonrpc":"2.0","id":1,"method":"a","Method\\u0000${'x'.repeat(60)}":"b"}`,
 ])('is not valid: %s', (text) => {
   const { kind, fault } = scan(Buffer.from(text));
