@@ -266,9 +266,30 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'tls/client-certificate-names',
     file: 'src/listener/certificate-names.ts',
-    find: "|| text.includes('\"')) return NONE;",
-    replace: ') return NONE;',
+    find: "|| text.includes('\"')) return [];",
+    replace: ') return [];',
     test: ['test/unit/listener/certificate-names.test.ts', 'G04'],
+  },
+  {
+    name: 'tls/client-certificate-end',
+    file: 'src/auth/authenticator.ts',
+    find: "if (expiresAtMs <= wallClockMs()) return 'invalid';",
+    replace: '',
+    test: ['test/unit/auth/certificates.test.ts', 'G08 are let in until it is over'],
+  },
+  {
+    name: 'tls/resumption',
+    file: 'src/listener/tls-files.ts',
+    find: "clientCerts === 'none' ? {} : {",
+    replace: 'clientCerts !== undefined ? {} : {',
+    test: [LISTENER_TESTS, 'G08 are shown again on each connection'],
+  },
+  {
+    name: 'tls/other-signers',
+    file: 'src/listener/tls-files.ts',
+    find: 'distrusted();',
+    replace: '',
+    test: [LISTENER_TESTS, 'G08 of a signer that is taken out'],
   },
   {
     name: 'admin/host',

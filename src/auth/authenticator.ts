@@ -16,8 +16,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** `X-API-Key` as it came. */
   readonly apiKey: string | undefined;
-  /** Subject alternative names of a client certificate that the listener verified. */
-  readonly certificateNames: readonly string[];
+  /** The client certificate that the listener verified: its subject alternative names, and its end. */
+  readonly certificate: { readonly names: readonly string[]; readonly expiresAtMs: number };
 }
 
 /** Why a request has no principal. */
@@ -68,7 +68,7 @@ export class Authenticator {
    */
   identify(credentials: Credentials, audiences: ReadonlySet<string>): Identity | undefined {
     const secret = secretOf(credentials);
-    if (secret === undefined) return this.#certified(credentials.certificateNames);
+    if (secret === undefined) return this.#certified(credentials.certificate);
     if (secret === '') return 'invalid';
     const known = this.#keys?.find(secret);
     if (known !== undefined) return known;
@@ -100,17 +100,25 @@ export class Authenticator {
     return isMeantForUs ? token.principal : 'invalid';
   }
 
-  #certified(names: readonly string[]): Identity {
+  // It was good when its connection came, which may be long ago.
+  #certified({ names, expiresAtMs }: Credentials['certificate']): Identity {
     for (const name of names) {
       const found = this.#certificates.filter(({ san }) => matchesGlob(san, name));
-      if (found.length > 0) return this.#certificatePrincipal(name, found);
+      if (found.length === 0) continue;
+      if (expiresAtMs <= wallClockMs()) return 'invalid';
+      return this.#certificatePrincipal(name, expiresAtMs, found);
     }
     return 'missing';
   }
 
-  // One object for each name, since policies remember what they decided about one.
-  #certificatePrincipal(name: string, found: readonly CertificateOptions[]): Principal {
-    const known = this.#byCertificate.get(name);
+  // One object for each name and end, since policies remember what they decided about one.
+  #certificatePrincipal(
+    name: string,
+    expiresAtMs: number,
+    found: readonly CertificateOptions[],
+  ): Principal {
+    const id = `${expiresAtMs} ${name}`;
+    const known = this.#byCertificate.get(id);
     if (known !== undefined) return known;
     const principal: Principal = Object.freeze({
       key: principalKey('certificate', [name]),
@@ -118,9 +126,10 @@ export class Authenticator {
       name,
       groups: new Set(found.flatMap(({ groups }) => groups)),
       scopes: new Set<string>(),
+      expiresAtMs,
     });
     if (this.#byCertificate.size >= MAX_CERTIFICATES) this.#byCertificate.clear();
-    this.#byCertificate.set(name, principal);
+    this.#byCertificate.set(id, principal);
     return principal;
   }
 }

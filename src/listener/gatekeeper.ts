@@ -334,7 +334,7 @@ function credentialsOf(request: IncomingMessage): Credentials {
     authorization,
     // Several in one: nobody's key.
     apiKey: Array.isArray(apiKey) ? apiKey.join(',') : apiKey,
-    certificateNames: certificateNames(request),
+    certificate: certificateNames(request),
   };
 }
 

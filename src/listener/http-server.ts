@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -92,7 +93,7 @@ export class HttpServer {
     await this.#app.listen({ host, port });
     if (tls !== undefined) {
       const server = this.#app.server as unknown as SecureServer;
-      this.#tlsFiles = reloadTls(tls, server, this.#context.logger);
+      this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => this.#endCertified());
     }
     const address = this.#app.server.address() as AddressInfo;
     const scheme = tls === undefined ? 'http' : 'https';
@@ -127,6 +128,13 @@ export class HttpServer {
     while (this.hasUnsent && monotonicMs() < endMs) await delay(LAST_WORDS_POLL_MS);
     this.#app.server.closeAllConnections();
     await this.#app.close();
+  }
+
+  /** Ends the connections of clients that came with a certificate, so that they show it again. */
+  #endCertified(): void {
+    for (const socket of this.#sockets) {
+      if (socket instanceof TLSSocket && socket.authorized) socket.destroy();
+    }
   }
 
   #createApp(bounds: HttpBounds): FastifyInstance {

@@ -1,5 +1,7 @@
 // The certificate of the public listener: read from files, and read again when they change, so that a
-// renewed one needs no restart. Connections that are open keep the one they have.
+// renewed one needs no restart. Connections that are open keep the one they have, and are ended where
+// other signers of clients are trusted from now on.
+import { constants } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import type { TlsOptions as NodeTlsOptions, SecureContextOptions } from 'node:tls';
@@ -20,15 +22,27 @@ export function tlsOptions(options: TlsOptions): NodeTlsOptions {
 
 /**
  * Follows changes of the files.
+ * @param distrusted told when clients' certificates are checked against others than before
  * @returns to be closed with the server
  */
-export function reloadTls(options: TlsOptions, server: Server, logger: Logger): WatchedFiles {
+export function reloadTls(
+  options: TlsOptions,
+  server: Server,
+  logger: Logger,
+  distrusted: () => void,
+): WatchedFiles {
   const { cert, key, clientCa } = options;
   const files = clientCa === undefined ? [cert, key] : [cert, key, clientCa];
+  let trusted = signersIn(options);
   return new WatchedFiles(files, () => {
     try {
-      server.setSecureContext(contextOf(options));
+      const context = contextOf(options);
+      server.setSecureContext(context);
       logger.info({ cert }, 'certificate reloaded');
+      const now = String(context.ca ?? '');
+      if (now === trusted) return;
+      trusted = now;
+      distrusted();
     } catch (error) {
       // Between the change of one file and of the other they do not fit.
       logger.error({ err: error }, 'certificate not reloaded, the old one stays');
@@ -36,11 +50,17 @@ export function reloadTls(options: TlsOptions, server: Server, logger: Logger): 
   });
 }
 
-function contextOf({ cert, key, clientCa }: TlsOptions): SecureContextOptions {
+function signersIn({ clientCa }: TlsOptions): string {
+  return clientCa === undefined ? '' : String(readFileSync(clientCa));
+}
+
+function contextOf({ cert, key, clientCa, clientCerts }: TlsOptions): SecureContextOptions {
   return {
     cert: readFileSync(cert),
     key: readFileSync(key),
     ...(clientCa === undefined ? {} : { ca: readFileSync(clientCa) }),
     minVersion: MIN_VERSION,
+    // A session that is taken up again is not checked again, however long its certificate is over.
+    ...(clientCerts === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }

@@ -125,6 +125,76 @@ describe('TLS', () => {
   });
 });
 
+describe("clients' certificates", () => {
+  const alice = { cert: pem('alice.pem'), key: pem('alice.key'), ca: pem('server.pem') };
+  const auth = {
+    certificates: [{ san: 'URI:spiffe://example.com/*', groups: ['services'] }],
+    allow: [{ who: { groups: ['services'] }, servers: ['one'] }],
+  };
+  const tlsWith = (clientCa: string): object => ({
+    cert: join(TLS, 'server.pem'),
+    key: join(TLS, 'server.key'),
+    clientCa,
+    clientCerts: 'optional',
+  });
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'G08 are shown again on each connection of %s: no session is taken up again',
+    async (version) => {
+      const listen = { tls: tlsWith(join(TLS, 'clients.pem')) };
+      await withGateway({ listen, config: { auth } }, async (gateway) => {
+        const { hostname, port } = new URL(gateway.url);
+        let session: Buffer | undefined;
+        const isReused = (): Promise<boolean> =>
+          new Promise((resolve, reject) => {
+            const socket = tlsConnect({
+              ...{ ...alice, host: hostname, port: Number(port), minVersion: version },
+              ...{ maxVersion: version, ...(session === undefined ? {} : { session }) },
+            });
+            socket.once('error', reject).on('session', (given: Buffer) => {
+              session = given;
+            });
+            // The answer comes after whatever the handshake had to give.
+            socket.once('data', () => {
+              resolve(socket.isSessionReused());
+              socket.destroy();
+            });
+            socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+          });
+        expect([await isReused(), await isReused()]).toEqual([false, false]);
+      });
+    },
+  );
+
+  it('G08 of a signer that is taken out end with their connections', async () => {
+    const clientCa = join(tempDir(), 'clients.pem');
+    copyFileSync(join(TLS, 'clients.pem'), clientCa);
+    const listen = { tls: tlsWith(clientCa) };
+    await withGateway({ listen, config: { auth } }, async (gateway) => {
+      const { hostname, port } = new URL(gateway.url);
+      const open = async (more: object): Promise<{ readonly isOver: boolean }> => {
+        const state = { isOver: false };
+        const socket = tlsConnect({ ca: alice.ca, host: hostname, port: Number(port), ...more });
+        socket
+          .on('error', () => undefined)
+          .once('close', () => {
+            state.isOver = true;
+          });
+        await new Promise((resolve) => {
+          socket.once('secureConnect', resolve);
+        });
+        return state;
+      };
+      expect(await secureStatus(gateway, alice)).toBe(200);
+      const [certified, other] = [await open(alice), await open({})];
+      copyFileSync(join(TLS, 'mallory.pem'), clientCa);
+      await until(() => certified.isOver);
+      expect(other.isOver).toBe(false);
+      expect(await secureStatus(gateway, alice)).toBe(401);
+    });
+  });
+});
+
 describe('the admin socket', () => {
   it('H04 is for its owner only, and replaces one that nobody answers on', async () => {
     const socket = join(tempDir(), 'admin.sock');
