@@ -7,11 +7,13 @@ export const MAX_QUERY_CHARS = 500;
 export const MAX_FOUND = 50;
 export const DEFAULT_FOUND = 10;
 const MAX_TERMS = 12;
-/** How much of a description is searched: what a tool is comes first. */
-const MAX_INDEXED_CHARS = 2_000;
+/** How much is searched of what a server says of a tool: what it is comes first. */
+const MAX_CHARS = { name: 200, title: 200, argumentNames: 1_000, description: 2_000 } as const;
 const MAX_INDEXED_ARGUMENTS = 50;
+/** And of all that one server says; of its tools behind that only the names are searched. */
+const MAX_SERVER_CHARS = 1_000_000;
 /** Tools that are indexed without a break for others. */
-const SLICE = 25;
+const SLICE = 10;
 const MIN_PREFIX_CHARS = 3;
 const MIN_FUZZY_CHARS = 5;
 /** Edits per character of a word that may be misspelt. */
@@ -49,9 +51,11 @@ export function searchableTool(name: string, server: string, definition: Buffer)
   const properties = isObject(inputSchema) ? inputSchema['properties'] : undefined;
   return {
     name,
-    title: textOf(title),
-    description: textOf(description),
-    argumentNames: isObject(properties) ? Object.keys(properties) : [],
+    title: textOf(title).slice(0, MAX_CHARS.title),
+    description: textOf(description).slice(0, MAX_CHARS.description),
+    argumentNames: isObject(properties)
+      ? Object.keys(properties).slice(0, MAX_INDEXED_ARGUMENTS)
+      : [],
     server,
   };
 }
@@ -73,13 +77,7 @@ export class ToolSearch {
       tokenize: wordsOf,
       processTerm: (term) => term,
     });
-    const documents = tools.map(({ argumentNames, description, ...rest }, id) => ({
-      ...rest,
-      id,
-      description: description.slice(0, MAX_INDEXED_CHARS),
-      argumentNames: argumentNames.slice(0, MAX_INDEXED_ARGUMENTS).join(' '),
-    }));
-    await index.addAllAsync(documents, { chunkSize: SLICE });
+    await index.addAllAsync(documentsOf(tools), { chunkSize: SLICE });
     return new ToolSearch(tools, index);
   }
 
@@ -116,6 +114,23 @@ export class ToolSearch {
       .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
       .flatMap(([id]) => this.#tools[id] ?? []);
   }
+}
+
+/** What of tools is indexed. */
+function documentsOf(tools: readonly SearchableTool[]): object[] {
+  const said = new Map<string, number>();
+  return tools.map(({ name, title, description, argumentNames, server }, id) => {
+    const texts = {
+      name: name.slice(0, MAX_CHARS.name),
+      title,
+      description,
+      argumentNames: argumentNames.join(' ').slice(0, MAX_CHARS.argumentNames),
+    };
+    const chars = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
+    const total = (said.get(server) ?? 0) + chars;
+    said.set(server, total);
+    return total <= MAX_SERVER_CHARS ? { id, server, ...texts } : { id, server, name: texts.name };
+  });
 }
 
 /** `readFiles`, `read_file`, `Read a file` -> read, file. Scripts without spaces: one by one. */

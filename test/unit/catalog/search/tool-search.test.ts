@@ -96,3 +96,35 @@ describe('a search for tools', () => {
     expect(toolListSchema.parse(undefined)).toBe('full');
   });
 });
+
+describe('what a server says at length', () => {
+  const words = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `w${i}x`).join(' ');
+
+  it('is searched at its beginning, whatever it is', async () => {
+    const long = words(100_000);
+    const texts = { title: long, description: long };
+    for (const text of [
+      JSON.stringify({ name: 'a', ...texts }),
+      JSON.stringify({ name: 'a', inputSchema: { type: 'object', properties: { [long]: {} } } }),
+    ]) {
+      const one = await ToolSearch.create([searchableTool('a', 's', Buffer.from(text))]);
+      expect(one.find('w7x', { limit: 1 }).matches).toBe(1);
+      expect(one.find('w9999x', { limit: 1 }).matches).toBe(0);
+      expect(one.find('', { limit: 1 }).tools[0]?.title.length).toBeLessThan(201);
+    }
+    const named = await ToolSearch.create([tool(`w7x ${long}`, '')]);
+    expect(named.find('w7x', { limit: 1 }).matches).toBe(1);
+    expect(named.find('w9999x', { limit: 1 }).matches).toBe(0);
+  });
+
+  it('is searched as far as all that it says of its tools is not too much', async () => {
+    const description = 'd'.repeat(1_990);
+    const many = Array.from({ length: 600 }, (_, i) => tool(`many_t${i}`, `deep ${description}`));
+    const all = await ToolSearch.create([...many, tool('other', 'deep too', [], 'other')]);
+    expect(all.find('deep', { limit: 1 }).matches).toBeGreaterThan(400);
+    expect(all.find('deep', { limit: 1 }).matches).toBeLessThan(510);
+    expect(all.find('deep', { limit: 1, server: 'other' }).matches).toBe(1);
+    expect(all.find('t599', { limit: 1 }).matches).toBe(1);
+  });
+});
