@@ -1,6 +1,5 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
 
-import { inspect } from 'node:util';
 import { killChildren } from '../backend/stdio/child-process.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
@@ -91,7 +90,8 @@ export function untilStopped(exitWithParent: boolean): Stop {
   });
   // Whatever waits for it has a limit, and everything else is as it was.
   process.on('unhandledRejection', (error) => {
-    process.stderr.write(`sluice: unhandled: ${inspect(error)}\n`);
+    const text = error instanceof Error ? error.stack : undefined;
+    process.stderr.write(`sluice: unhandled: ${text ?? messageOf(error)}\n`);
   });
   if (exitWithParent) {
     const parent = process.ppid;

@@ -1,7 +1,5 @@
 // The one table of faults that Sluice makes itself (design.md 3.4). Knows no transport: what a row
 // means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
-
-import { inspect } from 'node:util';
 import { cutText } from './cut-text.ts';
 
 /** More than any sentence of ours; names and reasons that others chose are in some. */
@@ -84,7 +82,7 @@ export function asGatewayError(
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 0 });
+  return typeof thrown === 'string' ? thrown : `a thrown ${typeof thrown}`;
 }
 
 /** The code of an error of the system or of a library; undefined where it has none. */
