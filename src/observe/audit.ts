@@ -9,7 +9,7 @@ import type { AuditOptions } from './options.ts';
 
 const BLIND =
   "Nothing is done while the gateway can't write its audit log (audit.required); see the gateway's log.";
-/** Names come from clients. */
+/** Names and methods come from clients. */
 const MAX_NAME_LENGTH = 256;
 
 /** Who did it. */
@@ -89,11 +89,12 @@ export class AuditLog {
   }
 
   call(call: AuditedCall): void {
-    const { principal, target, durationMs, ...rest } = call;
+    const { principal, method, target, durationMs, ...rest } = call;
     this.#lines.info({
       event: 'call',
       ...actor(principal),
       ...rest,
+      method: method.slice(0, MAX_NAME_LENGTH),
       target: target?.slice(0, MAX_NAME_LENGTH),
       ms: Math.round(durationMs * 10) / 10,
     });
