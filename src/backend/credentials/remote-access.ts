@@ -37,10 +37,10 @@ export interface Access {
    */
   refused(sent: Headers, from?: Principal): boolean;
   readonly connect: Connector;
-  /** What calls fail with while the server wants to be left alone; else undefined. */
-  quiet(): RequestFailure | undefined;
-  /** The server said for how long it wants to be left alone. */
-  leaveAlone(ms: number): void;
+  /** What requests fail with while the server wants to be left alone; else undefined. */
+  quiet(from?: Principal): RequestFailure | undefined;
+  /** The server said, to a request, for how long it wants to be left alone. */
+  leaveAlone(ms: number, from?: Principal): void;
 }
 
 /** The access to one server. */
@@ -52,7 +52,8 @@ export class RemoteAccess {
   readonly #tokens = new RecentMap<string, AccessToken>(MAX_TOKENS);
   readonly #policy: DialPolicy;
   readonly #connector: LiveConnector;
-  #quietUntilMs = 0;
+  /** Until when the server wants to be left alone, by whose requests: '' where all come in as one. */
+  readonly #quietUntilMs = new RecentMap<string, number>(MAX_TOKENS);
 
   /** @param resolve looks up names; the system's by default */
   constructor(target: RemoteTarget, logger: Logger, resolve?: DialPolicy['resolve']) {
@@ -75,10 +76,12 @@ export class RemoteAccess {
       headers: (from) => this.#headersFor(from ?? owner()),
       refused: (sent, from) => this.#refused(sent, from ?? owner()),
       connect: (options, callback) => this.#connector.connect(options, callback),
-      quiet: () => this.#quiet(),
-      leaveAlone: (ms) => {
-        this.#quietUntilMs = monotonicMs() + Math.min(ms, MAX_QUIET_MS);
-      },
+      quiet: (from) => this.#quiet(from ?? owner()),
+      leaveAlone: (ms, from) =>
+        this.#quietUntilMs.set(
+          this.#callerOf(from ?? owner()),
+          monotonicMs() + Math.min(ms, MAX_QUIET_MS),
+        ),
     };
   }
 
@@ -127,8 +130,14 @@ export class RemoteAccess {
     };
   }
 
-  #quiet(): RequestFailure | undefined {
-    const leftMs = this.#quietUntilMs - monotonicMs();
+  /** Whom the server takes a request to be of: it counts those of each client's token apart. */
+  #callerOf(principal: Principal | undefined): string {
+    return this.#target.auth?.type === 'token_exchange' ? (principal?.key ?? '') : '';
+  }
+
+  #quiet(principal: Principal | undefined): RequestFailure | undefined {
+    if (this.#quietUntilMs.size === 0) return undefined;
+    const leftMs = (this.#quietUntilMs.get(this.#callerOf(principal)) ?? 0) - monotonicMs();
     return leftMs <= 0 ? undefined : leftAlone(leftMs);
   }
 }

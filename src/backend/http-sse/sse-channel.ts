@@ -148,7 +148,7 @@ export class SseChannel implements ServerChannel {
     const { frame } = message;
     const id = requestId(frame);
     if (frame.method === INITIALIZE) this.#initializeId = id;
-    const { quiet } = this.#endpoint;
+    const quiet = this.#endpoint.quiet(message.from);
     if (quiet !== undefined && id !== undefined) {
       queueMicrotask(() => this.#fail(frame, quiet));
       return;

@@ -125,7 +125,7 @@ export class HttpChannel implements ServerChannel {
   }
 
   async #run(out: Outgoing): Promise<void> {
-    const { quiet } = this.#endpoint;
+    const quiet = this.#endpoint.quiet(out.from);
     try {
       if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet, false);
       const { requestMaxMs } = this.#options.timeouts;

@@ -82,9 +82,12 @@ export class HttpEndpoint {
     });
   }
 
-  /** What calls fail with while the server wants to be left alone; else undefined. */
-  get quiet(): RequestFailure | undefined {
-    return this.#access.quiet();
+  /**
+   * What requests fail with while the server wants to be left alone; else undefined.
+   * @param from whose they are
+   */
+  quiet(from?: Principal): RequestFailure | undefined {
+    return this.#access.quiet(from);
   }
 
   /**
@@ -108,7 +111,7 @@ export class HttpEndpoint {
       const answer = await this.#once(request, own, target);
       if (answer.status === TOO_MANY_REQUESTS) {
         const quietMs = retryAfterMs(answer.header('retry-after'));
-        if (quietMs !== undefined) this.#access.leaveAlone(quietMs);
+        if (quietMs !== undefined) this.#access.leaveAlone(quietMs, request.from);
       }
       if (answer.status < 300 || answer.status > 399) return answer;
       answer.discard();
