@@ -57,8 +57,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'parse/envelope-twice',
     file: SCAN,
-    find: 'if (index >= 0 && (keys & (1 << index)) !== 0)',
-    replace: 'if (index > 5)',
+    find: 'if ((noted & bit) !== 0)',
+    replace: 'if (bit > 32)',
     test: ['test/unit/jsonrpc/twin-members.test.ts', 'is not valid with params._meta'],
   },
   {
@@ -86,9 +86,9 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     name: 'parse/batch',
-    file: 'src/listener/streamable-http/post.ts',
-    find: 'else if (messages.length > MAX_BATCH) refuse(',
-    replace: 'else if (messages.length < 0) refuse(',
+    file: 'src/jsonrpc/batch.ts',
+    find: 'return texts.length > MAX_BATCH ? undefined : texts;',
+    replace: 'return texts;',
     test: ['test/integration/access/edges.test.ts', 'C06 a batch'],
   },
   {

@@ -27,9 +27,9 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'token/issuer',
     file: TOKENS,
-    find: 'const issuer = issuers.get(String(jose.decodeJwt(token).iss));',
+    find: "const issuer = issuers.get(jose.decodeJwt(token).iss ?? '');",
     replace:
-      'const issuer = issuers.get(String(jose.decodeJwt(token).iss)) ?? [...issuers.values()][0];',
+      "const issuer = issuers.get(jose.decodeJwt(token).iss ?? '') ?? [...issuers.values()][0];",
     also: [{ file: TOKENS, find: 'issuer: options.issuer,', replace: '' }],
     test: [TOKEN_TESTS, 'G06 of another issuer'],
   },

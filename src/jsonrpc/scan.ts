@@ -285,7 +285,7 @@ function indexOfKey(bytes: Buffer, key: number, keyEnd: number, keys: readonly B
 function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
   const end = bytes.length;
-  let seen = 0;
+  let noted = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -297,8 +297,8 @@ function scanMeta(frame: Frame, open: number): number {
     const after = skipValue(bytes, value, end, 3);
     if (after < 0) return after;
     const bit = noteMeta(frame, at, keyEnd, value, after);
-    if ((seen & bit) !== 0) frame.fault = 'duplicate';
-    seen |= bit;
+    if ((noted & bit) !== 0) frame.fault = 'duplicate';
+    noted |= bit;
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     if (bytes[at] !== COMMA) return MALFORMED;
