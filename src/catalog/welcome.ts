@@ -7,6 +7,7 @@ const LIST_KINDS = ['tools', 'prompts', 'resources'] as const;
 /** Extensions of tools and resources, which work for each server alone. */
 const ROUTED_EXTENSIONS = ['io.modelcontextprotocol/ui', TASKS_EXTENSION] as const;
 const MAX_INSTRUCTIONS = 32 * 1024;
+const BETWEEN = '\n\n';
 
 /** One server's part. */
 export interface WelcomePart {
@@ -54,7 +55,22 @@ export function mergedInstructions(parts: readonly WelcomePart[]): string | unde
   const texts = parts.flatMap(({ key, instructions }) =>
     typeof instructions === 'string' && instructions !== '' ? [`## ${key}\n${instructions}`] : [],
   );
-  return texts.length === 0 ? undefined : texts.join('\n\n').slice(0, MAX_INSTRUCTIONS);
+  if (texts.length === 0) return undefined;
+  const lengths = texts.map(({ length }) => length + BETWEEN.length);
+  const most = evenShare(lengths, MAX_INSTRUCTIONS) - BETWEEN.length;
+  return texts.map((text) => text.slice(0, most)).join(BETWEEN);
+}
+
+/** What the longest may have, so that all have room: short ones leave theirs to the others. */
+function evenShare(lengths: readonly number[], room: number): number {
+  let left = room;
+  const sorted = lengths.toSorted((a, b) => a - b);
+  for (const [i, length] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - i));
+    if (length > share) return share;
+    left -= length;
+  }
+  return room;
 }
 
 function extensionOf(capabilities: JsonObject | undefined, name: string): unknown[] {
