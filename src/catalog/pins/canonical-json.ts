@@ -23,6 +23,8 @@ const MAX_EXPONENT_DIGITS = 12;
 /** Up to here a number is written out. */
 const MAX_ZEROS = 20;
 const INDENT = '  ';
+/** Nobody reads more; deep nesting makes much of little, since each line is indented. */
+const MAX_SHOWN_CHARS = 4 * 1024 * 1024;
 
 /** Which spelling is wanted. */
 export interface CanonicalStyle {
@@ -37,6 +39,7 @@ export interface CanonicalStyle {
  * counts is for each reader to say.
  * @param text well-formed JSON text
  * @throws SyntaxError when it is not
+ * @throws RangeError when it is too large to be shown
  */
 export function canonicalJson(text: Buffer, style: CanonicalStyle): string {
   return new CanonicalWriter(text, style).write();
@@ -142,6 +145,9 @@ class CanonicalWriter {
   #enclose(open: string, items: readonly string[], close: string, indent: string): string {
     if (items.length === 0) return open + close;
     if (!this.#style.isShown) return open + items.join(',') + close;
+    const perItem = indent.length + INDENT.length + ',\n'.length;
+    const chars = items.reduce((sum, item) => sum + item.length + perItem, 0);
+    if (chars > MAX_SHOWN_CHARS) throw new RangeError('the text is too large to be shown');
     const lines = items.map((item) => `${indent}${INDENT}${item}`).join(',\n');
     return `${open}\n${lines}\n${indent}${close}`;
   }

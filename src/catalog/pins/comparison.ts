@@ -1,6 +1,6 @@
 // What differs between the tools that a server lists and those that were accepted.
 import { compareCodeUnits } from './canonical-json.ts';
-import { type Definition, definitionOf } from './definition.ts';
+import { type Definition, definitionOf, nameOf } from './definition.ts';
 import type { PinnedTools } from './lock-file.ts';
 
 /** One difference. */
@@ -19,6 +19,8 @@ export interface Comparison {
   readonly unchanged: number;
   /** Names with more than one definition: only the first one can be accepted. */
   readonly twice: readonly string[];
+  /** Names whose definition is so large that nobody could look at it: they can't be accepted. */
+  readonly unshown: readonly string[];
   /** What is listed, to be accepted. */
   readonly listed: PinnedTools;
 }
@@ -31,9 +33,14 @@ export interface Comparison {
 export function compareTools(accepted: PinnedTools, tools: readonly Buffer[]): Comparison {
   const listed = new Map<string, Definition>();
   const twice = new Set<string>();
+  const unshown = new Set<string>();
   for (const tool of tools) {
     const definition = definitionOf(tool);
-    if (definition === undefined) continue;
+    if (definition === undefined) {
+      const name = nameOf(tool);
+      if (name !== undefined) unshown.add(name);
+      continue;
+    }
     const first = listed.get(definition.name);
     if (first === undefined) listed.set(definition.name, definition);
     else if (first.digest !== definition.digest) twice.add(definition.name);
@@ -45,5 +52,6 @@ export function compareTools(accepted: PinnedTools, tools: readonly Buffer[]): C
     after: listed.get(name),
   }));
   const changes = compared.filter(({ before, after }) => before?.digest !== after?.digest);
-  return { changes, unchanged: names.length - changes.length, twice: [...twice], listed };
+  const unchanged = names.length - changes.length;
+  return { changes, unchanged, twice: [...twice], unshown: [...unshown], listed };
 }

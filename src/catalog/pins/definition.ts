@@ -34,13 +34,23 @@ export function digestOf(tool: Buffer): string {
 /**
  * Reads a definition.
  * @param tool an entry of `tools/list`, as the server wrote it
- * @returns undefined when it has no name
+ * @returns undefined when it has no name, or is so large that nobody could look at it
  */
 export function definitionOf(tool: Buffer): Definition | undefined {
   const name = nameOf(tool);
-  if (name === undefined) return undefined;
-  const text = canonicalJson(tool, { isShown: true, keeps: isPinned });
-  return { name, digest: digestOf(tool), text };
+  const text = name === undefined ? undefined : shownText(tool);
+  return name === undefined || text === undefined
+    ? undefined
+    : { name, digest: digestOf(tool), text };
+}
+
+function shownText(tool: Buffer): string | undefined {
+  try {
+    return canonicalJson(tool, { isShown: true, keeps: isPinned });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function isPinned(key: string): boolean {

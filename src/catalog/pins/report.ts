@@ -17,7 +17,7 @@ const TAG_BASE = 0xe0000;
  * @returns lines, each with its line feed
  */
 export function comparisonReport(server: string, comparison: Comparison): string {
-  const { changes, unchanged, twice } = comparison;
+  const { changes, unchanged, twice, unshown } = comparison;
   const count = (what: (change: ToolChange) => boolean): number => changes.filter(what).length;
   const parts = [
     `${count(({ before }) => before === undefined)} new`,
@@ -30,6 +30,9 @@ export function comparisonReport(server: string, comparison: Comparison): string
     lines.push(
       `  ! ${plain(name)} is listed twice, with different definitions: the first one counts`,
     );
+  }
+  for (const name of unshown) {
+    lines.push(`  ! ${plain(name)} can't be accepted: its definition is too large to look at`);
   }
   return lines.map((line) => `${line}\n`).join('');
 }

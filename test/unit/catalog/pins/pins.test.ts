@@ -207,3 +207,21 @@ describe('a report', () => {
     expect(lines.length).toBeGreaterThan(6_000);
   });
 });
+
+describe('a definition that is too large to look at', () => {
+  // 100,000 numbers, each on a line that is indented by 200 levels: 40 MB of 200 KB.
+  const nested = `${'['.repeat(200)}${new Array(100_000).fill('1').join(',')}${']'.repeat(200)}`;
+  const large = Buffer.from(`{"name":"large","x":${nested}}`);
+
+  it('is said not to be acceptable, and keeps nothing from the others', () => {
+    const comparison = compareTools(NONE, [large, tool({})]);
+    expect([...comparison.listed.keys()]).toEqual(['read']);
+    expect(comparisonReport('files', comparison)).toContain(
+      "  ! large can't be accepted: its definition is too large to look at\n",
+    );
+  });
+
+  it('is none that was accepted', () => {
+    expect(new Pins(accept(large, tool({}))).verdict('files', large)).toBe('new');
+  });
+});
