@@ -29,6 +29,8 @@ export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined 
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
+const LONGEST_KEY = '"result"'.length;
+
 /** Why a call fails whose answer was too large. */
 export function oversizeText(server: string, length: number): string {
   const size = `The answer of server "${server}" has ${length} bytes, over its limit`;
@@ -43,9 +45,11 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
   let at = skipSpace(head, 0, end);
   while (head[at] === OPEN_BRACE || head[at] === COMMA) {
     at = skipSpace(head, at + 1, end);
-    const value = skipKey(head, at);
+    const keyEnd = head[at] === QUOTE ? skipString(head, at, end) : MALFORMED;
+    const value = keyEnd < 0 ? MALFORMED : skipColon(head, keyEnd, end);
     if (value < 0) break;
-    const key = head.toString('latin1', at, value).replace(/\s*:\s*$/, '');
+    // Longer ones are none of these, and may be as long as the message.
+    const key = keyEnd - at > LONGEST_KEY ? '' : head.toString('latin1', at, keyEnd);
     if (key === '"result"' || key === '"error"') isAnswer = true;
     const after = skipValue(head, value, end, 0);
     // A number at the very end may be cut off.
@@ -54,9 +58,4 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
     at = skipSpace(head, after, end);
   }
   return { isAnswer, id };
-}
-
-function skipKey(head: Buffer, at: number): number {
-  const keyEnd = head[at] === QUOTE ? skipString(head, at, head.length) : MALFORMED;
-  return keyEnd < 0 ? MALFORMED : skipColon(head, keyEnd, head.length);
 }
