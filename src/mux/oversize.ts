@@ -45,11 +45,11 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
   let at = skipSpace(head, 0, end);
   while (head[at] === OPEN_BRACE || head[at] === COMMA) {
     at = skipSpace(head, at + 1, end);
-    const keyEnd = head[at] === QUOTE ? skipString(head, at, end) : MALFORMED;
+    const keyEnd = skipKey(head, at);
     const value = keyEnd < 0 ? MALFORMED : skipColon(head, keyEnd, end);
     if (value < 0) break;
-    // Longer ones are none of these, and may be as long as the message.
-    const key = keyEnd - at > LONGEST_KEY ? '' : head.toString('latin1', at, keyEnd);
+    // A longer one is none of these, and may be as long as the message.
+    const key = head.toString('latin1', at, Math.min(keyEnd, at + LONGEST_KEY + 1));
     if (key === '"result"' || key === '"error"') isAnswer = true;
     const after = skipValue(head, value, end, 0);
     // A number at the very end may be cut off.
@@ -58,4 +58,8 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
     at = skipSpace(head, after, end);
   }
   return { isAnswer, id };
+}
+
+function skipKey(head: Buffer, at: number): number {
+  return head[at] === QUOTE ? skipString(head, at, head.length) : MALFORMED;
 }
