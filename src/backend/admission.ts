@@ -28,11 +28,15 @@ export interface AdmissionContext {
 export class Admission {
   readonly #context: AdmissionContext;
   readonly #waiting: WaitingCalls;
+  /** Calls that one principal may have at a shared server, so that there are places for others. */
+  readonly #share: number;
   #closedBecause: 'server_unavailable' | 'draining' = 'server_unavailable';
 
   constructor(context: AdmissionContext) {
     this.#context = context;
-    const { queue } = context.options.limits;
+    const { queue, inFlight } = context.options.limits;
+    const isShared = context.options.sharing === 'shared';
+    this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
     this.#waiting = new WaitingCalls(queue, (exchange) => this.#waitedTooLong(exchange));
   }
 
@@ -52,14 +56,20 @@ export class Admission {
   /** Sends a call on, or lets it wait. */
   admit(exchange: Exchange): void {
     const isFree = this.#context.state() === 'ready' && this.#waiting.size === 0;
-    if (isFree && this.#canGo(exchange)) this.#context.mux()?.dispatch(exchange);
-    else this.#wait(exchange);
+    if (isFree && this.#canGo(exchange, this.#crowd())) {
+      this.#context.mux()?.dispatch(exchange);
+      return;
+    }
+    this.#wait(exchange);
+    // Those before it may wait for something that it needs not.
+    this.pump();
   }
 
   /** Sends on what waits, as far as there is room. */
   pump(): void {
     while (this.#waiting.size > 0 && this.#context.state() === 'ready') {
-      const exchange = this.#waiting.take((candidate) => this.#canGo(candidate));
+      const crowd = this.#crowd();
+      const exchange = this.#waiting.take((candidate) => this.#canGo(candidate, crowd));
       if (exchange === undefined) return;
       this.#context.mux()?.dispatch(exchange);
     }
@@ -94,11 +104,32 @@ export class Admission {
     return this.#failure('server_unavailable', `is not available (${why}); see the gateway's log.`);
   }
 
-  #canGo(exchange: Exchange): boolean {
+  /**
+   * The key of the principal that has its share of the places. There is one at most, and nobody is looked
+   * for while there are places for everybody. Without auth all clients are one.
+   */
+  #crowd(): string | undefined {
+    const mux = this.#context.mux();
+    if (mux === undefined || mux.inFlight < this.#share) return undefined;
+    const counts = new Map<string, number>();
+    for (const { exchange, abandonedAtMs } of mux.calls()) {
+      if (exchange === undefined || abandonedAtMs !== undefined) continue;
+      const { key, kind } = exchange.client.principal;
+      if (kind === undefined) continue;
+      const count = (counts.get(key) ?? 0) + 1;
+      if (count >= this.#share) return key;
+      counts.set(key, count);
+    }
+    return undefined;
+  }
+
+  /** @param crowd who has its share of the places already */
+  #canGo(exchange: Exchange, crowd: string | undefined): boolean {
     const { tools, options } = this.#context;
     const mux = this.#context.mux();
     if (mux === undefined || !mux.isWritable) return false;
     if (mux.inFlight >= options.limits.inFlight) return false;
+    if (crowd !== undefined && exchange.client.principal.key === crowd) return false;
     if (!mux.isLaneBusyFor(exchange.client)) return true;
     return tools.match(exchange.frame) === undefined;
   }
@@ -154,6 +185,10 @@ export class Admission {
         "another client's that may ask is at work, maybe waiting for a person to answer. " +
         'With sharing: session no client waits for another.'
       );
+    }
+    const crowd = this.#crowd();
+    if (crowd !== undefined && client.principal.key === crowd) {
+      return `has ${this.#share} calls of yours at work, as many as one client may have; try again when some have ended.`;
     }
     return 'was too busy to take the call within timeouts.queue; more replicas or a higher limits.inFlight would help.';
   }

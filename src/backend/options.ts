@@ -126,7 +126,8 @@ const timeouts = section({
 
 const limitKeys = {
   inFlight: integer(1, 100_000).prefault(256).meta({
-    description: 'Calls that one instance works on at a time.',
+    description:
+      'Calls that one instance works on at a time. Where clients share it and `auth` is on, one principal gets three quarters of them at most.',
   }),
   queue: integer(0, 100_000).prefault(256).meta({
     description: 'Calls that wait when an instance is full.',

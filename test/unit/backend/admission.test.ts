@@ -1,5 +1,5 @@
-// What callers are told whose call waited too long.
-import { expect, it } from 'vitest';
+// Whose calls go to a server, and what callers are told whose call waited too long.
+import { expect, it, onTestFinished } from 'vitest';
 import { Admission, type AdmissionContext } from '../../../src/backend/admission.ts';
 import type { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
@@ -50,3 +50,68 @@ it.each([
     expect(message).toContain('too busy to take the call within timeouts.queue');
   },
 );
+
+/** A ready server with eight places, at which nothing ever ends unless a test says so. */
+function eightPlaces(sharing: string) {
+  const held: { exchange: Exchange; abandonedAtMs: undefined }[] = [];
+  const mux = {
+    isWritable: true,
+    get inFlight() {
+      return held.length;
+    },
+    calls: () => held.values(),
+    isLaneBusyFor: () => false,
+    dispatch: (exchange: Exchange) => held.push({ exchange, abandonedAtMs: undefined }),
+  };
+  const admission = new Admission({
+    options: {
+      name: 'one',
+      sharing,
+      timeouts: { queueMs: 60_000, startMs: 1, requestMs: 1, requestMaxMs: 1 },
+      limits: { queue: 99, inFlight: 8 },
+    },
+    tools: new InteractiveTools(),
+    state: () => 'ready',
+    mux: () => mux,
+    failsFast: () => false,
+    lastFailure: () => '',
+    start: () => undefined,
+  } as unknown as AdmissionContext);
+  const call = (key: string, kind: string | undefined, times: number): void => {
+    for (let i = 0; i < times; i++) {
+      const client = { principal: { key, kind } };
+      admission.admit({ frame: ASK, client, fail: () => undefined } as unknown as Exchange);
+    }
+  };
+  const countOf = (key: string): number =>
+    held.filter(({ exchange }) => exchange.client.principal.key === key).length;
+  onTestFinished(() => admission.refuseWaiting());
+  return { admission, held, call, heldBy: countOf };
+}
+
+it('one principal leaves a quarter of the places of a shared server to others', () => {
+  const { admission, held, call, heldBy } = eightPlaces('shared');
+  call('bob', 'key', 20);
+  expect([heldBy('bob'), admission.queued]).toEqual([6, 14]);
+  call('alice', 'key', 3);
+  expect([heldBy('bob'), heldBy('alice'), admission.queued]).toEqual([6, 2, 15]);
+  held.shift();
+  admission.pump();
+  expect([heldBy('bob'), heldBy('alice')]).toEqual([6, 2]);
+  // Hers overtakes all of his that wait.
+  held.splice(
+    held.findIndex(({ exchange }) => exchange.client.principal.key === 'alice'),
+    1,
+  );
+  admission.pump();
+  expect([heldBy('bob'), heldBy('alice'), admission.queued]).toEqual([6, 2, 13]);
+});
+
+it.each([
+  ['a server of its own', 'principal', 'key'],
+  ['a gateway without auth', 'shared', undefined],
+])('at %s it has all of them', (_, sharing, kind) => {
+  const { admission, call, heldBy } = eightPlaces(sharing);
+  call('bob', kind, 20);
+  expect([heldBy('bob'), admission.queued]).toEqual([8, 12]);
+});
