@@ -2,15 +2,15 @@
 
 import {
   CLOSE_BRACE,
+  COLON as COLON_BYTE,
   decodeString,
   OPEN_BRACE,
-  OPEN_BRACKET,
+  QUOTE,
   skipColon,
   skipSpace,
   skipString,
   skipValue,
 } from './json-text.ts';
-import { splitArray } from './parse.ts';
 import { jsonText } from './serialize.ts';
 
 /** One member of an object, as offsets into its text. */
@@ -65,15 +65,34 @@ export function memberText(
   return member && bytes.subarray(member.valueStart, member.valueEnd);
 }
 
-/** Whether any object in a value has two members of one key. */
+/**
+ * Whether any object in a value has two members of one key. One pass, however deep it is.
+ * @param bytes well-formed JSON text
+ */
 export function hasTwins(bytes: Buffer, start: number, end: number): boolean {
-  if (bytes[start] === OPEN_BRACKET) {
-    return splitArray(bytes.subarray(start, end)).some((item) => hasTwins(item, 0, item.length));
+  const open: Set<string>[] = [];
+  let at = start;
+  while (at < end) {
+    if (bytes[at] === QUOTE) {
+      const after = skipString(bytes, at, end);
+      if (after < 0 || isTwin(bytes, at, after, open.at(-1))) return after > 0;
+      at = after;
+    } else {
+      if (bytes[at] === OPEN_BRACE) open.push(new Set());
+      else if (bytes[at] === CLOSE_BRACE) open.pop();
+      at++;
+    }
   }
-  if (bytes[start] !== OPEN_BRACE) return false;
-  const members = membersOf(bytes, start, end);
-  if (new Set(members.map(({ key }) => key)).size < members.length) return true;
-  return members.some(({ valueStart, valueEnd }) => hasTwins(bytes, valueStart, valueEnd));
+  return false;
+}
+
+/** Notes a string, if it is a key: only a key is followed by a colon. */
+function isTwin(bytes: Buffer, start: number, end: number, keys: Set<string> | undefined): boolean {
+  if (keys === undefined || bytes[skipSpace(bytes, end, bytes.length)] !== COLON_BYTE) return false;
+  const key = decodeString(bytes, start, end);
+  if (keys.has(key)) return true;
+  keys.add(key);
+  return false;
 }
 
 /** What becomes of the members of an object. */

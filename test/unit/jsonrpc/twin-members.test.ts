@@ -1,6 +1,7 @@
 // Members that decide where a message goes may not stand twice, nor in a spelling that a lenient
 // parser takes for them (reliability.md C01). Each of these once passed as a valid message.
 import { expect, test } from 'vitest';
+import { hasTwins } from '../../../src/jsonrpc/members.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 
 const escaped = (text: string): string =>
@@ -54,4 +55,14 @@ test.for([
 test('a long member that is nothing else is fine', () => {
   const text = `{"jsonrpc":"2.0","id":1,"method":"a","x${'é'.repeat(60)}":1,"y\\u0000${'x'.repeat(60)}":1}`;
   expect(scan(Buffer.from(text)).kind).toBe('request');
+});
+
+test.for([
+  ['{"a":1,"a":2}', true],
+  ['[{"b":{"a":1,"c":"a","d":["a"]}}]', false],
+  ['{"a":{"a":{"a":1}},"b":"a:"}', false],
+  ['[[[{"x":[{"y":1, "\\u0079" : 2}]}]]]', true],
+  ['"text"', false],
+] as const)('two members of one key, anywhere in %s: %s', ([text, expected]) => {
+  expect(hasTwins(Buffer.from(text), 0, text.length)).toBe(expected);
 });
