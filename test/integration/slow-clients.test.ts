@@ -152,6 +152,8 @@ describe('a client that does not read', () => {
 
 /** More than the system takes off the gateway's hands for a client that does not read. */
 const LARGE = { name: 'big', arguments: { n: 15_000_000 } };
+/** Of these. The system notices how far a reader has come only every few megabytes. */
+const TAKEN_A_SECOND = 256 * 1024;
 
 describe('one large answer to a client that does not read', () => {
   const { rig } = useScripted();
@@ -200,6 +202,7 @@ describe('one large answer to a client that does not read', () => {
     ]);
     const slow = await Promise.all([clients.json(), clients.events(), sse()]);
     const got = slow.map(() => 0);
+    const mayTake = slow.map(() => 0);
     const counted = async (transport: string): Promise<number> => {
       const text = await fetchMetrics(rig.gateway.adminUrl);
       return metricSum(text, 'sluice_slow_consumers_total', { transport });
@@ -208,12 +211,16 @@ describe('one large answer to a client that does not read', () => {
     slow.forEach((socket, at) => {
       socket.on('data', (chunk: Buffer) => {
         got[at] = (got[at] ?? 0) + chunk.length;
-        socket.pause();
+        mayTake[at] = (mayTake[at] ?? 0) - chunk.length;
+        if ((mayTake[at] ?? 0) <= 0) socket.pause();
       });
     });
     await until(
       async () => {
-        for (const socket of slow) socket.resume();
+        slow.forEach((socket, at) => {
+          mayTake[at] = TAKEN_A_SECOND;
+          socket.resume();
+        });
         const counts = [await counted('streamable-http'), await counted('sse')];
         return [...counts, await counted('websocket')].join() === '3,1,1';
       },
