@@ -98,6 +98,10 @@ function covers(rule: AllowRule, item: AccessItem): boolean {
   return rule.tools === undefined && rule.prompts === undefined && rule.resources === undefined;
 }
 
+/** Asked for each call: most globs are a name, or all of them. */
 function names(globs: readonly string[], text: string): boolean {
-  return globs.some((glob) => matchesGlob(glob, text));
+  for (const glob of globs) {
+    if (glob === '*' || glob === text || matchesGlob(glob, text)) return true;
+  }
+  return false;
 }

@@ -39,6 +39,8 @@ const ECHO_SERVER = join(import.meta.dirname, 'echo-server.ts');
 const FLEET_SERVER = join(import.meta.dirname, 'fleet-server.sh');
 const MERGED = 6;
 const ALLOW_ALL = [{ servers: ['*'] }];
+/** All clients of a subject are one principal. */
+const MANY = { maxPerPrincipal: 10_000 };
 
 const LEGACY: Dialect = { era: 'legacy', tool: 'echo' };
 const MODERN: Dialect = { era: 'modern', tool: 'echo' };
@@ -75,7 +77,7 @@ function withKey(_port: number, scratch: string): Access {
   const created = new Date().toISOString();
   writeKeyFile(keyFile, [{ id, name: 'bench', sha256, groups: [], scopes: [], created }]);
   return {
-    config: { auth: { keys: { file: keyFile }, allow: ALLOW_ALL } },
+    config: { auth: { keys: { file: keyFile }, allow: ALLOW_ALL }, sessions: MANY },
     credentials: bearer(key),
   };
 }
@@ -88,7 +90,7 @@ async function withToken(port: number): Promise<Access> {
   const token = await issuer.token(claims, { seconds: 3_600 });
   const issuers = [{ issuer: issuer.issuer, jwksUrl: issuer.jwksUrl }];
   return {
-    config: { listen: { port, publicUrl }, auth: { issuers, allow: ALLOW_ALL } },
+    config: { listen: { port, publicUrl }, auth: { issuers, allow: ALLOW_ALL }, sessions: MANY },
     credentials: bearer(token),
     release: () => issuer.stop(),
   };
