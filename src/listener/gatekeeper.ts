@@ -67,7 +67,6 @@ export class Gatekeeper {
   readonly #perAddress: TokenBuckets | undefined;
   readonly #perPrincipal: TokenBuckets | undefined;
   readonly #failures: TokenBuckets;
-  readonly #admitted: { inc(): void };
 
   constructor(parts: GatekeeperParts) {
     const { auth, listen, limits, logger } = parts;
@@ -83,7 +82,6 @@ export class Gatekeeper {
     this.#perPrincipal = auth && bucketsOf(limits.requestsPerSecond);
     const { failedLoginsPerMinute } = limits;
     this.#failures = new TokenBuckets(failedLoginsPerMinute / 60, failedLoginsPerMinute);
-    this.#admitted = parts.metrics.auth.labels('ok');
   }
 
   /** What principals may see and use. */
@@ -226,7 +224,7 @@ export class Gatekeeper {
       if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
       if (this.#parts.loads.isFull(identity.key)) return { refusal: this.#tooMany(1_000) };
     }
-    this.#admitted.inc();
+    this.#parts.metrics.admitted++;
     return { principal: identity };
   }
 

@@ -78,7 +78,10 @@ export class Metrics {
     'Client messages that were refused before they reached a server.',
     ['reason'],
   );
-  readonly auth = this.#counter('sluice_auth_total', 'Authentication decisions.', ['outcome']);
+  /** Requests that were let in since the last scrape: a plain number, as each request has one. */
+  admitted = 0;
+  /** Decisions about the others. */
+  readonly auth = this.#authTotal();
   readonly auditLost = this.#counter(
     'sluice_audit_lost_total',
     'Lines of the audit log that could not be written.',
@@ -169,6 +172,20 @@ export class Metrics {
         }
       },
     });
+  }
+
+  #authTotal(): Counter<'outcome'> {
+    const counter = new Counter({
+      name: 'sluice_auth_total',
+      help: 'Authentication decisions.',
+      labelNames: ['outcome'] as const,
+      registers: [this.registry],
+      collect: () => {
+        counter.inc({ outcome: 'ok' }, this.admitted);
+        this.admitted = 0;
+      },
+    });
+    return counter;
   }
 
   #counter<T extends string>(name: string, help: string, labelNames: T[]): Counter<T> {

@@ -114,7 +114,11 @@ describe('one client', () => {
   });
 });
 
-it('counts what it refused', async () => {
+it('counts whom it let in, and what it refused', async () => {
   const samples = await fetchMetrics(rig.gateway.adminUrl);
   expect(metricSum(samples, 'sluice_auth_total', { outcome: 'throttled' })).toBeGreaterThan(0);
+  const admitted = metricSum(samples, 'sluice_auth_total', { outcome: 'ok' });
+  expect(admitted).toBeGreaterThan(40);
+  const again = await fetchMetrics(rig.gateway.adminUrl);
+  expect(metricSum(again, 'sluice_auth_total', { outcome: 'ok' })).toBe(admitted);
 });
