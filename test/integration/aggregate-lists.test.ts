@@ -93,7 +93,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
   });
 });
 
-describe('pages to clients', () => {
+describe('M04 pages to clients', () => {
   const many = new CatalogServer({ name: 'many', tools: tools(...numbered('m', 1_500)) });
   const more = new CatalogServer({ name: 'more', tools: tools(...numbered('n', 800)) });
   const heavy = new CatalogServer({

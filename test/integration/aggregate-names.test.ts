@@ -75,7 +75,7 @@ describe.each(CASES)('a %s client and two %s servers', (era, serverEra) => {
   });
 });
 
-describe('names that are too long, foreign, or look alike', () => {
+describe('M01 names that are too long, foreign, or look alike', () => {
   const long = `t${'o'.repeat(58)}l`;
   const key = 'a-server-whose-name-has-32-chars';
   const odd = ['with.dot', 'with/slash', 'ünïcode', 'spaced name', `${long}.1`, `${long}/1`, '_x'];

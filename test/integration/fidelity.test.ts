@@ -170,7 +170,7 @@ describe('notifications', () => {
   });
 });
 
-describe('noise on stdout', () => {
+describe('B02 noise on stdout', () => {
   it('is dropped; the messages in it are kept, on every transport (trial 60)', async () => {
     for (const [name, raw] of await transports()) {
       const answer = await raw(name, toolCall(name, 'noise', '{}'));

@@ -28,7 +28,7 @@ async function refusal(
   return { status: response.status, code: error?.code, id, data: error?.data };
 }
 
-describe('the ladder', () => {
+describe('C02 the ladder', () => {
   it('GW-020: server/discover describes the server', async () => {
     const { status, message } = await client().whole('server/discover');
     expect(status).toBe(200);

@@ -104,7 +104,7 @@ describe('Origin', () => {
   });
 });
 
-describe('CORS', () => {
+describe('A04 CORS', () => {
   const preflight = (origin: string): ReturnType<typeof send> =>
     send(rig.url(), {
       method: 'OPTIONS',
@@ -144,7 +144,7 @@ describe('CORS', () => {
   });
 });
 
-describe('Host', () => {
+describe('A01 Host', () => {
   it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:80'])(
     'GW-067 %j gets 4xx everywhere',
     async (host) => {

@@ -21,7 +21,7 @@ const LAZY = { start: 'lazy' };
 const pidOf = async (session: LegacySession): Promise<number> =>
   Number(textOf(await session.call('pid')));
 
-describe('processes of one gateway', () => {
+describe('E08 processes of one gateway', () => {
   const shared = scriptedServer({ config: LAZY });
   const own = scriptedServer({ config: SESSION });
   const stubborn = scriptedServer({

@@ -130,7 +130,7 @@ test('no session is opened, and nothing but what is enveloped is sent', async ()
   }
 });
 
-test('GW-135 the headers are computed from the message', async () => {
+test('C16 GW-135 the headers are computed from the message', async () => {
   await answerOf(modern('tools/list'));
   const args = { region: 'süd', deep: { n: 42 }, flag: true };
   const encoded = `=?base64?${Buffer.from('süd').toString('base64')}?=`;

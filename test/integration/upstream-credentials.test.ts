@@ -121,7 +121,7 @@ const BAD_ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> 
   'HTTP 500': (response) => response.writeHead(500).end('<html>'),
 };
 
-describe('a token endpoint', () => {
+describe('D07 a token endpoint', () => {
   const texts = Object.keys(BAD_ANSWERS);
   const auth = { type: 'client_credentials', ...client };
   const entry = { url: remote.url, auth, start: 'lazy', timeouts: { start: '1s' } };

@@ -47,7 +47,7 @@ describe('the upgrade', () => {
   });
 });
 
-describe('frames', () => {
+describe('C09 frames', () => {
   it.each(LEGACY_VERSIONS)('GW-082 carry one message each (%s)', async (version) => {
     const client = rig.track(await WsClient.connect(wsUrl()));
     const frames: { text: string; isBinary: boolean }[] = [];
@@ -119,7 +119,7 @@ describe('frames', () => {
   });
 });
 
-describe('ids', () => {
+describe('B03 ids', () => {
   it.each([
     ['"init-1"'],
     ['"7f1c3f0e-4b62-4e39-8e3d-9b4a6d1f7a10"'],

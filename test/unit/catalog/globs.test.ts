@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { matchesGlob } from '../../../src/base/glob.ts';
 import { passesFilter } from '../../../src/catalog/globs.ts';
 
-describe('a glob', () => {
+describe('C12 a glob', () => {
   it.each([
     ['search', 'search', true],
     ['search', 'Search', false],

@@ -408,7 +408,7 @@ describe('a fault', () => {
   });
 });
 
-describe('hostile files', () => {
+describe('C14 hostile files', () => {
   it('leave no trace in Object.prototype', () => {
     faults(
       '__proto__: { polluted: 1 }\nservers: { a: { command: x, env: { __proto__: { polluted: 1 } } } }',

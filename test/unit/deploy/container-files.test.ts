@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const { config } = load(join(root, 'deploy', 'sluice.yaml'));
 
-describe('the container', () => {
+describe('E09 the container', () => {
   test('serves a port that is published on the host’s loopback only', () => {
     const { services } = parse(read('deploy/compose.yaml'));
     const published = [...services.sluice.ports, ...services.prometheus.ports];

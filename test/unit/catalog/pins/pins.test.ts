@@ -178,7 +178,7 @@ describe('a report', () => {
     ]);
   });
 
-  it('shows what is hidden from eyes, and what it spells', () => {
+  it('M03 shows what is hidden from eyes, and what it spells', () => {
     const tags = [...'do it'].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join('');
     const lines = report([], [tool({ description: `Reads.${tags}\u001b[2J` })]);
     expect(lines[2]).toBe(
