@@ -118,7 +118,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'key/revoked-parks',
     file: 'src/app/access.ts',
-    find: 'for (const one of kept) one.endOf(isGone);',
+    find: 'parked.endOf(isGone);',
     replace: '',
     test: [KEY_TESTS, 'G08 ends with the key'],
   },
@@ -360,13 +360,6 @@ export const accessGuards: readonly Guard[] = [
     find: 'const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);',
     replace: 'const late = undefined;',
     test: [REVOCATION_TESTS, 'G08 does not let in a body'],
-  },
-  {
-    name: 'revocation/modern-calls',
-    file: 'src/app/gateway.ts',
-    find: '[this.#modern.parks, this.#modernRequests]',
-    replace: '[this.#modern.parks]',
-    test: [REVOCATION_TESTS, 'G08 ends modern calls'],
   },
   {
     name: 'revocation/rights-of-files',

@@ -43,10 +43,7 @@ export const bridgeGuards: readonly Guard[] = [
         replace: 'options.target.kind === undefined ?',
       },
     ],
-    test: [
-      'test/integration/principals-tasks.test.ts',
-      'B15 is unknown after the server started anew',
-    ],
+    test: ['test/integration/principals-tasks.test.ts', 'is unknown to its owner, too'],
   },
   {
     name: 'task/over',

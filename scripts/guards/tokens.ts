@@ -161,16 +161,6 @@ export const tokenGuards: readonly Guard[] = [
     test: [TOKEN_TESTS, 'GW-155 B06 of somebody else'],
   },
   {
-    name: 'exchange/whose-call',
-    file: 'src/mux/mux.ts',
-    find: 'this.#channel.send(message, exchange?.client.principal);',
-    replace: 'this.#channel.send(message, exchange?.holder === undefined ? undefined : undefined);',
-    test: [
-      'test/integration/access/claims.test.ts',
-      'each call is made with the token that it came with',
-    ],
-  },
-  {
     name: 'session/proof',
     file: SESSION,
     find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',

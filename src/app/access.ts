@@ -33,12 +33,12 @@ export interface Kept {
 
 /**
  * Builds them.
- * @param kept calls that belong to no session
+ * @param parked calls that wait for their clients
  * @throws when the audit log can't be opened
  */
 export function createAccess(
   config: Config,
-  kept: readonly Kept[],
+  parked: Kept,
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
 ): Access {
   const { auth, listen, limits } = config;
@@ -59,7 +59,7 @@ export function createAccess(
     // Whoever came with a token comes back with its next one: only keys end for good.
     const isGone = (principal: Principal): boolean => gate.isRevoked(principal);
     sessions.endOf(isGone);
-    for (const one of kept) one.endOf(isGone);
+    parked.endOf(isGone);
   };
   const gate: Gatekeeper = new Gatekeeper({
     listen,

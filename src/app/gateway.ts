@@ -83,7 +83,7 @@ export class Gateway {
           tellsAll: servesItsOwner(config),
         }),
     );
-    this.#access = createAccess(config, [this.#modern.parks, this.#modernRequests], {
+    this.#access = createAccess(config, this.#modern.parks, {
       logger: parts.logger,
       metrics: this.#metrics,
     });

@@ -1,7 +1,6 @@
 // The modern requests in flight of one listener: counted, so that a stop can wait for them.
 
 import { LISTEN } from '../mcp/modern-methods.ts';
-import type { Principal } from '../ports/principal.ts';
 import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
 
 /** Modern requests that are not answered yet. */
@@ -21,13 +20,6 @@ export class ModernRequests implements ExchangeOwner {
 
   settled(exchange: ClientExchange): void {
     this.#open.delete(exchange);
-  }
-
-  /** Cancels those of principals that are gone. */
-  endOf(isGone: (principal: Principal) => boolean): void {
-    for (const exchange of [...this.#open]) {
-      if (isGone(exchange.client.principal)) exchange.cancel(undefined);
-    }
   }
 
   /** Cancels what is left. */
