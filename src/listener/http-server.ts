@@ -3,9 +3,8 @@
 // decided by the path table alone.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -13,7 +12,6 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
-import { delay, monotonicMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -24,6 +22,7 @@ import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-resp
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
+import { OpenSockets } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { readBody } from './request-body.ts';
@@ -34,9 +33,6 @@ import { reloadTls, tlsOptions } from './tls-files.ts';
 import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 
 const TICKETS_WAIT_MS = 30_000;
-/** How long clients may take to read what they were sent last. */
-const LAST_WORDS_MS = 1_000;
-const LAST_WORDS_POLL_MS = 20;
 
 const NO_STORE = { 'cache-control': 'no-store' };
 /** What clients of authorization servers read first; the only thing that every page may read. */
@@ -64,7 +60,7 @@ export class HttpServer {
   readonly #sse: SseStreams;
   readonly #plain: PlainPosts;
   readonly #webSockets: WebSockets;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets: OpenSockets;
   #tlsFiles: WatchedFiles | undefined;
 
   constructor(context: ListenerContext, paths: PathTable, bounds: HttpBounds = HTTP_BOUNDS) {
@@ -75,6 +71,7 @@ export class HttpServer {
     this.#plain = new PlainPosts(context);
     this.#webSockets = new WebSockets(context);
     this.#app = this.#createApp(bounds);
+    this.#sockets = new OpenSockets(this.#app.server, context.options.tls !== undefined);
   }
 
   /** Open WebSockets. */
@@ -93,7 +90,9 @@ export class HttpServer {
     await this.#app.listen({ host, port });
     if (tls !== undefined) {
       const server = this.#app.server as unknown as SecureServer;
-      this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => this.#endCertified());
+      this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => {
+        this.#sockets.endCertified();
+      });
     }
     const address = this.#app.server.address() as AddressInfo;
     const scheme = tls === undefined ? 'http' : 'https';
@@ -113,8 +112,7 @@ export class HttpServer {
 
   /** Whether anything is on its way to a client. */
   get hasUnsent(): boolean {
-    for (const { writableLength } of this.#sockets) if (writableLength > 0) return true;
-    return false;
+    return this.#sockets.hasUnsent;
   }
 
   /** Ends every connection. What clients were sent last, they have a moment to read. */
@@ -124,17 +122,9 @@ export class HttpServer {
     this.#context.pressure.close();
     this.#sse.close();
     this.#webSockets.close();
-    const endMs = monotonicMs() + LAST_WORDS_MS;
-    while (this.hasUnsent && monotonicMs() < endMs) await delay(LAST_WORDS_POLL_MS);
+    await this.#sockets.sent();
     this.#app.server.closeAllConnections();
     await this.#app.close();
-  }
-
-  /** Ends the connections of clients that came with a certificate, so that they show it again. */
-  #endCertified(): void {
-    for (const socket of this.#sockets) {
-      if (socket instanceof TLSSocket && socket.authorized) socket.destroy();
-    }
   }
 
   #createApp(bounds: HttpBounds): FastifyInstance {
@@ -170,13 +160,6 @@ export class HttpServer {
       if (late === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
       else refuse(reply.raw, late);
     });
-    app.server.on(
-      options.tls === undefined ? 'connection' : 'secureConnection',
-      (socket: Socket) => {
-        this.#sockets.add(socket);
-        socket.once('close', () => this.#sockets.delete(socket));
-      },
-    );
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#onUpgrade(request, socket, head),
     );
