@@ -27,9 +27,6 @@ export const HELD_KINDS = [
 
 export type HeldKind = (typeof HELD_KINDS)[number];
 
-/** From here on a holding can be cut by itself; smaller ones are only counted. */
-export const LARGE_BYTES = 64 * 1024;
-
 /** One large thing that is held. */
 export interface Holding {
   /** What it holds from now on, in bytes. */
