@@ -11,6 +11,7 @@ const SSE = 'src/backend/http-sse/sse-channel.ts';
 const LEAK = '(globalThis as { leak?: string }).leak';
 const BUDGET_TESTS = 'test/unit/backend/process-budget.test.ts';
 const PROCESS_TESTS = 'test/integration/processes.test.ts';
+const END_TESTS = 'test/integration/gateway-end.test.ts';
 const CONTAINED_TESTS = 'test/integration/contained-processes.test.ts';
 const LEGACY_TESTS = 'test/integration/remote-legacy.test.ts';
 const SSE_TESTS = 'test/integration/remote-sse.test.ts';
@@ -71,6 +72,20 @@ export const serverGuards: readonly Guard[] = [
     find: "stdio: ['pipe', 'pipe', 'pipe'],",
     replace: "stdio: ['pipe', 'pipe', 'pipe', 2],",
     test: [CONTAINED_TESTS, '(E06)'],
+  },
+  {
+    name: 'child/ends-with-the-gateway',
+    file: CHILD,
+    find: 'if (this.pid !== undefined) watcher.add(',
+    replace: 'if (this.pid === 0) watcher.add(',
+    test: [END_TESTS, 'ignore EOF and TERM, and what they started'],
+  },
+  {
+    name: 'child/watcher-is-replaced',
+    file: 'src/backend/stdio/group-watcher.ts',
+    find: 'if (this.#shell === undefined && this.#groups.size > 0) this.#start();',
+    replace: '',
+    test: [END_TESTS, 'whatever happened to the watcher before'],
   },
   {
     name: 'child/run-as',

@@ -2,11 +2,17 @@
  * The end of the gateway, in order or not: nothing is left in the process table.
  */
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT, startGateway } from '../support/gateway.ts';
-import { descendants, isAlive, waitGone } from '../support/processes.ts';
+import { type Gateway, ROOT, startGateway } from '../support/gateway.ts';
+import {
+  descendants,
+  isAlive,
+  serverProcesses,
+  waitGone,
+  watcherOf,
+} from '../support/processes.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -14,6 +20,20 @@ import { hasMethod, textOf } from '../support/wire-message.ts';
 import { WsClient } from '../support/ws-client.ts';
 
 const SESSION = { sharing: 'session' };
+const TERM_BIT = 1n << 14n;
+
+/** A gateway with a server that only KILL ends, and the processes of that server. */
+async function startStubborn(): Promise<{ gateway: Gateway; group: number[] }> {
+  const stubborn = scriptedServer({ args: ['--ignore-eof', '--ignore-term', '--grandchild'] });
+  const gateway = await startGateway({ servers: { stubborn: stubborn.config } });
+  await until(() => serverProcesses(gateway.pid).length >= 2);
+  return { gateway, group: serverProcesses(gateway.pid).map(({ pid }) => pid) };
+}
+
+function ignoresTerm(pid: number): boolean {
+  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return (BigInt(`0x${mask ?? '0'}`) & TERM_BIT) !== 0n;
+}
 
 describe('the end of the gateway', () => {
   it('by TERM leaves nothing, with calls in flight, hung and stubborn servers, grandchildren', async () => {
@@ -32,7 +52,7 @@ describe('the end of the gateway', () => {
     const ofOwn = await WsClient.connect(gateway.endpoint('own', 'ws'));
     await ofOwn.initialize();
     const answer = ws.call('hang', {});
-    await until(() => descendants(gateway.pid).length >= 5);
+    await until(() => serverProcesses(gateway.pid).length >= 5);
     const left = descendants(gateway.pid).map(({ pid }) => pid);
     const stopped = gateway.stop();
     const { error } = await answer;
@@ -68,9 +88,32 @@ describe('the end of the gateway', () => {
     const gateway = await startGateway({ servers: { one: one.config, own: own.config } });
     const ws = await WsClient.connect(gateway.endpoint('own', 'ws'));
     await ws.initialize();
-    expect(descendants(gateway.pid).length).toBeGreaterThanOrEqual(2);
+    expect(serverProcesses(gateway.pid).length).toBeGreaterThanOrEqual(2);
     await gateway.kill();
     await waitGone([...one.journal.starts, ...own.journal.starts]);
+  });
+
+  it('by KILL ends servers that ignore EOF and TERM, and what they started', async () => {
+    const { gateway, group } = await startStubborn();
+    await gateway.kill();
+    expect(group.filter(isAlive)).toEqual([]);
+  });
+
+  it('by KILL does so whatever happened to the watcher before', async () => {
+    const { gateway, group } = await startStubborn();
+    const first = watcherOf(gateway.pid)?.pid ?? 0;
+    process.kill(first, 'SIGKILL');
+    const second = await until(() => {
+      const watcher = watcherOf(gateway.pid);
+      return watcher?.pid === first ? undefined : watcher;
+    });
+    // It has nothing to tell when it is ready for signals, but for what the system knows of it.
+    await until(() => ignoresTerm(second.pid));
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
+      process.kill(second.pid, signal);
+    }
+    await gateway.kill();
+    expect(group.filter(isAlive)).toEqual([]);
   });
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(

@@ -8,7 +8,13 @@ import { describe, expect, it } from 'vitest';
 import { post } from '../support/http-client.ts';
 import { initializeRequest, type LegacySession } from '../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
-import { descendants, isAlive, processInfo, waitGone } from '../support/processes.ts';
+import {
+  descendants,
+  isAlive,
+  processInfo,
+  serverProcesses,
+  waitGone,
+} from '../support/processes.ts';
 import { FIXTURES, scriptedServer } from '../support/scripted-server.ts';
 import { SseClient } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
@@ -30,6 +36,7 @@ describe('E08 processes of one gateway', () => {
   });
   const eofOnly = scriptedServer({ args: ['--ignore-term'], config: SESSION });
   const termOnly = scriptedServer({ args: ['--ignore-eof'], config: SESSION });
+  const late = scriptedServer({ args: ['--init-delay', '500'], config: SESSION });
   const wrapped = scriptedServer();
   const wrapper = {
     command: 'sh',
@@ -50,11 +57,12 @@ describe('E08 processes of one gateway', () => {
       stubborn: stubborn.config,
       'eof-only': eofOnly.config,
       'term-only': termOnly.config,
+      late: late.config,
       wrapped: wrapper,
     },
     config: { processes: { maxPerPrincipal: 20 } },
   }));
-  const children = (): number[] => descendants(rig.gateway.pid).map(({ pid }) => pid);
+  const children = (): number[] => serverProcesses(rig.gateway.pid).map(({ pid }) => pid);
 
   it('are none for POSTs without a session, whatever their number (trial 1)', async () => {
     const posts = Array.from({ length: 100 }, (_, i) =>
@@ -155,11 +163,10 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('go when a client leaves while its server starts', async () => {
-    const before = own.journal.starts.length;
-    const exchange = post(rig.gateway.endpoint('own'), initializeRequest());
-    await until(() => own.journal.starts.length > before);
+    const exchange = post(rig.gateway.endpoint('late'), initializeRequest());
+    await until(() => late.journal.starts.length > 0);
     exchange.destroy();
-    await waitGone(own.journal.starts.slice(before));
+    await waitGone(late.journal.starts);
   });
 
   it('have process groups of their own and no descriptor of the gateway (E06)', async () => {

@@ -12,7 +12,13 @@ it('a process that leaves 64 MiB unread is given up', async () => {
       cwd: process.cwd(),
       stopMs: 1_000,
     },
-    { stdout: () => undefined, stderr: () => undefined, drained: () => undefined, ended: resolve },
+    {
+      stdout: () => undefined,
+      stderr: () => undefined,
+      drained: () => undefined,
+      ended: resolve,
+      unwatched: () => undefined,
+    },
   );
   const chunk = Buffer.alloc(4 * 1024 * 1024);
   for (let at = 0; at < 17; at++) child.write(chunk);

@@ -3,6 +3,7 @@
  * a mark in their command line. Linux only, as the tests are.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { WATCHER_NAME } from '../../src/backend/stdio/group-watcher.ts';
 import { until } from './until.ts';
 
 export interface ProcessInfo {
@@ -48,6 +49,20 @@ export function descendants(pid: number): ProcessInfo[] {
     parents = new Set(children.map((info) => info.pid));
   }
   return found;
+}
+
+/** The descendants of a gateway that servers are: all but the process that watches them. */
+export function serverProcesses(pid: number): ProcessInfo[] {
+  return descendants(pid).filter((info) => !isWatcher(info));
+}
+
+/** The process that ends servers when a gateway is killed; undefined when it has none. */
+export function watcherOf(pid: number): ProcessInfo | undefined {
+  return descendants(pid).find((info) => isWatcher(info) && info.state !== 'Z');
+}
+
+function isWatcher({ cmdline }: ProcessInfo): boolean {
+  return cmdline.endsWith(` ${WATCHER_NAME}`);
 }
 
 /** Live processes (no zombies) whose command line contains `mark`. */

@@ -1,8 +1,8 @@
 // One child process in a process group of its own: started without a shell, stopped by the ladder
 // stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
-// The only home of node:child_process.
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import { GroupWatcher } from './group-watcher.ts';
 
 /** How long a process may take to end after its input was closed. */
 const EOF_GRACE_MS = 2_000;
@@ -35,10 +35,13 @@ export interface ChildEvents {
   drained(): void;
   /** The process is over, could not be started, or closed its side of the pipes. Told once. */
   ended(reason: string): void;
+  /** If the gateway is killed, what this process leaves behind is not ended. */
+  unwatched(why: string): void;
 }
 
 /** Children whose groups may be alive. */
 const alive = new Set<{ kill(): void }>();
+const watcher = new GroupWatcher();
 
 /** Kills every process group that may be left, for a gateway that ends in a hurry. */
 export function killChildren(): void {
@@ -68,6 +71,7 @@ export class ChildProcess {
     });
     this.#listen(command);
     alive.add(this);
+    if (this.pid !== undefined) watcher.add(this.pid, (why) => events.unwatched(why));
   }
 
   get pid(): number | undefined {
@@ -154,7 +158,11 @@ export class ChildProcess {
 
   async #runStopLadder(): Promise<void> {
     this.#isEnded = true;
-    if (this.#child.pid !== undefined) await this.#descendStopLadder();
+    const { pid } = this.#child;
+    if (pid !== undefined) {
+      await this.#descendStopLadder();
+      watcher.remove(pid);
+    }
     alive.delete(this);
   }
 

@@ -73,6 +73,11 @@ export class StdioChannel implements ServerChannel {
           this.#stderr.flush();
           this.#events.closed(reason);
         },
+        unwatched: (why) =>
+          this.#logger.warn(
+            { why },
+            'server may outlive a gateway that is killed: the process that would end it can not be started',
+          ),
       },
     );
   }

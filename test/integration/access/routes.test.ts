@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest';
 import { sourceFiles } from '../../arch/sources.ts';
 import { ROOT } from '../../support/gateway.ts';
 import { HttpExchange, POST_HEADERS, type SendOptions } from '../../support/http-client.ts';
-import { descendants } from '../../support/processes.ts';
+import { serverProcesses } from '../../support/processes.ts';
 import { RemoteServer } from '../../support/remote-server.ts';
 import { scriptedServer } from '../../support/scripted-server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -83,7 +83,7 @@ it('the routes of this test are all that there are (E01)', () => {
 });
 
 it('whatever is asked for, nothing is started and nobody is called (E01)', async () => {
-  const before = descendants(rig.gateway.pid).map(({ pid }) => pid);
+  const before = serverProcesses(rig.gateway.pid).map(({ pid }) => pid);
   const query = `?command=touch&args=${mark}&url=${encodeURIComponent(canary.url)}`;
   const targets = [
     ...[...PUBLIC, ...GUESSES].map((path) => `${rig.gateway.url}${path}`),
@@ -98,7 +98,7 @@ it('whatever is asked for, nothing is started and nobody is called (E01)', async
       }),
     );
   }
-  expect(descendants(rig.gateway.pid).map(({ pid }) => pid)).toEqual(before);
+  expect(serverProcesses(rig.gateway.pid).map(({ pid }) => pid)).toEqual(before);
   expect(existsSync(mark)).toBe(false);
   expect(canary.requests).toEqual([]);
   expect(one.journal.starts).toHaveLength(1);
