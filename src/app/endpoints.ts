@@ -120,6 +120,6 @@ function aggregate(
     const validation = strictest(curation.validateArguments, options.validateArguments);
     return { backend, lists, isShared, catalog, validation };
   });
-  const { naming, limitMs, toolList } = options;
-  return new AggregateEndpoint({ name, naming, limitMs, toolList }, members, parts);
+  const { naming, waits, toolList } = options;
+  return new AggregateEndpoint({ name, naming, waits, toolList }, members, parts);
 }

@@ -30,6 +30,8 @@ import { createEndpoints } from './endpoints.ts';
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
 const DRAIN_POLL_MS = 20;
+/** How long servers may take to start before the gateway is ready without them. */
+const START_LIMIT_MS = 5_000;
 
 /** A whole gateway. */
 export class Gateway {
@@ -94,29 +96,25 @@ export class Gateway {
       options: config.admin,
       metrics: this.#metrics,
       notReadyBecause: () => this.#notReadyBecause(),
-      unavailable: () =>
-        Object.fromEntries(
-          this.#backends.flatMap(({ name, failure }) =>
-            failure === undefined ? [] : [[name, failure]],
-          ),
-        ),
+      unavailable: () => this.#unavailable,
     });
     this.#metrics.observe(() => this.#snapshot());
   }
 
   /**
-   * Opens the listeners and starts the servers; resolves when each had its first attempt, or when the
-   * gateway is stopped meanwhile.
+   * Opens the listeners and starts the servers; resolves when each had its first attempt, after 5 s
+   * without those that take longer, or when the gateway is stopped meanwhile.
    * @throws when an address can't be had
    */
   async start(): Promise<void> {
     this.#opening = this.#open();
     await this.#opening;
     if (this.#isDraining) return;
-    await Promise.all(this.#backends.map((backend) => backend.start()));
+    await within(START_LIMIT_MS, Promise.all(this.#backends.map((backend) => backend.start())));
     if (this.#isDraining) return;
     this.#hasStarted = true;
-    this.#logger.info('ready');
+    const unavailable = this.#unavailable;
+    this.#logger.info(Object.keys(unavailable).length === 0 ? {} : { unavailable }, 'ready');
   }
 
   /**
@@ -203,6 +201,12 @@ export class Gateway {
       paths.add(prefix, servedEndpoint(served, this.#metrics, watchers));
     }
     return paths;
+  }
+
+  /** Servers that can't be used now, and why. */
+  get #unavailable(): Record<string, string> {
+    const down = this.#backends.filter(({ failure }) => failure !== undefined);
+    return Object.fromEntries(down.map(({ name, failure }) => [name, failure ?? '']));
   }
 
   #notReadyBecause(): string[] {

@@ -83,7 +83,8 @@ export class ServerBackend implements Backend {
   /** Why it is not up, for whoever runs the gateway. */
   get failure(): string | undefined {
     if (this.isUp) return undefined;
-    return this.#replicas.find(({ lastEnd }) => lastEnd.text !== undefined)?.lastEnd.text;
+    const ended = this.#replicas.find(({ lastEnd }) => lastEnd.text !== undefined);
+    return ended?.lastEnd.text ?? 'is still starting';
   }
 
   get inFlight(): number {

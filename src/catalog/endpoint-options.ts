@@ -7,7 +7,8 @@ import { type ToolListMode, toolListSchema } from './search/options.ts';
 import { type ShapingOptions, shapeSchema } from './shaping-options.ts';
 import { type ValidationMode, validateArgumentsSchema } from './validation/options.ts';
 
-const DEFAULT_LIMIT_MS = 10_000;
+const DEFAULT_CONNECT_MS = 1_000;
+const DEFAULT_LIST_MS = 5_000;
 const DEFAULT_SEPARATOR = '__';
 
 /** One entry of `endpoints`. */
@@ -28,9 +29,13 @@ export const endpointSchema = section({
   pin: pinSchema,
   validateArguments: validateArgumentsSchema,
   toolList: toolListSchema,
-  listTimeout: duration(100).prefault('10s').meta({
+  connectTimeout: duration(0).prefault('1s').meta({
     description:
-      'How long a server is waited for when a client connects or lists. A slower one is left out, and the client told when it is there.',
+      'How long all clients together wait for a server that is not ready, when they connect and in lists. A slower one is left out until it is ready; clients are then told with `list_changed`.',
+  }),
+  listTimeout: duration(100).prefault('5s').meta({
+    description:
+      'How long a list of a server that is ready is waited for, and the start of a private one. A slower one is left out; clients are told with `list_changed` when it is there.',
   }),
 });
 
@@ -49,14 +54,22 @@ export interface EndpointOptions {
   readonly pin: PinMode;
   readonly validateArguments: ValidationMode;
   readonly toolList: ToolListMode;
-  /** How long one server is waited for, in milliseconds. */
-  readonly limitMs: number;
+  readonly waits: WaitLimits;
+}
+
+/** How long clients wait for one server of an endpoint, in milliseconds. */
+export interface WaitLimits {
+  /** For a server that is not ready. */
+  readonly connectMs: number;
+  /** For one list of a server. */
+  readonly listMs: number;
 }
 
 /** Options that were read, with the path that they are for. */
 export function resolveEndpoint(path: string, options: EndpointEntry): EndpointOptions {
-  const { servers, prefix, separator, listTimeout, shape = {}, ...modes } = options;
-  return { path, servers, ...modes, shape, naming: { prefix, separator }, limitMs: listTimeout };
+  const { servers, prefix, separator, connectTimeout, listTimeout, shape = {}, ...modes } = options;
+  const waits = { connectMs: connectTimeout, listMs: listTimeout };
+  return { path, servers, ...modes, shape, naming: { prefix, separator }, waits };
 }
 
 /** The default paths when the configuration says nothing of them. */
@@ -68,5 +81,5 @@ export const DEFAULT_ENDPOINT: EndpointOptions = {
   pin: 'off',
   validateArguments: 'off',
   toolList: 'full',
-  limitMs: DEFAULT_LIMIT_MS,
+  waits: { connectMs: DEFAULT_CONNECT_MS, listMs: DEFAULT_LIST_MS },
 };

@@ -1,6 +1,7 @@
 // The lists of one server: read once for each state that they are in, whoever asks, and kept by the
 // key that says so. The only cache of lists; the way it is filled is the server's own paging.
-import { monotonicMs } from '../base/clock.ts';
+import { backoffMs } from '../base/backoff.ts';
+import { after, monotonicMs } from '../base/clock.ts';
 import { RecentMap } from '../base/recent-map.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -18,6 +19,9 @@ const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 /** How long the list of a server that does not tell changes holds, unless it says how long. */
 const UNTOLD_TTL_MS = 30_000;
+/** How often a list is asked for again that the server did not give. */
+const MAX_RETRIES = 20;
+const RETRY_LIMITS = { firstMs: 1_000, capMs: 60_000 };
 /** Different lists that are known apart; private instances of a server mostly have the same. */
 const MAX_DISTINCT = 64;
 
@@ -30,6 +34,15 @@ interface Kept {
   readonly untilMs: number;
 }
 
+/** A list that the server did not give. */
+interface MissingList {
+  readonly seat: Seat;
+  readonly method: ListMethod;
+  readonly key: object;
+  /** Told when it was read. */
+  readonly waiting: ReadonlySet<() => void>;
+}
+
 /** The lists of one server, for all who see it. */
 export class ServerLists {
   /** Another one whenever any of the lists is another one, at whatever instance. */
@@ -38,6 +51,8 @@ export class ServerLists {
   readonly #logger: Logger;
   readonly #kept = new WeakMap<object, Map<ListMethod, Kept>>();
   readonly #reading = new WeakMap<object, Map<ListMethod, Promise<ServerList | undefined>>>();
+  /** Who waits for a list that the server did not give, by the key of the list. */
+  readonly #awaited = new WeakMap<object, Map<ListMethod, Set<() => void>>>();
   readonly #distinct = new RecentMap<string, ServerList>(MAX_DISTINCT);
   readonly #last = new Map<ListMethod, ServerList>();
 
@@ -85,6 +100,44 @@ export class ServerLists {
     return await reading;
   }
 
+  /**
+   * Asks again, less and less often, for a list that the server did not give.
+   * @param found told when it was read, by whomever; never, if the server restarts before
+   */
+  retry(seat: Seat, method: ListMethod, found: () => void): void {
+    const key = seat.listKey(LISTS[method].kind);
+    const byMethod = this.#awaited.get(key) ?? new Map<ListMethod, Set<() => void>>();
+    this.#awaited.set(key, byMethod);
+    const waiting = byMethod.get(method);
+    if (waiting !== undefined) {
+      waiting.add(found);
+      return;
+    }
+    const first = new Set([found]);
+    byMethod.set(method, first);
+    this.#askLater(1, { seat, method, key, waiting: first });
+  }
+
+  #askLater(failures: number, missing: MissingList): void {
+    after(backoffMs(failures, RETRY_LIMITS), () => void this.#askAgain(failures, missing));
+  }
+
+  async #askAgain(failures: number, missing: MissingList): Promise<void> {
+    const { seat, method, key, waiting } = missing;
+    const byMethod = this.#awaited.get(key);
+    if (byMethod?.get(method) !== waiting) return;
+    const isStill = !seat.isDown && seat.listKey(LISTS[method].kind) === key;
+    if (isStill && (await this.read(seat, method)) !== undefined) return;
+    if (isStill && failures < MAX_RETRIES) this.#askLater(failures + 1, missing);
+    else byMethod.delete(method);
+  }
+
+  #found(method: ListMethod, key: object): void {
+    const waiting = this.#awaited.get(key)?.get(method);
+    this.#awaited.get(key)?.delete(method);
+    for (const found of waiting ?? []) found();
+  }
+
   async #read(seat: Seat, method: ListMethod, key: object): Promise<ServerList | undefined> {
     const capability = seat.identity?.capabilities[LISTS[method].kind];
     const list = capability === undefined ? EMPTY_LIST : await this.#pages(seat, method);
@@ -96,6 +149,7 @@ export class ServerLists {
     this.version++;
     // An older list may come later than the one that took its place.
     if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, list);
+    this.#found(method, key);
     return list;
   }
 

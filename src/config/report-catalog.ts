@@ -18,12 +18,13 @@ export function describeCuration(curation: Curation | undefined): Record<string,
 
 /** The keys of an entry of `endpoints`. */
 export function describeEndpoint(options: EndpointOptions): Record<string, unknown> {
-  const { naming, limitMs, shape, servers, pin, validateArguments, toolList } = options;
+  const { naming, waits, shape, servers, pin, validateArguments, toolList } = options;
   const shapes = Object.entries(shape).map(([name, one]) => [name, describeShaping(one)]);
   return {
     servers,
     ...naming,
-    listTimeout: formatDuration(limitMs),
+    connectTimeout: formatDuration(waits.connectMs),
+    listTimeout: formatDuration(waits.listMs),
     ...(shapes.length === 0 ? {} : { shape: Object.fromEntries(shapes) }),
     pin,
     validateArguments,

@@ -57,6 +57,7 @@ it('the configuration has these keys', () => {
     'auth.keys.file',
     'auth.onDenied',
     'drain',
+    'endpoints.*.connectTimeout',
     'endpoints.*.listTimeout',
     'endpoints.*.pin',
     'endpoints.*.prefix',

@@ -2,6 +2,7 @@
 // requests are served by themselves.
 import type { ModernState } from '../../bridge/modern-gate.ts';
 import { Composer } from '../../catalog/composer.ts';
+import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
 import type { ToolListMode } from '../../catalog/search/options.ts';
 import type { ArgumentValidators } from '../../catalog/validation/argument-validators.ts';
@@ -24,8 +25,7 @@ export interface AggregateOptions {
   readonly name: string;
   readonly naming: NamingOptions;
   readonly toolList: ToolListMode;
-  /** How long one server is waited for, in milliseconds. */
-  readonly limitMs: number;
+  readonly waits: WaitLimits;
 }
 
 /** What an endpoint needs of the gateway. */
@@ -57,7 +57,7 @@ export class AggregateEndpoint implements Endpoint {
     this.servers = servers.map(({ backend }) => backend.name);
     this.server = (this.servers.length === 1 ? this.servers[0] : undefined) ?? '*';
     const members = servers.map(
-      (server, index) => new Member(options.name, index, server, surroundings.state),
+      (server, index) => new Member(options, index, server, surroundings.state),
     );
 
     this.#parts = {
@@ -67,8 +67,8 @@ export class AggregateEndpoint implements Endpoint {
         options.naming,
         surroundings.logger,
       ),
+      waits: options.waits,
       visibility: new Visibility(surroundings.policy, this.servers),
-      limitMs: options.limitMs,
       logger: surroundings.logger,
       gatewayVersion: surroundings.gatewayVersion,
       calls: new ToolCalls(surroundings.validators, surroundings.logger),

@@ -1,6 +1,7 @@
 // What all clients of one endpoint share.
 import type { ModernState } from '../../bridge/modern-gate.ts';
 import type { Composer } from '../../catalog/composer.ts';
+import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Member } from './member.ts';
 import type { SearchService } from './search-service.ts';
@@ -12,8 +13,7 @@ export interface AggregateParts {
   /** In the order of the configuration. */
   readonly members: readonly Member[];
   readonly composer: Composer;
-  /** How long one server is waited for, in milliseconds. */
-  readonly limitMs: number;
+  readonly waits: WaitLimits;
   readonly visibility: Visibility;
   readonly calls: ToolCalls;
   /** With `toolList: search`. */

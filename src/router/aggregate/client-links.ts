@@ -21,6 +21,13 @@ import { MemberClient } from './member-client.ts';
 import { View } from './view.ts';
 import { WatchedResources } from './watched-resources.ts';
 
+/** Whether a server can be used. */
+interface Attempt {
+  /** Undefined: not soon enough for a client that connects. */
+  readonly inTime: Promise<boolean | undefined>;
+  readonly inTheEnd: Promise<boolean>;
+}
+
 /** A client at one server; `seat` is undefined when no place could be had. */
 export interface Link {
   readonly client: MemberClient;
@@ -56,7 +63,6 @@ export class ClientLinks {
     this.view = new View({
       members: parts.members,
       composer: parts.composer,
-      limitMs: parts.limitMs,
       seat: (index) => this.links[index]?.seat,
       peek: (index) => this.links[index]?.seat,
       refusal: (index) => this.refusalOf(index),
@@ -104,20 +110,31 @@ export class ClientLinks {
     const seats = this.#seats;
     await Promise.all(seats.map((seat) => seat.join(undefined)));
     // One that failed is not waited for, unless it is the only one.
-    const awaited = seats.every(({ isDown }) => isDown)
-      ? seats
-      : seats.filter(({ isDown }) => !isDown);
-    const attempts = awaited.map((seat) =>
-      seat.ready().then(
-        () => true,
-        (error: unknown) => {
-          this.#failure ??= error;
-          return false;
-        },
-      ),
+    const areAllDown = seats.every(({ isDown }) => isDown);
+    const attempts = this.links.flatMap(({ seat }, index) => {
+      if (seat === undefined || (seat.isDown && !areAllDown)) return [];
+      return [this.#attempt(seat, index)];
+    });
+    const inTime = await Promise.all(attempts.map(({ inTime }) => inTime));
+    if (inTime.includes(true)) return;
+    // There is nobody else to serve the client meanwhile.
+    const inTheEnd = await within(
+      this.#parts.waits.listMs,
+      Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
     );
-    const isAnyUp = await within(this.#parts.limitMs, Promise.all(attempts));
-    if (isAnyUp?.includes(true) === false || seats.length === 0) throw this.#failure;
+    if (inTheEnd?.includes(true) === false) throw this.#failure;
+  }
+
+  #attempt(seat: Seat, index: number): Attempt {
+    const inTheEnd = seat.ready().then(
+      () => true,
+      (error: unknown) => {
+        this.#failure ??= error;
+        return false;
+      },
+    );
+    const limitMs = seat.lack && this.#parts.members[index]?.patience.toConnect();
+    return { inTheEnd, inTime: limitMs === undefined ? inTheEnd : within(limitMs, inTheEnd) };
   }
 
   /** What the servers say to a session of the client's. */
@@ -227,6 +244,7 @@ export class ClientLinks {
   }
 
   #isUp(index: number): void {
+    this.#parts.members[index]?.patience.ready();
     this.view.isUp(index);
     this.#onUp(index);
   }

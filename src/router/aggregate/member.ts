@@ -1,11 +1,13 @@
 // One server of an endpoint: what is known of its lists, and the way of modern requests to it.
 import { ModernGate, type ModernState } from '../../bridge/modern-gate.ts';
+import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
 import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
+import { Patience } from './patience.ts';
 
 /** Reads lists in the gateway's own name; is told nothing and asked nothing. */
 const READER: Downstream = {
@@ -41,10 +43,16 @@ export class Member {
   readonly validation: ValidationMode;
   /** Whether all clients use the same instances. */
   readonly isShared: boolean;
+  readonly patience: Patience;
   #reading: Seat | undefined;
 
-  /** @param endpoint its name */
-  constructor(endpoint: string, index: number, server: AggregatedServer, state: ModernState) {
+  /** @param endpoint the one that shows it */
+  constructor(
+    endpoint: { readonly name: string; readonly waits: WaitLimits },
+    index: number,
+    server: AggregatedServer,
+    state: ModernState,
+  ) {
     const { backend } = server;
     this.index = index;
     this.key = backend.name;
@@ -53,8 +61,9 @@ export class Member {
     this.isShared = server.isShared;
     this.catalog = server.catalog;
     this.validation = server.validation;
+    this.patience = new Patience(endpoint.waits, server.isShared);
     // Two servers may have tools of one name: what is sealed for one is not valid for the other.
-    this.gate = new ModernGate(`${endpoint} ${backend.name}`, backend, state);
+    this.gate = new ModernGate(`${endpoint.name} ${backend.name}`, backend, state);
   }
 
   /** A place at a shared server to read its lists from: at another replica while one is down. */

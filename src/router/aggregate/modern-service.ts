@@ -116,10 +116,13 @@ export class ModernService {
     this.#withView(exchange, (_view, done, seat) => {
       const seats = this.#keys.map((_, index) => seat(index));
       // One that failed is not waited for: there may be nothing to wait for.
-      const ready = seats.map((one) =>
-        one?.isDown === true ? undefined : one?.ready().catch(() => undefined),
-      );
-      const discovered = within(this.#parts.limitMs, Promise.all(ready)).then(() => {
+      const ready = seats.map((one, index) => {
+        if (one === undefined || one.isDown) return undefined;
+        const ready = one.ready().catch(() => undefined);
+        if (one.lack === undefined) return ready;
+        return within(this.#parts.members[index]?.patience.toConnect() ?? 0, ready);
+      });
+      const discovered = Promise.all(ready).then(() => {
         const { principal } = exchange.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
         const known = seats
@@ -185,11 +188,10 @@ export class ModernService {
     places: Pick<ViewParts, 'seat' | 'peek' | 'refusal'>,
     completed: ViewParts['completed'],
   ): View {
-    const { members, composer, limitMs } = this.#parts;
+    const { members, composer } = this.#parts;
     return new View({
       members,
       composer,
-      limitMs,
       seat: (index) => places.seat(index),
       peek: (index) => places.peek(index),
       refusal: (index) => places.refusal(index),

@@ -21,8 +21,6 @@ type Lists = readonly (ServerList | undefined)[];
 export interface ViewParts {
   readonly members: readonly Member[];
   readonly composer: Composer;
-  /** How long one server is waited for, in milliseconds. */
-  readonly limitMs: number;
   /** The client's place at a server; undefined when it has none. Taken if need be. */
   seat(member: number): Seat | undefined;
   /** The same, if it is taken already or costs nothing. */
@@ -138,6 +136,11 @@ export class View {
     this.#lacking.delete(index);
   }
 
+  /** A list is there that was not: whoever was given one without it is told. */
+  #isListed(index: number, kind: ListKind): void {
+    if (this.#lacking.get(index)?.delete(kind) === true) this.#parts.completed(kind);
+  }
+
   async #findAnew(
     method: NamedMethod,
     name: string,
@@ -145,7 +148,9 @@ export class View {
   ): Promise<OfferedEntry | undefined> {
     const member = known?.member ?? this.#parts.composer.memberOf(name);
     if (member === undefined) return (await this.named(method)).find(name);
-    if (this.#freshList(member, method) === undefined) await this.#read(member, method);
+    if (this.#freshList(member, method) === undefined) {
+      await this.#read(member, method, this.#parts.members[member]?.patience.toCall);
+    }
     return this.#known(method).listing.find(name);
   }
 
@@ -153,9 +158,16 @@ export class View {
     return Promise.all(lists.map((list, index) => list ?? this.#read(index, method)));
   }
 
-  /** Reads one list; gives the last one that was known when the server is down or too slow. */
-  async #read(index: number, method: ListMethod): Promise<ServerList | undefined> {
-    const { members, seat, limitMs } = this.#parts;
+  /**
+   * Reads one list; gives the last one that was known when the server is down or too slow.
+   * @param limitMs how long it is waited for; undefined: as lists are
+   */
+  async #read(
+    index: number,
+    method: ListMethod,
+    limitMs?: number,
+  ): Promise<ServerList | undefined> {
+    const { members, seat } = this.#parts;
     const member = members[index];
     const at = seat(index);
     if (member === undefined) return undefined;
@@ -164,23 +176,39 @@ export class View {
       return lastOf(member, method);
     }
     const id = `${index} ${method}`;
-    if (this.#overdue.has(id)) return lastOf(member, method);
+    const isReady = at.lack === undefined;
+    // A call of a server that is starting is the only one that it keeps waiting.
+    const mayWait = limitMs !== undefined && !isReady;
+    if (this.#overdue.has(id) && !mayWait) return lastOf(member, method);
     const reading = member.lists.read(at, method);
     let isRead = false;
     const ended = reading.finally(() => {
       isRead = true;
       this.#overdue.delete(id);
     });
-    const list = (await within(limitMs, ended)) ?? lastOf(member, method);
-    if (!isRead) this.#overdue.add(id);
-    if (list === undefined) this.#lacks(index, LISTS[method].kind, reading);
+    const read = await within(limitMs ?? member.patience.toList(method, isReady), ended);
+    if (read !== undefined) member.patience.listed(method);
+    if (!isRead) {
+      member.patience.late(method, isReady);
+      this.#overdue.add(id);
+    }
+    const list = read ?? lastOf(member, method);
+    if (list === undefined) this.#lacks(index, method, reading);
     return list;
   }
 
-  #lacks(index: number, kind: ListKind, reading: Promise<ServerList | undefined>): void {
+  /** Notes that a list is given without a server's entries, and has them read once they can be. */
+  #lacks(index: number, method: ListMethod, reading: Promise<ServerList | undefined>): void {
+    const { kind } = LISTS[method];
     this.#noteLack(index, kind);
+    const found = (): void => {
+      this.#parts.members[index]?.patience.listed(method);
+      this.#isListed(index, kind);
+    };
     void reading.then((late) => {
-      if (late !== undefined) this.isUp(index);
+      const at = this.#parts.peek(index);
+      if (late !== undefined) found();
+      else if (at !== undefined) this.#parts.members[index]?.lists.retry(at, method, found);
     });
   }
 
