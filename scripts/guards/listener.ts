@@ -15,14 +15,15 @@ const LIMIT_TESTS = 'test/integration/access/limits.test.ts';
 const PRESSURE_TESTS = 'test/unit/listener/pressure.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 
+const BODY = 'src/listener/request-body.ts';
 const BODY_TESTS = 'test/unit/listener/request-body.test.ts';
 
 export const listenerGuards: readonly Guard[] = [
   {
     name: 'listener/body-bytes',
-    file: 'src/listener/request-body.ts',
-    find: 'bytes.length + chunk.length > maxBytes',
-    replace: 'chunk.length > 1_000_000_000',
+    file: BODY,
+    find: 'if (length > this.#maxBytes)',
+    replace: 'if (length > 1_000_000_000)',
     test: [BODY_TESTS, 'over the limit'],
   },
   {
@@ -209,17 +210,17 @@ export const listenerGuards: readonly Guard[] = [
   },
   {
     name: 'body/all-together',
-    file: HTTP_SERVER,
-    find: 'if (!this.#context.pressure.hasRoom(raw, reply.raw))',
-    replace: 'if (false)',
+    file: BODY,
+    find: 'return this.#held.byKind.body + bytes <= this.#allBytes && owner.hasRoom(bytes);',
+    replace: 'return owner.hasRoom(bytes);',
     test: [EDGE_TESTS, 'C06 bodies'],
   },
   {
     name: 'body/budget',
-    file: PRESSURE,
-    find: 'if (this.#bodiesBytes + bytes > this.#maxBodiesBytes) return false;',
-    replace: '',
-    test: [PRESSURE_TESTS, 'C06'],
+    file: BODY,
+    find: 'return this.#held.byKind.body + bytes <= this.#allBytes && owner.hasRoom(bytes);',
+    replace: 'return this.#held.byKind.body + bytes <= this.#allBytes;',
+    test: [BODY_TESTS, 'share'],
   },
   {
     name: 'memory/nearly-full',

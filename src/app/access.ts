@@ -1,9 +1,11 @@
 // Everything about who may come in and how much they may ask for, built from the configuration.
+import type { HeldBytes } from '../base/held-bytes.ts';
 import type { Config } from '../config/config.ts';
 import { isUnauthenticated } from '../config/exposure.ts';
 import { Gatekeeper } from '../listener/gatekeeper.ts';
 import { Leases } from '../listener/leases.ts';
 import { Pressure } from '../listener/pressure.ts';
+import { RequestBodies } from '../listener/request-body.ts';
 import { type AuditLog, createAuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -18,12 +20,19 @@ export interface Access {
   readonly gate: Gatekeeper;
   readonly leases: Leases;
   readonly pressure: Pressure;
+  readonly bodies: RequestBodies;
   readonly sessions: SessionStore;
   readonly audit: AuditLog | undefined;
   /** Ends what is kept for principals that would not be let in any more. */
   sweep(): void;
   /** Who is told of each request. */
   readonly watchers: RequestWatchers;
+}
+
+export interface AccessParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly held: HeldBytes;
 }
 
 /** What of clients is kept elsewhere and ends with what they were let in with. */
@@ -39,7 +48,7 @@ export interface Kept {
 export function createAccess(
   config: Config,
   parked: Kept,
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  { logger, metrics, held }: AccessParts,
 ): Access {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
@@ -79,7 +88,11 @@ export function createAccess(
   return {
     gate,
     leases,
-    pressure: new Pressure(listen.maxBodyBytes, limits.bodyBytes),
+    pressure: new Pressure(),
+    bodies: new RequestBodies(held, {
+      maxBytes: listen.maxBodyBytes,
+      allBytes: limits.bodyBytes,
+    }),
     sessions,
     audit,
     sweep,

@@ -7,6 +7,7 @@ import { logged } from '../backend/logged-channel.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
+import type { HeldBytes } from '../base/held-bytes.ts';
 import { createModernState, type ModernState } from '../bridge/modern-gate.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
@@ -26,6 +27,7 @@ import { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import { type Access, createAccess } from './access.ts';
 import { createEndpoints } from './endpoints.ts';
+import { createHeldBytes } from './held.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
@@ -38,6 +40,7 @@ export class Gateway {
   readonly #config: Config;
   readonly #logger: Logger;
   readonly #metrics: Metrics;
+  readonly #held: HeldBytes;
   readonly #backends: readonly ServerBackend[];
   readonly #sessions: SessionStore;
   readonly #access: Access;
@@ -67,6 +70,7 @@ export class Gateway {
     this.#modern = createModernState(config.state, this.#lists);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
+    this.#held = createHeldBytes(config, this.#metrics);
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
     const plain = channelOpener(parts.environment, {
       servers: config.servers,
@@ -88,6 +92,7 @@ export class Gateway {
     this.#access = createAccess(config, this.#modern.parks, {
       logger: parts.logger,
       metrics: this.#metrics,
+      held: this.#held,
     });
     this.#sessions = this.#access.sessions;
     this.#heartbeat = new Heartbeat(this.#access.leases, () => this.#access.sweep());
@@ -165,12 +170,13 @@ export class Gateway {
   }
 
   #listenerContext(messages: MessageLog | undefined): ListenerContext {
-    const { gate, leases, pressure } = this.#access;
+    const { gate, leases, pressure, bodies } = this.#access;
     return {
       messages,
       gate,
       leases,
       pressure,
+      bodies,
       options: this.#config.listen,
       sessions: this.#sessions,
       modern: this.#modernRequests,
@@ -224,6 +230,7 @@ export class Gateway {
         queued: backend.queued,
         traffic: backend.traffic,
       })),
+      held: this.#held,
       sessions: this.#sessions.counts(),
       streams: { ...this.#heartbeat.counts(), websocket: this.#http.webSockets },
     };

@@ -1,7 +1,7 @@
 // One budget for all bytes that the gateway holds for anybody: bodies, calls that wait, answers that
 // a client does not read, events for resumption, lists. Each holder says whose bytes they are. Beyond
-// its share an owner gets no more; beyond the whole, the owner that holds most loses its largest
-// holding, so that one owner's bulk costs that owner and nobody else.
+// its share an owner gets no more; beyond the whole, the owner that holds most loses what it holds longest
+// of its large holdings, so that one owner's bulk costs that owner and nobody else.
 
 /** What bytes are held for; the values of the label `kind` of the metric. */
 export const HELD_KINDS = [
@@ -26,6 +26,39 @@ export const HELD_KINDS = [
 ] as const;
 
 export type HeldKind = (typeof HELD_KINDS)[number];
+
+const MIB = 1024 ** 2;
+/** What is held may take so much of the memory that there is: it costs more than it has bytes. */
+const PART_OF_MEMORY = 8;
+const LEAST_BYTES = 32 * MIB;
+const MOST_BYTES = 1024 * MIB;
+
+/** Larger holdings can be cut by themselves; smaller ones are only counted. */
+export const LARGE_HOLDING = 64 * 1024;
+
+export interface HeldLimits {
+  /** Of all owners. */
+  readonly limitBytes: number;
+  /** Of one owner. */
+  readonly shareBytes: number;
+}
+
+/**
+ * The limits of a gateway: each owner may hold a quarter of all, and at least two of the largest messages.
+ * @param memoryBytes that the process may have
+ * @param maxBodyBytes of the largest message
+ * @param limitBytes where somebody has set it
+ */
+export function heldLimits(
+  memoryBytes: number,
+  maxBodyBytes: number,
+  limitBytes?: number,
+): HeldLimits {
+  const part = Math.floor(memoryBytes / PART_OF_MEMORY);
+  const fitting = Math.min(Math.max(part, LEAST_BYTES), MOST_BYTES);
+  const all = limitBytes ?? Math.max(fitting, 4 * maxBodyBytes);
+  return { limitBytes: all, shareBytes: Math.max(Math.floor(all / 4), 2 * maxBodyBytes) };
+}
 
 /** One large thing that is held. */
 export interface Holding {
@@ -59,18 +92,17 @@ class OwnedHolding implements Holding {
 
 /**
  * Whose bytes: a principal, or a server. Counts in plain numbers, since every call passes here. To be
- * looked up each time, and kept no longer than what is held: one that holds nothing is forgotten.
+ * looked up each time, and kept no longer than what is held: one that holds nothing may be forgotten.
  */
 export class HeldOwner {
-  readonly key: string;
   readonly shareBytes: number;
   readonly #budget: HeldBytes;
+  /** The oldest first. */
   readonly #holdings = new Set<OwnedHolding>();
   #bytes = 0;
 
-  constructor(budget: HeldBytes, key: string, shareBytes: number) {
+  constructor(budget: HeldBytes, shareBytes: number) {
     this.#budget = budget;
-    this.key = key;
     this.shareBytes = shareBytes;
   }
 
@@ -95,7 +127,6 @@ export class HeldOwner {
 
   /** Counts small things; `remove` takes them out again. Never refused: ask `hasRoom` before. */
   add(kind: HeldKind, bytes: number): void {
-    if (this.#bytes === 0) this.#budget.noteOwner(this);
     this.#bytes += bytes;
     this.#budget.count(kind, bytes);
   }
@@ -103,12 +134,11 @@ export class HeldOwner {
   remove(kind: HeldKind, bytes: number): void {
     this.#bytes -= bytes;
     this.#budget.count(kind, -bytes);
-    if (this.#bytes === 0) this.#budget.forgetOwner(this);
   }
 
   /**
    * Holds something large, and makes room by cutting the largest owner if the whole is exceeded.
-   * @param cut told when it has to go; the bytes are given back already
+   * @param cut told when it has to go, maybe before this returns; the bytes are given back already
    */
   hold(kind: HeldKind, bytes: number, cut: () => void): Holding {
     const holding = new OwnedHolding(this, kind, bytes, cut);
@@ -123,8 +153,7 @@ export class HeldOwner {
     if (!this.#holdings.has(holding)) return;
     const more = bytes - holding.bytes;
     holding.bytes = bytes;
-    if (more > 0) this.add(holding.kind, more);
-    else this.remove(holding.kind, -more);
+    this.add(holding.kind, more);
     if (more > 0) this.#budget.relieve();
   }
 
@@ -134,18 +163,62 @@ export class HeldOwner {
     this.remove(holding.kind, holding.bytes);
   }
 
-  /** Cuts its largest holding. @returns its kind, or undefined when there is nothing to cut */
-  cutLargest(): HeldKind | undefined {
-    let largest: OwnedHolding | undefined;
+  /**
+   * Cuts the oldest of its largest holdings: what has waited longest is least likely to be on its way.
+   * @returns its kind, or undefined when there is nothing to cut
+   */
+  cutOne(): HeldKind | undefined {
+    let most = 0;
+    for (const { bytes } of this.#holdings) most = Math.max(most, bytes);
     for (const holding of this.#holdings) {
-      if (largest === undefined || holding.bytes > largest.bytes) largest = holding;
+      if (holding.bytes < most / 2) continue;
+      this.release(holding);
+      holding.cut();
+      return holding.kind;
     }
-    if (largest === undefined) return undefined;
-    this.release(largest);
-    largest.cut();
-    return largest.kind;
+    return undefined;
   }
 }
+
+/** What is held of one thing that may grow. Counts only, while it is small. */
+export class HeldAmount {
+  readonly #owner: HeldOwner;
+  readonly #kind: HeldKind;
+  readonly #cut: () => void;
+  #counted = 0;
+  #holding: Holding | undefined;
+
+  /** @param cut told when it has to go, maybe before `set` returns; the bytes are given back already */
+  constructor(owner: HeldOwner, kind: HeldKind, cut: () => void) {
+    this.#owner = owner;
+    this.#kind = kind;
+    this.#cut = cut;
+  }
+
+  /** It is so large now. */
+  set(bytes: number): void {
+    if (this.#holding !== undefined) {
+      this.#holding.resize(bytes);
+    } else if (bytes <= LARGE_HOLDING) {
+      this.#owner.add(this.#kind, bytes - this.#counted);
+      this.#counted = bytes;
+    } else {
+      this.release();
+      this.#holding = this.#owner.hold(this.#kind, bytes, this.#cut);
+    }
+  }
+
+  /** Gives the bytes back. Safe to call twice. */
+  release(): void {
+    this.#holding?.release();
+    this.#holding = undefined;
+    this.#owner.remove(this.#kind, this.#counted);
+    this.#counted = 0;
+  }
+}
+
+/** How many owners there may be before those that hold nothing are forgotten. */
+const MANY_OWNERS = 1024;
 
 /** The budget of one gateway. */
 export class HeldBytes {
@@ -153,21 +226,18 @@ export class HeldBytes {
   readonly shareBytes: number;
   readonly #cut: (kind: HeldKind) => void;
   readonly #byKind: Record<HeldKind, number>;
-  /** Those that hold anything. */
-  readonly #owners = new Map<string, HeldOwner>();
+  readonly #clients = new Map<string, HeldOwner>();
+  readonly #servers = new Map<string, HeldOwner>();
   #total = 0;
+  #tidyAt = MANY_OWNERS;
 
-  /**
-   * @param limitBytes of all owners
-   * @param shareBytes of one owner
-   * @param cut told of each holding that was cut
-   */
+  /** @param cut told of each holding that was cut */
   constructor(
-    limits: { readonly limitBytes: number; readonly shareBytes: number },
+    { limitBytes, shareBytes }: HeldLimits,
     cut: (kind: HeldKind) => void = () => undefined,
   ) {
-    this.limitBytes = limits.limitBytes;
-    this.shareBytes = Math.min(limits.shareBytes, limits.limitBytes);
+    this.limitBytes = limitBytes;
+    this.shareBytes = Math.min(shareBytes, limitBytes);
     this.#cut = cut;
     this.#byKind = Object.fromEntries(HELD_KINDS.map((kind) => [kind, 0])) as typeof this.byKind;
   }
@@ -176,45 +246,35 @@ export class HeldBytes {
     return this.#total;
   }
 
-  get byKind(): Record<HeldKind, number> {
+  get byKind(): Readonly<Record<HeldKind, number>> {
     return this.#byKind;
   }
 
   /** Owners that hold anything. */
   get owners(): number {
-    return this.#owners.size;
+    let count = 0;
+    for (const { bytes } of this.#all()) if (bytes > 0) count++;
+    return count;
   }
 
   /**
    * A client as an owner. Without authentication all clients are one principal, which may then have
    * everything.
    */
-  client({ key, kind }: { readonly key: string; readonly kind?: string }): HeldOwner {
-    const name = `client ${key}`;
+  client({ key, kind }: { readonly key: string; readonly kind?: string | undefined }): HeldOwner {
     const share = kind === undefined ? this.limitBytes : this.shareBytes;
-    return this.#owners.get(name) ?? new HeldOwner(this, name, share);
+    return this.#clients.get(key) ?? this.#open(this.#clients, key, share);
   }
 
   /** A configured server as an owner. */
   server(name: string): HeldOwner {
-    const key = `server ${name}`;
-    return this.#owners.get(key) ?? new HeldOwner(this, key, this.limitBytes);
+    return this.#servers.get(name) ?? this.#open(this.#servers, name, this.limitBytes);
   }
 
   /** For owners only. */
   count(kind: HeldKind, bytes: number): void {
     this.#total += bytes;
     this.#byKind[kind] += bytes;
-  }
-
-  /** For owners only. */
-  noteOwner(owner: HeldOwner): void {
-    this.#owners.set(owner.key, owner);
-  }
-
-  /** For owners only. */
-  forgetOwner(owner: HeldOwner): void {
-    if (this.#owners.get(owner.key) === owner) this.#owners.delete(owner.key);
   }
 
   /** For owners only: see `HeldOwner.hasRoom`. */
@@ -235,8 +295,23 @@ export class HeldBytes {
     }
   }
 
+  #open(owners: Map<string, HeldOwner>, key: string, shareBytes: number): HeldOwner {
+    if (owners.size >= this.#tidyAt) this.#tidy(owners);
+    const owner = new HeldOwner(this, shareBytes);
+    owners.set(key, owner);
+    return owner;
+  }
+
+  /** Forgets those that hold nothing. */
+  #tidy(owners: Map<string, HeldOwner>): void {
+    for (const [key, { bytes, largeHoldings }] of owners) {
+      if (bytes === 0 && largeHoldings === 0) owners.delete(key);
+    }
+    this.#tidyAt = Math.max(MANY_OWNERS, 2 * owners.size);
+  }
+
   #cutOf(owner: HeldOwner): boolean {
-    const kind = owner.cutLargest();
+    const kind = owner.cutOne();
     if (kind === undefined) return false;
     this.#cut(kind);
     return true;
@@ -245,10 +320,15 @@ export class HeldBytes {
   /** Among those with anything that can be cut. */
   #largest(): HeldOwner | undefined {
     let largest: HeldOwner | undefined;
-    for (const owner of this.#owners.values()) {
+    for (const owner of this.#all()) {
       if (owner.largeHoldings === 0) continue;
       if (largest === undefined || owner.bytes > largest.bytes) largest = owner;
     }
     return largest;
+  }
+
+  *#all(): Iterable<HeldOwner> {
+    yield* this.#clients.values();
+    yield* this.#servers.values();
   }
 }

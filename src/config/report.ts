@@ -6,6 +6,7 @@ import type { ServerOptions } from '../backend/options.ts';
 import type { ResourceLimits } from '../backend/stdio/resource-limits.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
+import type { LimitOptions } from '../listener/options.ts';
 import { MIN_SECRET_PART } from './document.ts';
 import type { LoadedConfig } from './load.ts';
 import { describeCuration, describeEndpoint } from './report-catalog.ts';
@@ -41,7 +42,7 @@ export function checkReport(loaded: LoadedConfig): string {
       maxAge: formatDuration(maxAgeMs),
       ...sessionRest,
     },
-    limits: { ...limits, bodyBytes: formatByteSize(limits.bodyBytes) },
+    limits: describeLimits(limits),
     processes,
     state: { keys: state.keys.map(() => '***'), ttl: formatDuration(state.ttlMs) },
     drain: formatDuration(drainMs),
@@ -57,6 +58,14 @@ export function checkReport(loaded: LoadedConfig): string {
 }
 
 type Mask = (text: string) => string;
+
+function describeLimits({ heldBytes, bodyBytes, ...rest }: LimitOptions): Record<string, unknown> {
+  return {
+    ...rest,
+    ...(heldBytes === undefined ? {} : { heldBytes: formatByteSize(heldBytes) }),
+    ...(bodyBytes === undefined ? {} : { bodyBytes: formatByteSize(bodyBytes) }),
+  };
+}
 
 function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
   const { timeouts, limits } = server;

@@ -55,11 +55,17 @@ export const settingsSchema = section({
   auth: z.unknown().optional(),
   servers: z.unknown().optional(),
   mcpServers: z.unknown().optional(),
-}).refine((value) => !isSamePort(value.listen, value.admin), {
-  path: ['admin', 'port'],
-  when: isMap,
-  error: 'is the port of the public listener too: must be a port of its own',
-});
+})
+  .refine((value) => !isSamePort(value.listen, value.admin), {
+    path: ['admin', 'port'],
+    when: isMap,
+    error: 'is the port of the public listener too: must be a port of its own',
+  })
+  .refine(({ limits, listen }) => isEnough(limits?.heldBytes, listen?.maxBodyBytes), {
+    path: ['limits', 'heldBytes'],
+    when: isMap,
+    error: 'is less than two messages of listen.maxBody: must be at least twice as much as that',
+  });
 
 /** An entry of a desktop host's file: the same options and what hosts add, which is ignored. */
 const hostEntry = z.union([
@@ -83,6 +89,11 @@ export const documentSchema = section({
     .optional()
     .meta(AUTH),
 });
+
+function isEnough(heldBytes: unknown, maxBodyBytes: unknown): boolean {
+  const isKnown = typeof heldBytes === 'number' && typeof maxBodyBytes === 'number';
+  return !isKnown || heldBytes >= 2 * maxBodyBytes;
+}
 
 type Address = { readonly host: string; readonly port: number } | undefined;
 

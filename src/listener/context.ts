@@ -12,6 +12,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { Leases } from './leases.ts';
 import type { ListenOptions } from './options.ts';
 import type { Pressure } from './pressure.ts';
+import type { RequestBodies } from './request-body.ts';
 
 /** Shared by all transports. */
 export interface ListenerContext {
@@ -27,6 +28,7 @@ export interface ListenerContext {
   readonly gate: Gatekeeper;
   readonly leases: Leases;
   readonly pressure: Pressure;
+  readonly bodies: RequestBodies;
   readonly isDraining: () => boolean;
 }
 

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../jsonrpc/error.ts';
 import type { Fault, Frame } from '../jsonrpc/frame.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
+import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import type { NoRoom } from '../session/session-store.ts';
 
 /** Generic refusal over HTTP, as the official SDKs use it. */
@@ -150,6 +151,13 @@ export const REFUSALS = {
     status: 503,
     code: INTERNAL_ERROR,
     message: 'The gateway is short of memory; try again later.',
+    headers: { 'retry-after': '1' },
+    data: { reason: 'overloaded', outcome: 'not_sent' },
+  },
+  tooMuchHeld: {
+    status: 503,
+    code: INTERNAL_ERROR,
+    message: TOO_MUCH_HELD,
     headers: { 'retry-after': '1' },
     data: { reason: 'overloaded', outcome: 'not_sent' },
   },

@@ -25,7 +25,7 @@ import { SseStreams } from './http-sse/routes.ts';
 import { OpenSockets } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
-import { readBody } from './request-body.ts';
+import { BodyFailure } from './request-body.ts';
 import { isJsonBody } from './request-headers.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
@@ -142,9 +142,11 @@ export class HttpServer {
     app.server.maxConnections = bounds.connections;
     app.server.on('drop', () => metrics.rejected.inc({ reason: 'connections' }));
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (_request, payload, done) =>
-      readBody(payload, options.maxBodyBytes, done),
-    );
+    app.addContentTypeParser('*', (request, payload, done) => {
+      const { admitted } = request;
+      if (admitted === null) done(null, undefined);
+      else this.#context.bodies.read(payload, admitted.principal, done);
+    });
     app.decorateRequest('admitted', null);
     app.addHook('onRequest', (request, reply, done) => this.#onRequest(request, reply, done));
     app.setErrorHandler((error: FastifyError, _request, reply) => this.#onError(error, reply));
@@ -183,7 +185,7 @@ export class HttpServer {
     if (!this.#isHarmless(raw, reply)) return;
     const route = this.#find(raw);
     if (route === undefined && this.#answerOther(raw, reply)) return;
-    if (!this.#context.pressure.hasRoom(raw, reply.raw)) {
+    if (this.#context.pressure.isHigh && raw.method !== 'DELETE') {
       this.#reject(reply, REFUSALS.shedding);
       return;
     }
@@ -228,9 +230,9 @@ export class HttpServer {
     return isJsonBody(type, encoding) && countOf(request, 'content-type') === 1;
   }
 
-  #reject(reply: FastifyReply, refusal: Refusal): void {
+  #reject(reply: FastifyReply, refusal: Refusal, reason = `http_${refusal.status}`): void {
     reply.hijack();
-    this.#context.metrics.rejected.inc({ reason: `http_${refusal.status}` });
+    this.#context.metrics.rejected.inc({ reason });
     refuse(reply.raw, refusal);
   }
 
@@ -361,7 +363,9 @@ export class HttpServer {
 
   #onError(error: FastifyError, reply: FastifyReply): void {
     if (error.statusCode === REFUSALS.tooLarge.status) this.#reject(reply, REFUSALS.tooLarge);
-    else if (error.statusCode !== undefined && error.statusCode < 500) {
+    else if (error instanceof BodyFailure && error.statusCode === REFUSALS.tooMuchHeld.status) {
+      this.#reject(reply, REFUSALS.tooMuchHeld, 'held_bytes');
+    } else if (error.statusCode !== undefined && error.statusCode < 500) {
       this.#reject(reply, { status: error.statusCode, code: -32000, message: error.message });
     } else {
       this.#context.logger.error({ err: error }, 'request failed');

@@ -72,9 +72,14 @@ export interface LimitOptions {
   readonly streamsPerPrincipal: number;
   /** Of one address. */
   readonly failedLoginsPerMinute: number;
-  /** Bodies that may be on their way in at once, in bytes. */
-  readonly bodyBytes: number;
+  /** What may be held for all clients and servers at once; undefined: what fits the memory there is. */
+  readonly heldBytes: number | undefined;
+  /** Bodies that may be on their way in at once, in bytes; undefined: as much as may be held. */
+  readonly bodyBytes: number | undefined;
 }
+
+/** More than any machine has to spare for it. */
+const MAX_HELD_BYTES = 64 * 1024 ** 3;
 
 const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
   error: 'must be an address such as 127.0.0.1 or ::1, without a port or brackets',
@@ -201,12 +206,21 @@ export const limitsSchema = section({
   failedLoginsPerMinute: integer(1, 1_000_000).prefault(30).meta({
     description: 'Failed logins of one address; more get 429 until some time has passed.',
   }),
-  bodyBytes: byteSize(1024 * 1024)
-    .prefault('256MiB')
+  heldBytes: byteSize(1024 * 1024, MAX_HELD_BYTES)
+    .optional()
     .meta({
-      description: 'Request bodies that may be on their way in at once; more get 503.',
+      description:
+        'What may be held for all clients and servers at once: requests, answers that are not read, events for resumption, lists. One principal may have a quarter, and gets `overloaded` beyond it; beyond the whole, whoever holds most loses something. Default: an eighth of the memory that the process may have, 32MiB to 1GiB.',
     }),
-}).transform((value): LimitOptions => value);
+  bodyBytes: byteSize(1024 * 1024, MAX_HELD_BYTES)
+    .optional()
+    .meta({
+      description:
+        'Request bodies that may be on their way in at once; more get 503. Default: `heldBytes`.',
+    }),
+}).transform(
+  ({ heldBytes, bodyBytes, ...rest }): LimitOptions => ({ ...rest, heldBytes, bodyBytes }),
+);
 
 function isOrigin(value: string): boolean {
   const url = URL.parse(value);

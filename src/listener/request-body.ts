@@ -1,7 +1,10 @@
 // The body of a request: read whole, bounded, and held in hardly more memory than it has bytes, however
-// small the chunks are that a client cuts it into (reliability.md C06).
+// small the chunks are that a client cuts it into (reliability.md C06). What is on its way counts as
+// held for its principal.
 import type { IncomingMessage } from 'node:http';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import { HeldAmount, type HeldBytes, type HeldOwner, LARGE_HOLDING } from '../base/held-bytes.ts';
+import type { Principal } from '../ports/principal.ts';
 
 /** A body that can't be had; `statusCode` is what is answered. */
 export class BodyFailure extends Error {
@@ -14,35 +17,76 @@ export class BodyFailure extends Error {
   }
 }
 
-/**
- * Reads a body.
- * @param maxBytes more than that is a failure with 413; nothing of the rest is kept
- * @param done told once: the body, or why there is none
- */
-export function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  done: (failure: BodyFailure | null, body?: Buffer) => void,
-): void {
-  const bytes = new GatheredBytes();
-  const end = (failure: BodyFailure | null, body?: Buffer): void => {
-    request.off('data', take).off('end', finish).off('error', fail);
-    done(failure, body);
-  };
-  const take = (chunk: Buffer): void => {
-    if (bytes.length + chunk.length > maxBytes) end(tooLarge());
-    // What is whole at once must not keep the read buffer that it is a part of.
-    else bytes.push(bytes.length === 0 ? Buffer.from(chunk) : chunk);
-  };
-  const finish = (): void => end(null, bytes.take());
-  const fail = (error: Error): void => end(new BodyFailure(400, error.message));
-  if (Number(request.headers['content-length']) > maxBytes) {
-    done(tooLarge());
-    return;
+export interface BodyLimits {
+  /** Of one body; more is a failure with 413. */
+  readonly maxBytes: number;
+  /** Of all bodies on their way; undefined: as much as may be held. */
+  readonly allBytes?: number | undefined;
+}
+
+/** Told once: the body, or why there is none. */
+export type BodyTaker = (failure: BodyFailure | null, body?: Buffer) => void;
+
+/** All bodies that are on their way in. */
+export class RequestBodies {
+  readonly #held: HeldBytes;
+  readonly #maxBytes: number;
+  readonly #allBytes: number;
+
+  constructor(held: HeldBytes, { maxBytes, allBytes }: BodyLimits) {
+    this.#held = held;
+    this.#maxBytes = maxBytes;
+    this.#allBytes = allBytes ?? held.limitBytes;
   }
-  request.on('data', take).on('end', finish).on('error', fail);
+
+  /** Reads a body. Nothing is kept of one that is too large, or for which there is no room. */
+  read(request: IncomingMessage, principal: Principal, done: BodyTaker): void {
+    const declared = Number(request.headers['content-length']);
+    const owner = this.#held.client(principal);
+    // One of unknown length is counted as it grows.
+    let counted = Number.isNaN(declared) ? Math.min(LARGE_HOLDING, this.#maxBytes) : declared;
+    if (counted > this.#maxBytes || !this.#hasRoom(owner, counted)) {
+      done(counted > this.#maxBytes ? tooLarge() : noRoom());
+      return;
+    }
+    const bytes = new GatheredBytes();
+    const end = (failure: BodyFailure | null, body?: Buffer): void => {
+      request.off('data', take).off('end', finish).off('error', fail).off('close', vanish);
+      room.release();
+      done(failure, body);
+    };
+    const grow = (length: number): boolean => {
+      const next = Math.min(2 * length, this.#maxBytes);
+      if (!this.#hasRoom(owner, next - counted)) return false;
+      counted = next;
+      room.set(next);
+      return true;
+    };
+    const take = (chunk: Buffer): void => {
+      const length = bytes.length + chunk.length;
+      if (length > this.#maxBytes) end(tooLarge());
+      else if (length > counted && !grow(length)) end(noRoom());
+      // What is whole at once must not keep the read buffer that it is a part of.
+      else bytes.push(bytes.length === 0 ? Buffer.from(chunk) : chunk);
+    };
+    const finish = (): void => end(null, bytes.take());
+    const fail = (error: Error): void => end(new BodyFailure(400, error.message));
+    const vanish = (): void => fail(new Error('aborted'));
+    const room = new HeldAmount(owner, 'body', () => end(noRoom()));
+    request.on('data', take).on('end', finish).on('error', fail).on('close', vanish);
+    room.set(counted);
+  }
+
+  /** Whether so much more may be on its way. */
+  #hasRoom(owner: HeldOwner, bytes: number): boolean {
+    return this.#held.byKind.body + bytes <= this.#allBytes && owner.hasRoom(bytes);
+  }
 }
 
 function tooLarge(): BodyFailure {
   return new BodyFailure(413, 'Request body is too large');
+}
+
+function noRoom(): BodyFailure {
+  return new BodyFailure(503, 'Too many bytes are held');
 }

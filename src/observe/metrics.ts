@@ -25,6 +25,10 @@ export interface Snapshot {
     readonly queued: number;
     readonly traffic: Traffic;
   }[];
+  readonly held: {
+    readonly limitBytes: number;
+    readonly byKind: Readonly<Record<string, number>>;
+  };
   readonly sessions: Readonly<Record<string, number>>;
   readonly streams: Readonly<Record<string, number>>;
 }
@@ -78,6 +82,11 @@ export class Metrics {
     'Client messages that were refused before they reached a server.',
     ['reason'],
   );
+  readonly heldCut = this.#counter(
+    'sluice_held_bytes_cut_total',
+    'Things that were given up because too many bytes were held, by what they were.',
+    ['kind'],
+  );
   /** Requests that were let in since the last scrape: a plain number, as each request has one. */
   admitted = 0;
   /** Decisions about the others. */
@@ -127,6 +136,14 @@ export class Metrics {
       for (const server of snapshot().servers) gauge.set({ server: server.name }, server.queued);
     });
     this.#observeTraffic(snapshot);
+    this.#collected('sluice_held_bytes', 'Bytes held, by what for.', ['kind'], (gauge) => {
+      for (const [kind, bytes] of Object.entries(snapshot().held.byKind)) {
+        gauge.set({ kind }, bytes);
+      }
+    });
+    this.#collected('sluice_held_bytes_limit', 'Bytes that may be held.', [], (gauge) => {
+      gauge.set(snapshot().held.limitBytes);
+    });
     this.#collected('sluice_sessions', 'Open client sessions.', ['transport'], (gauge) => {
       for (const [transport, count] of Object.entries(snapshot().sessions)) {
         gauge.set({ transport }, count);

@@ -6,6 +6,10 @@ import type { AuditedCall, AuditLog } from './audit.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
 import type { PrincipalLoads } from './principal-loads.ts';
 
+/** What a client is told for whom too much is held to take more. */
+export const TOO_MUCH_HELD =
+  'Too many bytes are held for this client, or for all (limits.heldBytes); read your answers, wait, and try again.';
+
 interface MethodMeter {
   readonly outcomes: Record<RequestOutcome, { inc(): void }>;
   readonly duration: { observe(seconds: number): void };

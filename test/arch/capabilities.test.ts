@@ -29,7 +29,9 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:stream': /^listener\/|^app\/connect/,
   'node:tls': /^listener\//,
   'node:util': /^cli\/(args|keys-args)/,
-  'node:v8': /^listener\/pressure/,
+  // How much memory there is, and how much of it is used.
+  'node:os': /^base\/memory/,
+  'node:v8': /^base\/memory/,
   'node:worker_threads': /^catalog\/validation\//,
   // In the validation process only.
   ajv: /^catalog\/validation\/compile-schema/,

@@ -90,6 +90,7 @@ it('the configuration has these keys', () => {
     'limits.bodyBytes',
     'limits.callsPerPrincipal',
     'limits.failedLoginsPerMinute',
+    'limits.heldBytes',
     'limits.requestsPerSecond',
     'limits.streamsPerPrincipal',
     'listen.allowUnauthenticated',

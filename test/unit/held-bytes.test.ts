@@ -1,10 +1,37 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { HELD_KINDS, HeldBytes } from '../../src/base/held-bytes.ts';
+import { HELD_KINDS, HeldBytes, heldLimits } from '../../src/base/held-bytes.ts';
 
 const LIMITS = { limitBytes: 1_000, shareBytes: 400 };
 const ann = { key: 'ann', kind: 'key' };
 const bob = { key: 'bob', kind: 'key' };
+
+const MIB = 1024 ** 2;
+
+describe('The limits of held bytes', () => {
+  it.each([
+    ['512 MiB', 512 * MIB, 64 * MIB, 16 * MIB],
+    ['1 GiB', 1_024 * MIB, 128 * MIB, 32 * MIB],
+    ['little', 64 * MIB, 32 * MIB, 8 * MIB],
+    ['much', 64 * 1_024 * MIB, 1_024 * MIB, 256 * MIB],
+  ])('follow the memory that there is: %s', (_, memory, limitBytes, shareBytes) => {
+    expect(heldLimits(memory, 4 * MIB)).toEqual({ limitBytes, shareBytes });
+  });
+
+  it('always let a client have two of the largest messages, and all clients four', () => {
+    expect(heldLimits(64 * MIB, 16 * MIB)).toEqual({
+      limitBytes: 64 * MIB,
+      shareBytes: 32 * MIB,
+    });
+  });
+
+  it('are what somebody has set', () => {
+    expect(heldLimits(64 * 1_024 * MIB, 4 * MIB, 10 * MIB)).toEqual({
+      limitBytes: 10 * MIB,
+      shareBytes: 8 * MIB,
+    });
+  });
+});
 
 describe('The budget of held bytes', () => {
   it('refuses an owner beyond its share, and nobody else', () => {
@@ -20,18 +47,33 @@ describe('The budget of held bytes', () => {
     expect(held.client({ key: 'anonymous' }).hasRoom(1_001)).toBe(false);
   });
 
-  it('cuts the largest holding of the largest owner when the whole is exceeded', () => {
+  it('cuts the oldest large holding of the largest owner when the whole is exceeded', () => {
     const told = vi.fn();
     const held = new HeldBytes(LIMITS, told);
-    const cut = { small: vi.fn(), large: vi.fn(), other: vi.fn() };
-    held.client(ann).hold('unread', 300, cut.small);
-    held.client(ann).hold('unread', 350, cut.large);
+    const cut = { small: vi.fn(), old: vi.fn(), recent: vi.fn(), other: vi.fn() };
+    held.client(ann).hold('unread', 50, cut.small);
+    held.client(ann).hold('unread', 290, cut.old);
+    held.client(ann).hold('unread', 310, cut.recent);
     held.client(bob).hold('unread', 360, cut.other);
-    expect(cut.large).toHaveBeenCalledOnce();
-    expect(cut.small).not.toHaveBeenCalled();
-    expect(cut.other).not.toHaveBeenCalled();
+    expect(cut.old).toHaveBeenCalledOnce();
+    for (const spared of [cut.small, cut.recent, cut.other]) expect(spared).not.toHaveBeenCalled();
     expect(told).toHaveBeenCalledExactlyOnceWith('unread');
-    expect(held.total).toBe(660);
+    expect(held.total).toBe(720);
+  });
+
+  it('counts an owner once, however many others come and go', () => {
+    const held = new HeldBytes(LIMITS);
+    held.client(ann).add('call', 300);
+    const keep = held.client(bob).hold('call', 0, () => undefined);
+    for (let i = 0; i < 5_000; i++) {
+      const other = held.client({ key: `other-${i}`, kind: 'key' });
+      other.add('call', 1);
+      other.remove('call', 1);
+    }
+    keep.resize(200);
+    expect(held.client(ann).bytes).toBe(300);
+    expect(held.client(bob).bytes).toBe(200);
+    expect(held.owners).toBe(2);
   });
 
   it('makes room for who holds less, and not for who would hold most', () => {

@@ -83,7 +83,8 @@ describe('a configuration', () => {
         callsPerPrincipal: 256,
         streamsPerPrincipal: 100,
         failedLoginsPerMinute: 30,
-        bodyBytes: 256 * 1024 ** 2,
+        heldBytes: undefined,
+        bodyBytes: undefined,
       },
       auth: undefined,
       processes: { max: 64, maxPerPrincipal: 8, maxStarting: 4 },
@@ -359,6 +360,11 @@ describe('a fault', () => {
       'one port twice',
       `listen: { port: 9464 }\n${SERVER}`,
       '1:1: admin.port: is the port of the public listener too',
+    ],
+    [
+      'less held than two messages',
+      `limits: { heldBytes: 7MiB }\n${SERVER}`,
+      '1:22: limits.heldBytes: is less than two messages of listen.maxBody: must be at least twice as much',
     ],
     [
       'a port with a fraction',

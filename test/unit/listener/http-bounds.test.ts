@@ -4,10 +4,12 @@
  */
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
+import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import type { ListenerContext, ServedEndpoint } from '../../../src/listener/context.ts';
 import { HTTP_BOUNDS, type HttpBounds } from '../../../src/listener/http-bounds.ts';
 import { HttpServer } from '../../../src/listener/http-server.ts';
 import { PathTable } from '../../../src/listener/paths.ts';
+import { RequestBodies } from '../../../src/listener/request-body.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { send } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
@@ -33,7 +35,8 @@ async function listener(bounds: Partial<HttpBounds>) {
     },
     metrics,
     isDraining: () => false,
-    pressure: { hasRoom: () => true, close: nothing },
+    pressure: { isHigh: false, close: nothing },
+    bodies: new RequestBodies(new HeldBytes(heldLimits(0, 1_000_000)), { maxBytes: 1_000_000 }),
     gate: {
       isOn: false,
       open: nothing,
