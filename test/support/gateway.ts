@@ -27,6 +27,12 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Command line after `serve --config FILE`. */
   readonly args?: readonly string[];
+  /** A program that starts it, with its own arguments: `prlimit --nofile=64`. */
+  readonly startedBy?: readonly string[];
+  /** Arguments of Node itself. */
+  readonly nodeArgs?: readonly string[];
+  /** A checkout whose sources run instead of these. */
+  readonly checkout?: string;
   /** Also wait for `ready` (the first start attempt of all eager servers). Default true. */
   readonly waitReady?: boolean;
 }
@@ -80,6 +86,11 @@ export class Gateway {
     return this.#process.exited === undefined;
   }
 
+  /** The end of what it wrote to stderr. */
+  lastWords(): string {
+    return this.#process.stderr.slice(-2000);
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#process.child.kill(name);
   }
@@ -110,8 +121,8 @@ class GatewayProcess {
   /** Set once the process has ended. */
   exited: StopResult | undefined;
   stdout = '';
+  stderr = '';
   readonly #marks: readonly string[];
-  #stderr = '';
 
   constructor(options: GatewayOptions) {
     this.folder = tempDir();
@@ -127,9 +138,11 @@ class GatewayProcess {
     };
     // JSON is YAML 1.2, and keeps every string a string.
     writeFileSync(file, JSON.stringify(document, null, 2));
-    const args = ['src/main.ts', 'serve', '--config', file, ...(options.args ?? [])];
-    this.child = spawn(process.execPath, args, {
-      cwd: ROOT,
+    const { startedBy = [], nodeArgs = [], checkout = ROOT, args = [] } = options;
+    const gateway = ['src/main.ts', 'serve', '--config', file, ...args];
+    const [program = '', ...rest] = [...startedBy, process.execPath, ...nodeArgs, ...gateway];
+    this.child = spawn(program, rest, {
+      cwd: checkout,
       env: { ...process.env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -137,7 +150,7 @@ class GatewayProcess {
       this.stdout += text;
     });
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr += text;
+      this.stderr += text;
     });
     this.exit = new Promise((resolve) => {
       this.child.on('exit', (code, signal) => {
@@ -152,7 +165,7 @@ class GatewayProcess {
   }
 
   logs(): LogLine[] {
-    const lines = this.#stderr.split('\n').filter((line) => line !== '');
+    const lines = this.stderr.split('\n').filter((line) => line !== '');
     return lines.map((line) => {
       try {
         return JSON.parse(line) as LogLine;
@@ -171,9 +184,9 @@ class GatewayProcess {
       const found = await until(probe, { timeoutMs, what: 'a log line' });
       if (found !== 'gone') return found;
     } catch (cause) {
-      throw new Error(`no such log line:\n${this.#stderr}`, { cause });
+      throw new Error(`no such log line:\n${this.stderr}`, { cause });
     }
-    throw new Error(`the gateway ended with ${JSON.stringify(this.exited)}:\n${this.#stderr}`);
+    throw new Error(`the gateway ended with ${JSON.stringify(this.exited)}:\n${this.stderr}`);
   }
 
   async end(signal: NodeJS.Signals, timeoutMs: number): Promise<StopResult> {
