@@ -274,9 +274,8 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'child/client-authorization',
     file: CHANNEL,
-    find: 'this.#child.write(withLineFeed(message));',
-    replace: `const leak = ${LEAK} ?? '';
-    this.#child.write(withLineFeed(Buffer.from(message.toString('utf8').replace(/}$/, \`,"leak":\${JSON.stringify(leak)}}\`))));`,
+    find: ': this.#child.write(message, LINE_FEED);',
+    replace: `: this.#child.write(Buffer.from(message.toString('utf8').replace(/}$/, \`,"leak":\${JSON.stringify(${LEAK} ?? '')}}\`)), LINE_FEED);`,
     also: [LEAKING],
     test: ['test/integration/access/api-keys.test.ts', 'GW-154 D01'],
   },

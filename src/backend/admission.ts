@@ -5,9 +5,13 @@ import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
+import { isAnonymous } from '../ports/principal.ts';
 import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
 import { WaitingCalls } from './waiting-calls.ts';
+
+/** What calls that wait for one instance may hold in all. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** What admission looks at. */
 export interface AdmissionContext {
@@ -37,7 +41,13 @@ export class Admission {
     const { queue, inFlight } = context.options.limits;
     const isShared = context.options.sharing === 'shared';
     this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
-    this.#waiting = new WaitingCalls(queue, (exchange) => this.#waitedTooLong(exchange));
+    this.#waiting = new WaitingCalls(
+      { calls: queue, bytes: MAX_WAITING_BYTES },
+      {
+        expired: (exchange) => this.#waitedTooLong(exchange),
+        displaced: (exchange) => exchange.fail(this.#overloaded()),
+      },
+    );
   }
 
   /** Calls that wait. */
@@ -55,7 +65,7 @@ export class Admission {
 
   /** Sends a call on, or lets it wait. */
   admit(exchange: Exchange): void {
-    const isFree = this.#context.state() === 'ready' && this.#waiting.size === 0;
+    const isFree = this.#waiting.size === 0 && this.#hasRoom();
     if (isFree && this.#canGo(exchange, this.#crowd())) {
       this.#context.mux()?.dispatch(exchange);
       return;
@@ -67,7 +77,7 @@ export class Admission {
 
   /** Sends on what waits, as far as there is room. */
   pump(): void {
-    while (this.#waiting.size > 0 && this.#context.state() === 'ready') {
+    while (this.#waiting.size > 0 && this.#hasRoom()) {
       const crowd = this.#crowd();
       const exchange = this.#waiting.take((candidate) => this.#canGo(candidate, crowd));
       if (exchange === undefined) return;
@@ -114,8 +124,9 @@ export class Admission {
     const counts = new Map<string, number>();
     for (const { exchange, abandonedAtMs } of mux.calls()) {
       if (exchange === undefined || abandonedAtMs !== undefined) continue;
-      const { key, kind } = exchange.client.principal;
-      if (kind === undefined) continue;
+      const { principal } = exchange.client;
+      if (isAnonymous(principal)) return undefined;
+      const { key } = principal;
       const count = (counts.get(key) ?? 0) + 1;
       if (count >= this.#share) return key;
       counts.set(key, count);
@@ -123,14 +134,18 @@ export class Admission {
     return undefined;
   }
 
+  /** Whether the server takes any call at all. */
+  #hasRoom(): boolean {
+    const mux = this.#context.mux();
+    if (mux === undefined || this.#context.state() !== 'ready') return false;
+    return mux.isWritable && mux.inFlight < this.#context.options.limits.inFlight;
+  }
+
   /** @param crowd who has its share of the places already */
   #canGo(exchange: Exchange, crowd: string | undefined): boolean {
-    const { tools, options } = this.#context;
-    const mux = this.#context.mux();
-    if (mux === undefined || !mux.isWritable) return false;
-    if (mux.inFlight >= options.limits.inFlight) return false;
+    const { tools } = this.#context;
     if (crowd !== undefined && exchange.client.principal.key === crowd) return false;
-    if (!mux.isLaneBusyFor(exchange.client)) return true;
+    if (this.#context.mux()?.isLaneBusyFor(exchange.client) !== true) return true;
     return tools.match(exchange.frame) === undefined;
   }
 
@@ -148,8 +163,17 @@ export class Admission {
       this.#context.start();
       return;
     }
+    exchange.fail(this.#overloaded());
+  }
+
+  #overloaded(): GatewayError {
+    const { size, bytes } = this.#waiting;
     const { queue } = this.#context.options.limits;
-    exchange.fail(this.#failure('overloaded', `has ${queue} calls waiting already; try later.`));
+    const what =
+      size < queue
+        ? `has calls of ${bytes} bytes waiting already, most of them yours; send fewer at once.`
+        : `has ${queue} calls waiting already; try later.`;
+    return this.#failure('overloaded', what);
   }
 
   // Who waits for another client's question to be answered waits for a human being, who has the time
@@ -185,6 +209,9 @@ export class Admission {
         "another client's that may ask is at work, maybe waiting for a person to answer. " +
         'With sharing: session no client waits for another.'
       );
+    }
+    if (mux()?.isWritable === false) {
+      return 'was too busy to read the call within timeouts.queue: it has not read what was sent before.';
     }
     const crowd = this.#crowd();
     if (crowd !== undefined && client.principal.key === crowd) {

@@ -1,4 +1,5 @@
 // The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
+import { MAX_STALL_MS } from '../base/unread.ts';
 import type { Logger } from '../observe/logger.ts';
 import { RemoteAccess } from './credentials/remote-access.ts';
 import type { ServerOptions } from './options.ts';
@@ -36,11 +37,13 @@ export function channelOpener(
     }
     const owner = { server: name, principal: principal() };
     const { messageBytes } = limits;
-    const { stopMs } = timeouts;
+    const { stopMs, requestMs } = timeouts;
+    // A tool that keeps its server from reading is not cut off before its call would be.
+    const stallMs = Math.max(requestMs, MAX_STALL_MS);
     const program = programs.get(target) ?? programOf(target, environment, parts.logger);
     return new StdioChannel(
       target,
-      { messageBytes, stopMs },
+      { messageBytes, stopMs, stallMs },
       { ...parts, environment, owner, program },
     );
   };

@@ -21,7 +21,7 @@ export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
     const channel = open(options, { ...parts, events: { ...events, received } });
     const send: ServerChannel['send'] = (message, from) => {
       note('to_server', message);
-      channel.send(message, from);
+      return channel.send(message, from);
     };
     return {
       get pid() {

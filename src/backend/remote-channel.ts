@@ -42,8 +42,8 @@ export class RemoteChannel implements ServerChannel {
     return this.#channel.isWritable;
   }
 
-  send(message: Buffer, from?: Principal): void {
-    this.#channel.send(message, from);
+  send(message: Buffer, from?: Principal): boolean {
+    return this.#channel.send(message, from);
   }
 
   async close(): Promise<void> {

@@ -1,24 +1,51 @@
-// Calls that wait for an instance: bounded in number and in time, first come first served, except
-// that calls of interactive tools wait in a lane of their own until it is free (design.md 5.2, 5.4).
+// Calls that wait for an instance: bounded in number, bytes and time. Callers take turns, so that one
+// caller's bulk delays that caller; and when there is no more room, it is the one with the most there
+// whose last call has to go. Calls of interactive tools wait until their lane is free (design.md 5.2, 5.4).
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import { isAnonymous } from '../ports/principal.ts';
 
 const SWEEP_MS = 100;
 
-/** Told when a call waited too long. */
-export type Expired = (exchange: Exchange) => void;
+/** How much may wait. */
+export interface WaitingLimits {
+  readonly calls: number;
+  /** One call may wait however long it is. */
+  readonly bytes: number;
+}
+
+/** Told of calls that left the queue without having been taken. */
+export interface WaitingEvents {
+  /** It waited too long. */
+  expired(exchange: Exchange): void;
+  /** It had to make room for another caller. */
+  displaced(exchange: Exchange): void;
+}
+
+/** The calls of one caller, oldest first. */
+class Caller {
+  readonly calls: Waiting[] = [];
+  bytes = 0;
+}
 
 class Waiting implements ExchangeHolder {
   readonly id = undefined;
   readonly exchange: Exchange;
+  readonly caller: Caller;
   readonly deadlineMs: number;
   readonly #owner: WaitingCalls;
 
-  constructor(owner: WaitingCalls, exchange: Exchange, deadlineMs: number) {
+  constructor(owner: WaitingCalls, exchange: Exchange, caller: Caller, deadlineMs: number) {
     this.#owner = owner;
     this.exchange = exchange;
+    this.caller = caller;
     this.deadlineMs = deadlineMs;
+  }
+
+  get bytes(): number {
+    return this.exchange.frame.bytes.length;
   }
 
   cancel(_notice: Frame | undefined): void {
@@ -28,74 +55,136 @@ class Waiting implements ExchangeHolder {
 
 /** The queue of one instance. */
 export class WaitingCalls {
-  readonly #max: number;
-  readonly #expired: Expired;
-  #calls: Waiting[] = [];
+  readonly #limits: WaitingLimits;
+  readonly #events: WaitingEvents;
+  /** Those who have calls here, whoever's turn it is first. */
+  readonly #callers = new Map<string | Downstream, Caller>();
+  #size = 0;
+  #bytes = 0;
   #sweeper: Timer | undefined;
 
-  constructor(max: number, expired: Expired) {
-    this.#max = max;
-    this.#expired = expired;
+  constructor(limits: WaitingLimits, events: WaitingEvents) {
+    this.#limits = limits;
+    this.#events = events;
   }
 
   get size(): number {
-    return this.#calls.length;
+    return this.#size;
+  }
+
+  /** Of all requests that wait. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /**
    * Adds a call.
    * @param limitMs how long it may wait
-   * @returns false when the queue is full
+   * @returns false when there is no room for it
    */
   add(exchange: Exchange, limitMs: number): boolean {
-    if (this.#calls.length >= this.#max) return false;
-    const waiting = new Waiting(this, exchange, monotonicMs() + limitMs);
+    const key = callerOf(exchange.client);
+    const caller = this.#callers.get(key) ?? new Caller();
+    if (!this.#makeRoom(caller, exchange.frame.bytes.length)) return false;
+    const waiting = new Waiting(this, exchange, caller, monotonicMs() + limitMs);
+    this.#callers.set(key, caller);
+    caller.calls.push(waiting);
+    this.#count(waiting, 1);
     exchange.holder = waiting;
-    this.#calls.push(waiting);
     this.#sweeper ??= every(SWEEP_MS, () => this.#sweep());
     return true;
   }
 
   /** Whether any call is such. */
   some(isSuch: (exchange: Exchange) => boolean): boolean {
-    return this.#calls.some(({ exchange }) => isSuch(exchange));
+    for (const { calls } of this.#callers.values()) {
+      if (calls.some(({ exchange }) => isSuch(exchange))) return true;
+    }
+    return false;
   }
 
-  /** Takes out the first call that `canGo`. */
+  /** Takes out a call that `canGo`: the first such one of whoever's turn it is. */
   take(canGo: (exchange: Exchange) => boolean): Exchange | undefined {
-    const at = this.#calls.findIndex((waiting) => canGo(waiting.exchange));
-    const [waiting] = at < 0 ? [] : this.#calls.splice(at, 1);
-    if (waiting !== undefined) waiting.exchange.holder = undefined;
-    this.#rest();
-    return waiting?.exchange;
+    for (const [key, caller] of this.#callers) {
+      const waiting = caller.calls.find(({ exchange }) => canGo(exchange));
+      if (waiting === undefined) continue;
+      this.remove(waiting);
+      if (this.#callers.delete(key)) this.#callers.set(key, caller);
+      waiting.exchange.holder = undefined;
+      return waiting.exchange;
+    }
+    return undefined;
   }
 
+  /** Takes a call out, if it is here. */
   remove(waiting: Waiting): void {
-    const at = this.#calls.indexOf(waiting);
-    if (at >= 0) this.#calls.splice(at, 1);
-    this.#rest();
+    const { caller, exchange } = waiting;
+    const at = caller.calls.indexOf(waiting);
+    if (at < 0) return;
+    caller.calls.splice(at, 1);
+    this.#count(waiting, -1);
+    if (caller.calls.length === 0) this.#callers.delete(callerOf(exchange.client));
+    if (this.#size > 0) return;
+    this.#sweeper?.cancel();
+    this.#sweeper = undefined;
   }
 
   /** Takes every call out. */
   clear(): Exchange[] {
-    const exchanges = this.#calls.map((waiting) => waiting.exchange);
-    this.#calls = [];
-    this.#rest();
-    return exchanges;
+    const all = this.#all();
+    for (const waiting of all) this.remove(waiting);
+    return all.map(({ exchange }) => exchange);
+  }
+
+  #all(): Waiting[] {
+    return [...this.#callers.values()].flatMap(({ calls }) => calls);
+  }
+
+  #count({ bytes, caller }: Waiting, sign: 1 | -1): void {
+    this.#size += sign;
+    this.#bytes += sign * bytes;
+    caller.bytes += sign * bytes;
+  }
+
+  /** Makes room for one more call of `caller`, at the cost of whoever has more here than it would. */
+  #makeRoom(caller: Caller, bytes: number): boolean {
+    while (this.#size >= this.#limits.calls) {
+      const most = this.#largest(({ calls }) => calls.length);
+      if (most === undefined || most.calls.length <= caller.calls.length + 1) return false;
+      this.#displaceLast(most);
+    }
+    while (this.#size > 0 && this.#bytes + bytes > this.#limits.bytes) {
+      const most = this.#largest((one) => one.bytes);
+      if (most === undefined || most.bytes <= caller.bytes + bytes) return false;
+      this.#displaceLast(most);
+    }
+    return true;
+  }
+
+  #largest(sizeOf: (caller: Caller) => number): Caller | undefined {
+    let largest: Caller | undefined;
+    for (const caller of this.#callers.values()) {
+      if (largest === undefined || sizeOf(caller) > sizeOf(largest)) largest = caller;
+    }
+    return largest;
+  }
+
+  #displaceLast({ calls }: Caller): void {
+    const last = calls.at(-1);
+    if (last === undefined) return;
+    this.remove(last);
+    this.#events.displaced(last.exchange);
   }
 
   #sweep(): void {
     const nowMs = monotonicMs();
-    const over = this.#calls.filter((waiting) => waiting.deadlineMs <= nowMs);
-    if (over.length === 0) return;
-    this.#calls = this.#calls.filter((waiting) => waiting.deadlineMs > nowMs);
-    this.#rest();
-    for (const waiting of over) this.#expired(waiting.exchange);
+    const over = this.#all().filter((waiting) => waiting.deadlineMs <= nowMs);
+    for (const waiting of over) this.remove(waiting);
+    for (const waiting of over) this.#events.expired(waiting.exchange);
   }
+}
 
-  #rest(): void {
-    if (this.#calls.length > 0) return;
-    this.#sweeper?.cancel();
-    this.#sweeper = undefined;
-  }
+/** Whose call it is. Where everybody is the same principal, each client is a caller of its own. */
+function callerOf(client: Downstream): string | Downstream {
+  return isAnonymous(client.principal) ? client : client.principal.key;
 }

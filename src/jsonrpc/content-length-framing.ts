@@ -101,7 +101,7 @@ export class ContentLengthFraming {
   }
 }
 
-/** Puts the header in front of a message. */
-export function withContentLength(message: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`Content-Length: ${message.length}\r\n\r\n`), message]);
+/** What stands in front of a message. */
+export function contentLengthHeader(message: Buffer): Buffer {
+  return Buffer.from(`Content-Length: ${message.length}\r\n\r\n`, 'latin1');
 }

@@ -44,7 +44,15 @@ export function replaceTwoSpans(
   second: readonly [number, number, Uint8Array],
 ): Buffer {
   const [left, right] = first[0] < second[0] ? [first, second] : [second, first];
-  return replaceSpan(replaceSpan(bytes, right[0], right[1], right[2]), left[0], left[1], left[2]);
+  const more = left[2].length - (left[1] - left[0]) + right[2].length - (right[1] - right[0]);
+  const out = Buffer.allocUnsafe(bytes.length + more);
+  let at = bytes.copy(out, 0, 0, left[0]);
+  out.set(left[2], at);
+  at += left[2].length;
+  at += bytes.copy(out, at, left[1], right[0]);
+  out.set(right[2], at);
+  bytes.copy(out, at + right[2].length, right[1]);
+  return out;
 }
 
 /**

@@ -1,9 +1,10 @@
 // An open event stream on an HTTP response: bounded toward a client that does not read, and kept
 // alive while there is nothing to say.
 import type { ServerResponse } from 'node:http';
+import { MAX_STALL_MS } from '../base/unread.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
-import { cutIfUnread, MAX_STALL_MS } from './unread.ts';
+import { cutIfUnread } from './unread.ts';
 
 /** What may wait for a client before its stream is cut (reliability.md 2.3). */
 const MAX_WAITING_BYTES = 1024 * 1024;

@@ -18,6 +18,7 @@ import type { Exchange } from '../ports/exchange.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
+import { sendCancel } from './cancel.ts';
 import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { FollowedTasks } from './followed-tasks.ts';
@@ -29,8 +30,6 @@ import { takeProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
-/** Pings at a server that does not answer; cancels are cheap for clients. */
-const MAX_PINGS = 64;
 
 /** The client side of one connection. */
 export class Mux implements CallOwner {
@@ -136,7 +135,8 @@ export class Mux implements CallOwner {
     const limits = { limitMs, deadlineMs, lastDeadlineMs: deadlineMs };
     const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
     this.#open(call);
-    this.#send(callMessage(method, params, call.id));
+    // What the server was never asked it won't answer.
+    if (!this.#send(callMessage(method, params, call.id))) call.deadlineMs = 0;
     return call.id;
   }
 
@@ -161,9 +161,12 @@ export class Mux implements CallOwner {
     this.notify(this.#dialect.cancelMessage(id, undefined));
   }
 
-  /** Sends a notification, or an answer to one of the server's questions. */
-  notify(message: Buffer): void {
-    if (!this.#isClosed) this.#send(onOneLine(message));
+  /**
+   * Sends a notification, or an answer to one of the server's questions.
+   * @returns false when it was dropped, since far too much waits for the server
+   */
+  notify(message: Buffer): boolean {
+    return !this.#isClosed && this.#send(onOneLine(message));
   }
 
   /**
@@ -270,10 +273,10 @@ export class Mux implements CallOwner {
     this.#deadlines.watch();
   }
 
-  #send(message: Buffer, exchange?: Exchange): void {
+  #send(message: Buffer, exchange?: Exchange): boolean {
     this.#traffic.sentMessages++;
     this.#traffic.sentBytes += message.length;
-    this.#channel.send(message, exchange?.client.principal);
+    return this.#channel.send(message, exchange?.client.principal);
   }
 
   #onResponse(frame: Frame): void {
@@ -372,15 +375,11 @@ export class Mux implements CallOwner {
     this.#calls.abandon(call, monotonicMs());
     this.#questions?.callAbandoned(call);
     if (this.#isClosed) return;
-    this.notify(this.#dialect.cancelMessage(call.id, notice));
-    // A stateless server asks nothing by itself, and has no ping.
-    const isStateless = (call.exchange?.frame.claimStart ?? -1) >= 0;
-    if (!call.mayAsk || !this.#dialect.hasPing || isStateless) return;
-    if (this.#calls.own >= MAX_PINGS) return;
-    // It reads in order: with the answer to this it has read the cancel, and what it asked before
-    // that is here.
-    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
-      if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
+    sendCancel(call, notice, {
+      dialect: this.#dialect,
+      own: this.#calls.own,
+      notify: (message) => this.notify(message),
+      ask: (method, onAnswer) => this.#ask(method, undefined, this.#options.requestMs, onAnswer),
     });
   }
 

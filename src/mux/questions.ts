@@ -36,6 +36,11 @@ const UNATTRIBUTABLE: WireError = {
   data: { reason: 'unattributable' },
 };
 
+const NOT_READ: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'The answer was dropped, since too much waits for this server to read it.',
+};
+
 /** What the questions of one connection need of their surroundings. */
 export interface QuestionsContext {
   readonly server: string;
@@ -50,7 +55,8 @@ export interface QuestionsContext {
   calls(): Iterable<Call>;
   /** Who is asked for a task of the server. */
   followerOf(taskId: string): TaskFollower | undefined;
-  send(message: Buffer): void;
+  /** @returns false when it was dropped, since far too much waits for the server */
+  send(message: Buffer): boolean;
   /** An elicitation with this id was given to this client. */
   elicited(elicitationId: string, client: Downstream): void;
 }
@@ -206,7 +212,9 @@ export class Questions {
     if (this.#open.get(question.key) !== question) return;
     this.#forget(question);
     this.#count(question, outcome);
-    this.#send(message);
+    if (this.#send(message)) return;
+    // Short, so that it is kept.
+    this.#send(errorMessage(question.frame.idBytes, NOT_READ));
   }
 
   /** Passes something on to the server that is about a question. */
@@ -375,8 +383,9 @@ export class Questions {
     metrics.serverRequests.inc({ server, method: methodLabel(question.frame.method), outcome });
   }
 
-  #send(message: Buffer): void {
-    if (!this.#isClosed) this.#context.send(message);
+  /** @returns false when it was dropped */
+  #send(message: Buffer): boolean {
+    return this.#isClosed || this.#context.send(message);
   }
 }
 

@@ -27,7 +27,7 @@ export interface ChannelEvents {
   awaits(id: number): boolean;
   /** Something that is no message came; it was dropped. */
   noise(): void;
-  /** What was held back by a full buffer can be sent now. */
+  /** Calls that were held back, since too much waited for the server, can be sent now. */
   drained(): void;
   /** The server can no longer be reached. Told once. */
   closed(reason: string): void;
@@ -35,13 +35,15 @@ export interface ChannelEvents {
 
 /** A connection to a server. */
 export interface Channel {
-  /** False while the server's input buffer is full; what is sent all the same is kept. */
+  /** False while too much waits for the server: no more calls are to be sent. */
   readonly isWritable: boolean;
   /**
    * Sends one message. Must not be called after `closed`.
    * @param from whose it is; undefined where it is the gateway's own
+   * @returns false when it was dropped, since far too much waits for the server; never a call that
+   * was sent while the channel was writable
    */
-  send(message: Buffer, from?: Principal): void;
+  send(message: Buffer, from?: Principal): boolean;
   /** Ends it in order and resolves when nothing of it is left. */
   close(): Promise<void>;
 }

@@ -26,6 +26,11 @@ export interface Principal {
   readonly expiresAtMs?: number;
 }
 
+/** Whether nobody knows who it is: then all clients are this one principal. */
+export function isAnonymous({ kind }: Principal): boolean {
+  return kind === undefined || kind === 'anonymous';
+}
+
 /**
  * What the rules of `auth.allow` tell apart behind one server. A `method` is one that is carried as it
  * is: nobody can say what it does, so only a rule that allows everything allows it.

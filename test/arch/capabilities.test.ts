@@ -21,9 +21,10 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:module': /^cli\/commands/,
   // What is dialled is checked there.
   'node:dns': /^backend\/credentials\/dialling/,
-  // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/.
+  // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
+  // pipe to a process, which is a socket.
   'node:net':
-    /^listener\/|^admin\/|^base\/(loopback|public-address)|^backend\/credentials\/dialling/,
+    /^listener\/|^admin\/|^base\/(loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
   'node:path':
     /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect/,
@@ -64,7 +65,7 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
     name: 'timers and the clock',
     uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
     // A socket's own timer, which the system resets when bytes move, is set in unread.
-    home: /^base\/clock|^listener\/unread/,
+    home: /^base\/(clock|unread)/,
   },
   { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
   // json-text decodes one string; parse.ts is for the few messages that are really read.

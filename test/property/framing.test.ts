@@ -4,10 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   ContentLengthFraming,
-  withContentLength,
+  contentLengthHeader,
 } from '../../src/jsonrpc/content-length-framing.ts';
 import { LineFraming } from '../../src/jsonrpc/line-framing.ts';
 import { heldBytes, singleBytes } from '../support/memory.ts';
+
+function withContentLength(message: Buffer): Buffer {
+  return Buffer.concat([contentLengthHeader(message), message]);
+}
 
 const RUNS = { numRuns: 3_000 };
 const MAX_BYTES = 24;

@@ -68,8 +68,8 @@ export class SseChannel implements ServerChannel {
     void this.#open();
   }
 
-  send(message: Buffer, from?: Principal): void {
-    if (this.#isOver) return;
+  send(message: Buffer, from?: Principal): boolean {
+    if (this.#isOver) return false;
     const frame = scan(message);
     const id = requestId(frame);
     if (frame.method === DISCOVER && id !== undefined) {
@@ -80,6 +80,7 @@ export class SseChannel implements ServerChannel {
     } else {
       this.#post({ frame, from }, this.#address);
     }
+    return true;
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,9 @@
 // One child process in a process group of its own: started without a shell, stopped by the ladder
 // stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
-import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import { Socket } from 'node:net';
+import { after, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import { ChildInput } from './child-input.ts';
 import { GroupWatcher } from './group-watcher.ts';
 
 /** How long a process may take to end after its input was closed. */
@@ -9,11 +11,6 @@ const EOF_GRACE_MS = 2_000;
 /** After the process ended its last output may still be on its way (reliability.md F40). */
 const OUTPUT_GRACE_MS = 100;
 const POLL_MS = 20;
-/**
- * What may wait for a process that does not read. Calls stop at a full pipe, but cancels, answers
- * and clients' notifications do not.
- */
-const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 export interface ChildCommand {
   readonly command: string;
@@ -26,12 +23,14 @@ export interface ChildCommand {
   readonly runAs?: { readonly uid: number; readonly gid: number } | undefined;
   /** Between TERM and KILL, in milliseconds. */
   readonly stopMs: number;
+  /** How long it may read nothing of what waits for it, in milliseconds. */
+  readonly stallMs: number;
 }
 
 export interface ChildEvents {
   stdout(chunk: Buffer): void;
   stderr(chunk: Buffer): void;
-  /** stdin can be written to again. */
+  /** stdin is not full any more. */
   drained(): void;
   /** The process is over, could not be started, or closed its side of the pipes. Told once. */
   ended(reason: string): void;
@@ -56,7 +55,7 @@ export class ChildProcess {
   #isEnded = false;
   #hasExited = false;
   #stopping: Promise<void> | undefined;
-  #unwritten: Buffer[] = [];
+  readonly #input: ChildInput | undefined;
 
   constructor(command: ChildCommand, events: ChildEvents) {
     this.#events = events;
@@ -69,6 +68,7 @@ export class ChildProcess {
       detached: true,
       ...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),
     });
+    this.#input = this.#createInput(command.stallMs);
     this.#listen(command);
     alive.add(this);
     if (this.pid !== undefined) watcher.add(this.pid, (why) => events.unwatched(why));
@@ -78,31 +78,18 @@ export class ChildProcess {
     return this.#child.pid;
   }
 
-  /** False while the pipe to the process is full. */
+  /** False while too much waits for the process. */
   get isWritable(): boolean {
-    return this.#child.stdin !== null && !this.#child.stdin.writableNeedDrain;
+    return this.#input?.isWritable ?? false;
   }
 
   /**
-   * Writes to stdin. What all clients sent by now goes out in one system call, which is most of
-   * what a small call costs.
+   * Writes a message to stdin.
+   * @returns false when it was dropped: the process is over, or too much waits for it
    */
-  write(bytes: Buffer): void {
-    if (this.#isEnded) return;
-    this.#unwritten.push(bytes);
-    if (this.#unwritten.length === 1) afterInput(this.#flush);
+  write(first: Buffer, second: Buffer): boolean {
+    return !this.#isEnded && this.#input?.write(first, second) === true;
   }
-
-  readonly #flush = (): void => {
-    if (this.#unwritten.length === 0) return;
-    const { stdin } = this.#child;
-    const [only] = this.#unwritten;
-    const all = this.#unwritten.length === 1 ? only : Buffer.concat(this.#unwritten);
-    this.#unwritten = [];
-    if (all === undefined || stdin?.writable !== true) return;
-    stdin.write(all);
-    if (stdin.writableLength > MAX_UNREAD_BYTES) this.#end('stdin_stalled');
-  };
 
   /** Kills the whole process group, now. */
   kill(): void {
@@ -115,11 +102,18 @@ export class ChildProcess {
     return this.#stopping;
   }
 
+  /** Undefined where the system gave no pipe. */
+  #createInput(stallMs: number): ChildInput | undefined {
+    const { stdin } = this.#child;
+    if (!(stdin instanceof Socket)) return undefined;
+    const stalled = (): void => this.#end('stdin_stalled');
+    return new ChildInput(stdin, { drained: () => this.#events.drained(), stalled }, stallMs);
+  }
+
   #listen(command: ChildCommand): void {
     const { stdin, stdout, stderr } = this.#child;
     stdout?.on('data', (chunk: Buffer) => this.#events.stdout(chunk));
     stderr?.on('data', (chunk: Buffer) => this.#events.stderr(chunk));
-    stdin?.on('drain', () => this.#events.drained());
     stdin?.on('error', () => this.#end('stdin_closed'));
     stdout?.on('end', () => this.#end('stdout_closed', OUTPUT_GRACE_MS));
     this.#child.on('error', (error: NodeJS.ErrnoException) => {
@@ -168,7 +162,7 @@ export class ChildProcess {
 
   async #descendStopLadder(): Promise<void> {
     // Answers and cancels of this very turn are still the server's to read.
-    this.#flush();
+    this.#input?.flush();
     this.#child.stdin?.end();
     await this.#waitForExit(EOF_GRACE_MS);
     if (this.#isGroupAlive()) {

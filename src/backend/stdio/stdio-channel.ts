@@ -1,8 +1,9 @@
 // A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
-import { ContentLengthFraming, withContentLength } from '../../jsonrpc/content-length-framing.ts';
+import { ContentLengthFraming, contentLengthHeader } from '../../jsonrpc/content-length-framing.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
+import { RareLine } from '../../observe/rare-line.ts';
 import type { ChannelEvents } from '../../ports/channel.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { ChildProcess } from './child-process.ts';
@@ -14,7 +15,7 @@ import { limitingWords } from './resource-limits.ts';
 import { userVariables } from './run-as.ts';
 import { StderrLog } from './stderr-log.ts';
 
-const LINE_FEED = 0x0a;
+const LINE_FEED = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** How much of a line that is no message is logged. */
 const SHOWN = 200;
@@ -25,6 +26,8 @@ export interface StdioLimits {
   readonly messageBytes: number;
   /** Between TERM and KILL. */
   readonly stopMs: number;
+  /** How long it may read nothing of what waits for it. */
+  readonly stallMs: number;
 }
 
 /** A child process that speaks JSON-RPC on stdio. */
@@ -35,6 +38,7 @@ export class StdioChannel implements ServerChannel {
   readonly #stderr: StderrLog;
   readonly #framing: { push(chunk: Buffer): void };
   readonly #child: ChildProcess;
+  readonly #dropped: RareLine<number>;
   #isFirstLine = true;
 
   constructor(
@@ -52,6 +56,9 @@ export class StdioChannel implements ServerChannel {
     this.#events = parts.events;
     this.#logger = parts.logger;
     this.#stderr = new StderrLog(parts.logger);
+    this.#dropped = new RareLine((count, bytes) =>
+      parts.logger.warn({ count, bytes }, 'server does not read: messages to it were dropped'),
+    );
     this.#framing = this.#createFraming(limits.messageBytes);
     const env = environmentOf(target, parts.environment, {
       ...target.env,
@@ -64,6 +71,7 @@ export class StdioChannel implements ServerChannel {
         cwd: target.cwd,
         runAs: target.runAs,
         stopMs: limits.stopMs,
+        stallMs: limits.stallMs,
       },
       {
         stdout: (chunk) => this.#framing.push(chunk),
@@ -95,12 +103,13 @@ export class StdioChannel implements ServerChannel {
     return this.#child.isWritable;
   }
 
-  send(message: Buffer): void {
-    if (this.#target.framing === 'content-length') {
-      this.#child.write(withContentLength(message));
-      return;
-    }
-    this.#child.write(withLineFeed(message));
+  send(message: Buffer): boolean {
+    const isKept =
+      this.#target.framing === 'content-length'
+        ? this.#child.write(contentLengthHeader(message), message)
+        : this.#child.write(message, LINE_FEED);
+    if (!isKept && !this.#child.isWritable) this.#dropped.note(message.length);
+    return isKept;
   }
 
   close(): Promise<void> {
@@ -162,13 +171,6 @@ function launchOf(
   const [first = command, ...behind] = [...wrap, command, ...args];
   const [program = found, ...rest] = [...limitingWords(resources), found, ...behind];
   return { command: program, name: program === found ? first : undefined, args: rest };
-}
-
-function withLineFeed(message: Buffer): Buffer {
-  const line = Buffer.allocUnsafe(message.length + 1);
-  message.copy(line);
-  line[message.length] = LINE_FEED;
-  return line;
 }
 
 // Cheap first look, so that banners don't count as broken messages.

@@ -75,12 +75,13 @@ export class HttpChannel implements ServerChannel {
     return true;
   }
 
-  send(message: Buffer, from?: Principal): void {
-    if (this.#isOver) return;
+  send(message: Buffer, from?: Principal): boolean {
+    if (this.#isOver) return false;
     const out = new Outgoing(message, from);
-    if (out.method === CANCELLED && this.#cancel(out)) return;
-    if (this.#waiting !== undefined) this.#waiting.push(out);
-    else this.#start(out);
+    if (out.method === CANCELLED && this.#cancel(out)) return true;
+    if (this.#waiting === undefined) return this.#start(out);
+    this.#waiting.push(out);
+    return true;
   }
 
   async close(): Promise<void> {
@@ -90,14 +91,16 @@ export class HttpChannel implements ServerChannel {
     await this.#endpoint.close();
   }
 
-  #start(out: Outgoing): void {
+  /** @returns false when it was dropped */
+  #start(out: Outgoing): boolean {
     if (out.id === undefined && this.#posts.size > this.#options.limits.inFlight + MAX_UNANSWERED) {
       this.#logger.warn({ method: out.method }, 'server takes no messages: one was dropped');
-      return;
+      return false;
     }
     this.#posts.add(out);
     if (out.method === INITIALIZED) this.#waiting = [];
     void this.#run(out).finally(() => this.#ended(out));
+    return true;
   }
 
   #ended(out: Outgoing): void {

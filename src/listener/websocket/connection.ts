@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
+import { watchUnread } from '../../base/unread.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
-import { watchUnread } from '../unread.ts';
 
 const PING_MS = 25_000;
 const CLOSE_LIMIT_MS = 2_000;

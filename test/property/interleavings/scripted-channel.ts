@@ -53,7 +53,7 @@ export class ScriptedChannel implements ServerChannel {
     return this.#inbox.length + this.#outbox.length;
   }
 
-  send(bytes: Buffer): void {
+  send(bytes: Buffer): boolean {
     if (!this.isAlive) fail('written to a dead server');
     const message = read(bytes);
     if (bytes.includes(0x0a)) fail('two lines for one message');
@@ -65,6 +65,7 @@ export class ScriptedChannel implements ServerChannel {
     } else if (message.method !== 'notifications/initialized') {
       this.#inbox.push(Buffer.from(bytes));
     }
+    return true;
   }
 
   close(): Promise<void> {

@@ -11,12 +11,16 @@ const ASK = scan(
 );
 
 /** The failure of a call of `ask` that never got its turn. */
-function failureWhile(isLaneBusy: boolean, isKnownToAsk: boolean): Promise<GatewayError> {
+function failureWhile(
+  isLaneBusy: boolean,
+  isKnownToAsk: boolean,
+  { isWritable = true } = {},
+): Promise<GatewayError> {
   const tools = new InteractiveTools();
   if (isKnownToAsk) tools.learn([ASK]);
   const timeouts = { queueMs: 1, startMs: 1, requestMs: 1, requestMaxMs: 1 };
   const limits = { queue: 8, inFlight: 1 };
-  const mux = { isWritable: true, inFlight: 1, isLaneBusyFor: () => isLaneBusy };
+  const mux = { isWritable, inFlight: 1, isLaneBusyFor: () => isLaneBusy };
   const admission = new Admission({
     options: { name: 'one', timeouts, limits },
     tools,
@@ -27,7 +31,8 @@ function failureWhile(isLaneBusy: boolean, isKnownToAsk: boolean): Promise<Gatew
     start: () => undefined,
   } as unknown as AdmissionContext);
   const { promise, resolve } = Promise.withResolvers<GatewayError>();
-  admission.admit({ frame: ASK, client: {}, fail: resolve } as unknown as Exchange);
+  const client = { principal: { key: 'bob', kind: 'key' } };
+  admission.admit({ frame: ASK, client, fail: resolve } as unknown as Exchange);
   return promise;
 }
 
@@ -37,6 +42,12 @@ it('are told that somebody else is being asked, and what to do', async () => {
   expect(message).toContain('its tool "ask" asks its caller questions');
   expect(message).toContain('waiting for a person to answer');
   expect(message).toContain('With sharing: session no client waits for another.');
+});
+
+it('are told that the server does not read', async () => {
+  const { reason, message } = await failureWhile(false, false, { isWritable: false });
+  expect(reason).toBe('queue_timeout');
+  expect(message).toContain('has not read what was sent before');
 });
 
 it.each([
@@ -109,7 +120,7 @@ it('one principal leaves a quarter of the places of a shared server to others', 
 
 it.each([
   ['a server of its own', 'principal', 'key'],
-  ['a gateway without auth', 'shared', undefined],
+  ['a gateway without auth', 'shared', 'anonymous'],
 ])('at %s it has all of them', (_, sharing, kind) => {
   const { admission, call, heldBy } = eightPlaces(sharing);
   call('bob', kind, 20);

@@ -72,11 +72,12 @@ export function scriptedLives(lives: readonly Life[], changes: Partial<ServerOpt
             const { id, method } = JSON.parse(message.toString());
             methods.push(method);
             const does = live?.(method);
-            if (does === undefined || id === undefined) return;
+            if (does === undefined || id === undefined) return true;
             queueMicrotask(() => {
               if (does === 'exit') events.closed('exit_1');
               else events.received(Buffer.from(`{"jsonrpc":"2.0","id":${id},${does}}`));
             });
+            return true;
           },
         };
       },

@@ -1,0 +1,116 @@
+// The queue in front of a server: whose call is next, and who has to go when there is no more room.
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { WaitingCalls } from '../../../src/backend/waiting-calls.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import type { Downstream } from '../../../src/ports/downstream.ts';
+import type { Exchange } from '../../../src/ports/exchange.ts';
+
+interface Named extends Exchange {
+  readonly name: string;
+}
+
+const clientOf = (key: string, kind = 'key') => ({ principal: { key, kind } }) as Downstream;
+
+/** A call of about `bytes` bytes. */
+function callOf(client: Downstream, name: string, bytes = 0): Named {
+  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${'x'.repeat(bytes)}"}}`;
+  return { client, name, frame: scan(Buffer.from(text)), holder: undefined } as unknown as Named;
+}
+
+function queueOf(limits: { calls?: number; bytes?: number } = {}) {
+  const displaced: string[] = [];
+  const events = {
+    expired: vi.fn(),
+    displaced: (exchange: Exchange) => displaced.push((exchange as Named).name),
+  };
+  const queue = new WaitingCalls({ calls: 100, bytes: 1_000_000, ...limits }, events);
+  onTestFinished(() => void queue.clear());
+  const add = (call: Named): boolean => queue.add(call, 60_000);
+  const takeAll = (): string[] => {
+    const names: string[] = [];
+    for (;;) {
+      const next = queue.take(() => true) as Named | undefined;
+      if (next === undefined) return names;
+      names.push(next.name);
+    }
+  };
+  return { queue, displaced, add, takeAll };
+}
+
+it('callers take turns, each in its own order', () => {
+  const { add, takeAll } = queueOf();
+  const [a, b, c] = [clientOf('a'), clientOf('b'), clientOf('c')];
+  for (const name of ['a1', 'a2', 'a3', 'a4']) add(callOf(a, name));
+  add(callOf(b, 'b1'));
+  add(callOf(b, 'b2'));
+  add(callOf(c, 'c1'));
+  expect(takeAll()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+});
+
+it('all sessions of one principal are one caller', () => {
+  const { add, takeAll } = queueOf();
+  add(callOf(clientOf('a'), 'first session 1'));
+  add(callOf(clientOf('a'), 'second session 1'));
+  add(callOf(clientOf('b'), 'other'));
+  expect(takeAll()).toEqual(['first session 1', 'other', 'second session 1']);
+});
+
+it('without authentication each session is a caller of its own', () => {
+  const { add, takeAll } = queueOf();
+  const [a, b] = [clientOf('anonymous', 'anonymous'), clientOf('anonymous', 'anonymous')];
+  for (const name of ['a1', 'a2', 'a3']) add(callOf(a, name));
+  add(callOf(b, 'b1'));
+  expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'a3']);
+});
+
+it('who can’t go now does not lose its turn', () => {
+  const { queue, add, takeAll } = queueOf();
+  const [a, b] = [clientOf('a'), clientOf('b')];
+  add(callOf(a, 'a1'));
+  add(callOf(b, 'b1'));
+  add(callOf(b, 'b2'));
+  const next = queue.take((exchange) => exchange.client === b) as Named | undefined;
+  expect(next?.name).toBe('b1');
+  expect(takeAll()).toEqual(['a1', 'b2']);
+});
+
+it('a full queue makes room for somebody else, at the cost of whoever has most calls there', () => {
+  const { queue, displaced, add, takeAll } = queueOf({ calls: 4 });
+  const [a, b] = [clientOf('a'), clientOf('b')];
+  for (const name of ['a1', 'a2', 'a3', 'a4']) expect(add(callOf(a, name))).toBe(true);
+  expect(add(callOf(a, 'a5'))).toBe(false);
+  expect(add(callOf(b, 'b1'))).toBe(true);
+  expect(add(callOf(b, 'b2'))).toBe(true);
+  // Both have as many now.
+  expect(add(callOf(b, 'b3'))).toBe(false);
+  expect(displaced).toEqual(['a4', 'a3']);
+  expect(queue.size).toBe(4);
+  expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2']);
+});
+
+it('one caller’s large calls cost that caller, and nobody’s small ones', () => {
+  const { queue, displaced, add } = queueOf({ bytes: 100_000 });
+  const [bulk, small] = [clientOf('bulk'), clientOf('small')];
+  for (const name of ['1', '2', '3']) expect(add(callOf(bulk, name, 30_000))).toBe(true);
+  expect(add(callOf(bulk, '4', 30_000))).toBe(false);
+  for (let at = 0; at < 90; at++) expect(add(callOf(small, 'small', 100))).toBe(true);
+  expect(displaced).toEqual(['3']);
+  expect(queue.bytes).toBeLessThanOrEqual(100_000);
+});
+
+it('a call that is longer than all that may wait does so alone', () => {
+  const { queue, add } = queueOf({ bytes: 1_000 });
+  expect(add(callOf(clientOf('a'), 'long', 5_000))).toBe(true);
+  expect(add(callOf(clientOf('a'), 'short'))).toBe(false);
+  expect(queue.size).toBe(1);
+});
+
+it('a call that is cancelled gives its bytes back', () => {
+  const { queue, add } = queueOf();
+  const call = callOf(clientOf('a'), 'a1', 500);
+  add(call);
+  call.holder?.cancel(undefined);
+  call.holder?.cancel(undefined);
+  expect([queue.size, queue.bytes]).toEqual([0, 0]);
+  expect(queue.take(() => true)).toBeUndefined();
+});
