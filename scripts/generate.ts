@@ -53,8 +53,11 @@ const INTRODUCTION = `<!-- Made by npm run docs:generate from the options' schem
 
 # Configuration
 
-YAML 1.2 or JSON. \`sluice check\` validates a file and prints it with every default. A complete file
+YAML 1.2, JSON or TOML. \`sluice check\` validates a file and prints it with every default. A complete file
 with comments is \`config/sluice.example.yaml\`.
+
+JSON is what a file named \`.json\` or \`.jsonc\` has, and any other one that starts with \`{\`. It may have
+comments (\`//\` and \`/* */\`) and a comma after the last member. TOML is what a file named \`.toml\` has.
 
 Durations are \`250ms\`, \`30s\`, \`5m\`, \`2h\`; sizes are \`512B\`, \`64KiB\`, \`4MiB\`. An unknown key is an
 error.

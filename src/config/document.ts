@@ -1,5 +1,5 @@
-// A parsed YAML file that still knows where every key and value stands. Owns parsing,
-// interpolation of its scalars, and the way from a path to line and column.
+// A parsed file that still knows where every key and value stands. Owns interpolation of its scalars,
+// and the way from a path to line and column.
 import {
   type Document,
   isAlias,
@@ -9,7 +9,6 @@ import {
   LineCounter,
   type Node,
   type Pair,
-  parseDocument,
   type Scalar,
   visit,
 } from 'yaml';
@@ -17,9 +16,7 @@ import { plainText } from '../base/live-text.ts';
 import { type InterpolationSource, interpolate, type OpenParts } from './interpolate.ts';
 import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
 import { formatPath } from './issues.ts';
-
-/** Syntax faults follow from each other; more than these don't help. */
-const MAX_SYNTAX_ISSUES = 10;
+import { parseText } from './syntax/syntax.ts';
 
 /** Aliases may multiply a document at most this much. */
 const MAX_ALIASES = 100;
@@ -27,7 +24,7 @@ const MAX_ALIASES = 100;
 /** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
 export const MIN_SECRET_PART = 4;
 
-/** One YAML file. */
+/** One file. */
 export class ConfigDocument {
   readonly file: string;
   /** Syntax and interpolation faults; positions are known already. */
@@ -39,7 +36,7 @@ export class ConfigDocument {
   readonly isReadable: boolean;
   readonly #text: string;
   readonly #lines = new LineCounter();
-  readonly #document: Document.Parsed;
+  readonly #document: Document;
   readonly #interpolated = new Set<unknown>();
   readonly #unresolved = new Set<unknown>();
 
@@ -50,23 +47,12 @@ export class ConfigDocument {
    */
   constructor(file: string, text: string) {
     this.file = file;
-    this.#text = text;
-    this.#document = parseDocument(text, {
-      lineCounter: this.#lines,
-      prettyErrors: false,
-      // Its warnings would go to the process; keys that are maps are refused below.
-      logLevel: 'error',
-      schema: 'core',
-      version: '1.2',
-    });
-    // A duplicate key leaves a whole tree, so the rest can be checked in the same run.
-    this.isReadable = this.#document.errors.every((error) => error.code === 'DUPLICATE_KEY');
-    for (const error of this.#document.errors.slice(0, MAX_SYNTAX_ISSUES)) {
-      this.issues.push(this.#at(error.pos[0], '', this.#explainSyntax(error)));
-    }
-    for (const warning of this.#document.warnings.slice(0, MAX_SYNTAX_ISSUES)) {
-      this.warnings.push(this.#at(warning.pos[0], '', lowerFirst(warning.message)));
-    }
+    this.#text = text.replace(/^\uFEFF/, '');
+    const { document, problems, warnings, isReadable } = parseText(file, this.#text, this.#lines);
+    this.#document = document;
+    this.isReadable = isReadable;
+    this.issues.push(...problems.map(({ offset, message }) => this.#at(offset, '', message)));
+    this.warnings.push(...warnings.map(({ offset, message }) => this.#at(offset, '', message)));
     if (this.isReadable) {
       this.#checkKeys();
     }
@@ -213,20 +199,6 @@ export class ConfigDocument {
       },
     });
   }
-
-  #explainSyntax(error: { code: string; message: string; pos: [number, number] }): string {
-    if (error.code === 'DUPLICATE_KEY') {
-      const key = /^[\w$.-]*/.exec(this.#text.slice(error.pos[0], error.pos[0] + 60))?.[0] ?? '';
-      return `the key ${key === '' ? '' : `"${key}" `}is in this map twice: remove one`;
-    }
-    const line = this.#text
-      .slice(this.#text.lastIndexOf('\n', error.pos[0] - 1) + 1)
-      .split('\n', 1)[0];
-    const hint = /[{,[][^"']*\$\{/.test(line ?? '')
-      ? ' (inside { } and [ ] put "${...}" in quotes)'
-      : '';
-    return `is not valid YAML: ${lowerFirst(error.message)}${hint}`;
-  }
 }
 
 function keyText(pair: Pair): string | undefined {
@@ -253,10 +225,6 @@ function openPartsAt([top, _, section, key]: ConfigPath): OpenParts {
   if (section === 'env') return 'files and principal';
   const isLive = section === 'headers' || (section === 'auth' && key === 'clientSecret');
   return isLive ? 'files' : 'none';
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 // The member of a map or list; a map's member without a value is its key.

@@ -85,7 +85,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   }
   const { file } = context;
   const keepsTokens = servers.some(isTokenExchange);
-  const { drain, auth: _, servers: __, mcpServers: ___, ...rest } = settings.data;
+  const { drain, auth: _, servers: __, mcpServers: ___, $schema: ____, ...rest } = settings.data;
   const config: Config = {
     ...withAbsolutePaths({ ...rest, auth: auth && { ...auth, keepsTokens } }, context.folder),
     file,

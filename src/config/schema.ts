@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { authSchema } from '../auth/options.ts';
 import { processesSchema } from '../backend/options.ts';
-import { duration, isMap, section } from '../base/options.ts';
+import { duration, isMap, section, text } from '../base/options.ts';
 import { stateSchema } from '../bridge/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
@@ -48,9 +48,17 @@ const AUTH = {
     'Who may come in, and what for. `none`, the default, lets everybody on loopback use everything.',
 };
 
+/** What editors find the schema by. JSON has no comments that they would look into. */
+const editorKeys = {
+  $schema: text('the address of a JSON Schema').optional().meta({
+    description: 'Where editors find the schema of this file. The gateway does not read it.',
+  }),
+};
+
 /** Everything but the servers. */
 export const settingsSchema = section({
   ...settings,
+  ...editorKeys,
   // Which of its two forms it has is decided before it is read: config/resolve.ts.
   auth: z.unknown().optional(),
   servers: z.unknown().optional(),
@@ -88,6 +96,7 @@ export const documentSchema = section({
     .union([z.literal('none'), authSchema])
     .optional()
     .meta(AUTH),
+  ...editorKeys,
 });
 
 function isEnough(heldBytes: unknown, maxBodyBytes: unknown): boolean {

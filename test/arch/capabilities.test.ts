@@ -18,7 +18,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit-file/,
   'node:http': /^listener\//,
   'node:https': /^listener\//,
-  'node:module': /^cli\/commands/,
+  // Parsers of syntaxes that few files have are loaded when one does.
+  'node:module': /^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
   // What is dialled is checked there.
   'node:dns': /^backend\/credentials\/dialling/,
   // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
@@ -40,11 +41,13 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'ajv/dist/2020.js': /^catalog\/validation\/compile-schema/,
   'ajv-formats': /^catalog\/validation\/compile-schema/,
   fastify: /^listener\/http-server|^admin\/admin-server/,
+  'jsonc-parser': /^config\/syntax\/json/,
   // Types only, but in tokens, which loads it when there are issuers.
   jose: /^auth\/(tokens|issuer-keys)/,
   minisearch: /^catalog\/search\//,
   pino: /^observe\/(logger|audit)/,
   'prom-client': /^observe\/metrics/,
+  'toml-eslint-parser': /^config\/syntax\/toml/,
   undici:
     /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(dialling|token-request)|^auth\/issuer-keys/,
   ws: /^listener\/websocket\//,

@@ -31,6 +31,7 @@ it('the configuration has these keys', () => {
   // Entries of both kinds have most keys.
   const keys = [...new Set(all)];
   expect(keys.toSorted()).toEqual([
+    '$schema',
     'admin.allowRemote',
     'admin.host',
     'admin.port',

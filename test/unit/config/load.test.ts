@@ -387,7 +387,7 @@ describe('a fault', () => {
       'servers: { a: { command: x, <<: { command: y } } }',
       '1:29: servers.a."<<": unknown key "<<"',
     ],
-    ['a key that is a map', `{a: b}: c\n${SERVER}`, '1:1: has a key that is not a word'],
+    ['a key that is a map', `? {a: b}\n: c\n${SERVER}`, '1:3: has a key that is not a word'],
     ['an alias of its own parent', 'servers: &s { a: *s }', ''],
   ])('%s is refused', (_, text, expected) => {
     const found = faults(text);
