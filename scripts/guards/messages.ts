@@ -15,14 +15,14 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'parse/other-spellings',
     file: SCAN,
-    find: '} else if (foldsInto(bytes, key, keyEnd, TOP_MEMBERS)) {',
+    find: '} else if (TOP_MEMBERS.has(bytes, key, keyEnd)) {',
     replace: '} else if (bytes.length === 0) {',
     test: [SCAN_TESTS, 'a member that routes'],
   },
   {
     name: 'parse/other-spellings-of-params',
     file: SCAN,
-    find: 'if (!options.anyParams && foldsInto(bytes, key, keyEnd, PARAM_MEMBERS)) {',
+    find: 'if (!options.anyParams && PARAM_MEMBERS.has(bytes, key, keyEnd)) {',
     replace: 'if (options === undefined) {',
     test: [SCAN_TESTS, 'a member that routes'],
   },

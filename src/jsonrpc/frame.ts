@@ -20,10 +20,20 @@ export type Fault =
   | 'id'
   /** `method` is not a string */
   | 'method'
+  /** `method` has characters that no method has */
+  | 'characters'
   /** `params` is not an object */
   | 'params'
+  /** more members than any message has */
+  | 'members'
   /** a member that the gateway acts on stands twice, or in other spelling */
   | 'duplicate'
+  /** longer than base/text-limits.ts has it */
+  | 'long-method'
+  | 'long-id'
+  | 'long-token'
+  | 'long-name'
+  | 'long-uri'
   /** none of request, notification, response */
   | 'shape';
 

@@ -1,6 +1,6 @@
 // Typed ids: 1 and "1" differ, 0 and "" are ids, and what a peer sent is echoed byte for byte
 // (protocol.md 1.1). Ids are compared by value and type, never by truthiness.
-import { decodeString, QUOTE } from './json-text.ts';
+import { decodeString, MINUS, QUOTE } from './json-text.ts';
 
 /**
  * A map key for an id or progress token.
@@ -11,6 +11,28 @@ export function idKey(bytes: Buffer): string {
   const text = bytes.toString('latin1');
   if (/^(0|-?[1-9]\d*)$/.test(text)) return `n${text}`;
   return `n${Number(text)}`;
+}
+
+/** Whether a value is an id: a string, or a number without fraction (protocol.md 1.1). */
+export function isId(bytes: Buffer, start: number, end: number): boolean {
+  const first = bytes[start] as number;
+  if (first === QUOTE) return true;
+  for (let at = start; at < end; at++) {
+    if (!isDigit(bytes[at]) && !(at === start && first === MINUS)) {
+      return isIntegral(bytes, start, end);
+    }
+  }
+  return true;
+}
+
+// `1.0` and `1E2` are integers to every JSON parser that has only one kind of number.
+function isIntegral(bytes: Buffer, start: number, end: number): boolean {
+  const isNumber = bytes[start] === MINUS || isDigit(bytes[start]);
+  return isNumber && Number.isInteger(Number(bytes.toString('latin1', start, end)));
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
 /** Whether two ids are the same to a JSON-RPC peer. */

@@ -186,11 +186,34 @@ export function skipColon(text: Uint8Array, from: number, end: number): number {
 
 /** Decodes the JSON string at [start, end), quotes included. The text must be well-formed. */
 export function decodeString(text: Buffer, start: number, end: number): string {
+  return decodeText(text, start + 1, end - 1);
+}
+
+/** Decodes what stands between the quotes of a JSON string, or its beginning up to a whole character. */
+export function decodeText(text: Buffer, start: number, end: number): string {
   let isAscii = true;
-  for (let at = start + 1; at < end - 1; at++) {
+  for (let at = start; at < end; at++) {
     const byte = text[at] as number;
-    if (byte === BACKSLASH) return JSON.parse(text.toString('utf8', start, end)) as string;
+    if (byte === BACKSLASH) return JSON.parse(`"${text.toString('utf8', start, end)}"`) as string;
     if (byte > 0x7f) isAscii = false;
   }
-  return text.toString(isAscii ? 'latin1' : 'utf8', start + 1, end - 1);
+  return text.toString(isAscii ? 'latin1' : 'utf8', start, end);
+}
+
+/** The character that a letter behind a backslash stands for, where it is not `u`. */
+export function unescaped(letter: number): number {
+  switch (letter) {
+    case 0x62: // b
+      return 0x08;
+    case 0x66: // f
+      return 0x0c;
+    case 0x6e: // n
+      return 0x0a;
+    case 0x72: // r
+      return 0x0d;
+    case 0x74: // t
+      return 0x09;
+    default: // quote, backslash, slash
+      return letter;
+  }
 }

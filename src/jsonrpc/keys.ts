@@ -1,23 +1,18 @@
-// Keys of members as they stand in the text, compared without making strings of them.
-import { BACKSLASH, decodeString } from './json-text.ts';
+// Keys of members as they stand in the text, compared without making strings of them: a peer may send
+// hundreds of thousands of keys in one message, and write each with escapes.
+import { BACKSLASH, decodeText, unescaped } from './json-text.ts';
 
-/** No name that is folded into is longer. */
-const LONGEST_NAME = 'inputResponses'.length;
+const LOWER_U = 0x75;
+const HEX_DIGITS = 4;
+/** What an escaped character takes at most, as in `\u006b`. */
+const MAX_ESCAPE_BYTES = 6;
 
-/** Whether the key at [start, end), quotes included, is `name`, escapes resolved. */
+/** Whether the key at [start, end), quotes included, is `name`, escapes resolved. `name` is ASCII. */
 export function isKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (end - start === name.length + 2) return matches(bytes, start + 1, end - 1, name);
-  if (end - start < name.length + 2) return false;
-  return isEscapedKey(bytes, start, end, name);
-}
-
-function isEscapedKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  // An escape takes at most 6 bytes for one, so a longer key can't be this name.
-  if (end - start > name.length * 6 + 2) return false;
-  for (let at = start; at < end; at++) {
-    if (bytes[at] === BACKSLASH) return decodeString(bytes, start, end) === name.toString('latin1');
-  }
-  return false;
+  const length = end - start - 2;
+  if (length === name.length) return matches(bytes, start + 1, end - 1, name);
+  if (length < name.length || length > name.length * MAX_ESCAPE_BYTES) return false;
+  return matchesEscaped(bytes, start + 1, end - 1, name);
 }
 
 /** Whether the text at [start, end) is `word`. */
@@ -29,17 +24,75 @@ export function matches(bytes: Buffer, start: number, end: number, word: Buffer)
   return true;
 }
 
-/**
- * Whether the key at [start, end), quotes included, is one of `names` to a peer that folds case or cuts
- * at NUL.
- * @param names in lower case
- */
-export function foldsInto(bytes: Buffer, start: number, end: number, names: Set<string>): boolean {
-  // A letter takes 3 bytes at most, unless it is escaped; a NUL is always.
-  const isLong = end - start > LONGEST_NAME * 3 + 2;
-  if (isLong && !bytes.subarray(start, end).includes(BACKSLASH)) return false;
-  // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
-  const folded = decodeString(bytes, start, end).toUpperCase().toLowerCase();
-  const nul = folded.indexOf('\0');
-  return names.has(nul < 0 ? folded : folded.slice(0, nul));
+/** The same for what may have escapes in it. Ends at the first character that differs. */
+function matchesEscaped(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
+  let at = start;
+  for (let index = 0; index < word.length; index++) {
+    if (at >= end || characterAt(bytes, at) !== word[index]) return false;
+    at += widthAt(bytes, at);
+  }
+  return at === end;
+}
+
+/** The byte, or the UTF-16 code unit of the escape, that begins at `at` in well-formed JSON. */
+function characterAt(bytes: Buffer, at: number): number {
+  if (bytes[at] !== BACKSLASH) return bytes[at] as number;
+  const letter = bytes[at + 1] as number;
+  return letter === LOWER_U ? hexAt(bytes, at + 2) : unescaped(letter);
+}
+
+function widthAt(bytes: Buffer, at: number): number {
+  if (bytes[at] !== BACKSLASH) return 1;
+  return bytes[at + 1] === LOWER_U ? 2 + HEX_DIGITS : 2;
+}
+
+function hexAt(bytes: Buffer, start: number): number {
+  let value = 0;
+  for (let at = start; at < start + HEX_DIGITS; at++) {
+    const byte = bytes[at] as number;
+    // A digit, or a letter of either case.
+    value = value * 16 + (byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57);
+  }
+  return value;
+}
+
+/** Names that other spellings are looked for of. */
+export class FoldedNames {
+  readonly #names: ReadonlySet<string>;
+  readonly #longest: number;
+  /** Whether a name has this length. */
+  readonly #lengths: readonly boolean[];
+
+  /** @param names ASCII, in lower case */
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+    this.#longest = Math.max(...names.map(({ length }) => length));
+    this.#lengths = Array.from({ length: this.#longest + 1 }, (_, length) =>
+      names.some((name) => name.length === length),
+    );
+  }
+
+  /**
+   * Whether the key at [start, end), quotes included, is one of the names to a peer that folds case or
+   * cuts at NUL. Looks at no more of a key than the longest name has characters.
+   */
+  has(bytes: Buffer, start: number, end: number): boolean {
+    let at = start + 1;
+    let count = 0;
+    let isAscii = true;
+    while (at < end - 1) {
+      const character = characterAt(bytes, at);
+      if (character === 0) break;
+      // Continuation bytes of UTF-8 belong to the character before them.
+      if ((character & 0xc0) !== 0x80 || bytes[at] === BACKSLASH) count++;
+      if (count > this.#longest) return false;
+      if (character > 0x7f) isAscii = false;
+      at += widthAt(bytes, at);
+    }
+    // One character may fold into several, so only of ASCII the length says something.
+    if (isAscii && this.#lengths[count] !== true) return false;
+    // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
+    const key = decodeText(bytes, start + 1, at);
+    return this.#names.has(key.toUpperCase().toLowerCase());
+  }
 }

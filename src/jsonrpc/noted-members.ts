@@ -1,12 +1,20 @@
 // The members of messages that the gateway acts on, as the scanner looks for them.
+import { FoldedNames } from './keys.ts';
 
 // Members that decide where a message goes. A peer that folds case or cuts at NUL would read
 // another spelling of one as the member itself and do something else than was routed
 // (reliability.md C01), so other spellings are refused.
 /** Of the message itself. */
-export const TOP_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+export const TOP_MEMBERS = new FoldedNames([
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+]);
 /** Of `params`, in lower case. */
-export const PARAM_MEMBERS = new Set(
+export const PARAM_MEMBERS = new FoldedNames(
   'name uri _meta arguments requestid progresstoken requeststate inputresponses taskid ref'.split(
     ' ',
   ),
@@ -23,7 +31,7 @@ export const PARAM_KEYS = (
   .split(' ')
   .map((key) => Buffer.from(key));
 /** Of `params._meta`, in lower case: other spellings are refused. */
-export const META_MEMBERS = new Set(['progresstoken']);
+export const META_MEMBERS = new FoldedNames(['progresstoken']);
 /** Of `params._meta`: none may stand twice. */
 export const META_KEYS =
   'protocolVersion clientInfo clientCapabilities logLevel subscriptionId related-task'

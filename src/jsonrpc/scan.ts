@@ -1,7 +1,9 @@
 // Bytes -> Frame in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
 // message, and notes where the members stand that Sluice reads. Builds no objects (design.md 4.2).
 import { isUtf8 } from 'node:buffer';
+import { MAX_MEMBERS, TEXT_LIMITS } from '../base/text-limits.ts';
 import { type Fault, Frame } from './frame.ts';
+import { isId } from './id.ts';
 import {
   CLOSE_BRACE,
   COMMA,
@@ -16,7 +18,8 @@ import {
   skipValue,
   TOO_DEEP,
 } from './json-text.ts';
-import { foldsInto, isKey, matches } from './keys.ts';
+import { isKey, matches } from './keys.ts';
+import { hasMethodCharacters, lengthFault } from './lengths.ts';
 import {
   META_KEYS,
   META_MEMBERS,
@@ -84,6 +87,7 @@ function invalid(frame: Frame, fault: Fault): Frame {
 function scanTop(frame: Frame, open: number, options: ScanOptions): number {
   const { bytes } = frame;
   const end = bytes.length;
+  let members = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -92,7 +96,10 @@ function scanTop(frame: Frame, open: number, options: ScanOptions): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    const after = scanTopMember(frame, at, keyEnd, value, options);
+    const after =
+      ++members > MAX_MEMBERS
+        ? skipExcess(frame, value, 1)
+        : scanTopMember(frame, at, keyEnd, value, options);
     if (after < 0) return after;
     at = skipSpace(bytes, after, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
@@ -142,15 +149,22 @@ function scanTopMember(
     if (frame.errorStart >= 0) frame.fault = 'duplicate';
     frame.errorStart = value;
     frame.errorEnd = after;
-  } else if (foldsInto(bytes, key, keyEnd, TOP_MEMBERS)) {
+  } else if (TOP_MEMBERS.has(bytes, key, keyEnd)) {
     frame.fault = 'duplicate';
   }
   return after;
 }
 
+/** Skips one of more members than anybody sends: nothing is looked for among them. */
+function skipExcess(frame: Frame, value: number, depth: number): number {
+  frame.fault = 'members';
+  return skipValue(frame.bytes, value, frame.bytes.length, depth);
+}
+
 function noteMethod(frame: Frame, value: number, after: number): void {
   if (frame.method !== '') frame.fault = 'duplicate';
-  if (frame.bytes[value] === QUOTE) frame.method = decodeString(frame.bytes, value, after);
+  if (after - value > TEXT_LIMITS.method) frame.fault ??= 'long-method';
+  else if (frame.bytes[value] === QUOTE) frame.method = decodeString(frame.bytes, value, after);
   // An empty name would hide that another `method` came before the next one.
   if (frame.method === '') frame.fault ??= 'method';
 }
@@ -191,6 +205,7 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
   const { bytes } = frame;
   const end = bytes.length;
   let seen = 0;
+  let members = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -199,10 +214,13 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    const isMeta = bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
+    // Of plain JSON-RPC nobody knows what the members are.
+    const isExcess = ++members > MAX_MEMBERS && !options.anyParams;
+    const isMeta = !isExcess && bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
     const after = isMeta ? scanMeta(frame, value) : skipValue(bytes, value, end, 2);
     if (after < 0) return after;
-    const bit = noteParam(frame, at, keyEnd, value, after, options);
+    if (isExcess) frame.fault = 'members';
+    const bit = isExcess ? 0 : noteParam(frame, at, keyEnd, value, after, options);
     if ((seen & bit) !== 0) frame.fault = 'duplicate';
     seen |= bit;
     at = skipSpace(bytes, after, end);
@@ -264,7 +282,7 @@ function noteParam(
       frame.paramIdEnd = after;
       break;
     case -1:
-      if (!options.anyParams && foldsInto(bytes, key, keyEnd, PARAM_MEMBERS)) {
+      if (!options.anyParams && PARAM_MEMBERS.has(bytes, key, keyEnd)) {
         frame.fault = 'duplicate';
       }
       return 0;
@@ -286,6 +304,7 @@ function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
   const end = bytes.length;
   let noted = 0;
+  let members = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -294,9 +313,10 @@ function scanMeta(frame: Frame, open: number): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    const after = skipValue(bytes, value, end, 3);
+    const isExcess = ++members > MAX_MEMBERS;
+    const after = isExcess ? skipExcess(frame, value, 3) : skipValue(bytes, value, end, 3);
     if (after < 0) return after;
-    const bit = noteMeta(frame, at, keyEnd, value, after);
+    const bit = isExcess ? 0 : noteMeta(frame, at, keyEnd, value, after);
     if ((noted & bit) !== 0) frame.fault = 'duplicate';
     noted |= bit;
     at = skipSpace(bytes, after, end);
@@ -315,7 +335,7 @@ function noteMeta(frame: Frame, key: number, keyEnd: number, value: number, afte
   }
   const index = indexOfKey(bytes, key, keyEnd, META_KEYS);
   if (index < 0) {
-    if (foldsInto(bytes, key, keyEnd, META_MEMBERS)) frame.fault = 'duplicate';
+    if (META_MEMBERS.has(bytes, key, keyEnd)) frame.fault = 'duplicate';
     return 0;
   }
   if (index === 0) {
@@ -335,9 +355,13 @@ function noteToken(frame: Frame, value: number, after: number): void {
 function classify(frame: Frame, options: ScanOptions): void {
   const hasVersion = frame.kind === 'request';
   frame.kind = 'invalid';
+  const long = lengthFault(frame, options.anyParams);
+  if (long !== undefined) frame.fault = long;
+  // Nobody wants it back, and nobody is to read it as a number.
+  if (long === 'long-id') frame.idStart = -1;
   const hasMethod = frame.method !== '';
   const hasAnswer = frame.resultStart >= 0 || frame.errorStart >= 0;
-  if (!hasValidId(frame)) {
+  if (frame.idStart >= 0 && !isId(frame.bytes, frame.idStart, frame.idEnd)) {
     // A server may answer a message that it could not read with `id: null` (protocol.md 1.1).
     const isAnswer = hasAnswer && !hasMethod;
     frame.idStart = -1;
@@ -355,29 +379,8 @@ function classifyCall(frame: Frame, options: ScanOptions): void {
   const first = frame.paramsStart < 0 ? OPEN_BRACE : frame.bytes[frame.paramsStart];
   const isAllowed = first === OPEN_BRACE || (options.anyParams && first === OPEN_BRACKET);
   if (!isAllowed) frame.fault = 'params';
+  else if (!hasMethodCharacters(frame.method, options.anyParams)) frame.fault = 'characters';
   else frame.kind = frame.hasId ? 'request' : 'notification';
-}
-
-/** Absent, a string, or a number without fraction (protocol.md 1.1). */
-function hasValidId(frame: Frame): boolean {
-  if (frame.idStart < 0) return true;
-  const first = frame.bytes[frame.idStart] as number;
-  if (first === QUOTE) return true;
-  for (let at = frame.idStart; at < frame.idEnd; at++) {
-    const byte = frame.bytes[at] as number;
-    const isDigit = byte >= 0x30 && byte <= 0x39;
-    if (!isDigit && !(at === frame.idStart && byte === 0x2d)) return isIntegral(frame);
-  }
-  return true;
-}
-
-// `1.0` and `1E2` are integers to every JSON parser that has only one kind of number.
-function isIntegral(frame: Frame): boolean {
-  const first = frame.bytes[frame.idStart] as number;
-  const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
-  return (
-    isNumber && Number.isInteger(Number(frame.bytes.toString('latin1', frame.idStart, frame.idEnd)))
-  );
 }
 
 function isTwoPointZero(bytes: Buffer, start: number, end: number): boolean {

@@ -1,8 +1,7 @@
 // Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
 // of client code can read it (protocol.md 1.2, 2.3). The only place that makes one.
 import type { ServerResponse } from 'node:http';
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../jsonrpc/error.ts';
-import type { Fault, Frame } from '../jsonrpc/frame.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from '../jsonrpc/error.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import type { NoRoom } from '../session/session-store.ts';
@@ -19,30 +18,6 @@ export interface Refusal {
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly data?: unknown;
-}
-
-const FAULTS: Readonly<Record<Fault, Pick<Refusal, 'code' | 'message'>>> = {
-  json: { code: PARSE_ERROR, message: 'Parse error: the message is not valid JSON.' },
-  depth: { code: INVALID_REQUEST, message: 'Invalid request: nested too deeply.' },
-  array: { code: INVALID_REQUEST, message: 'Invalid request: batches are not served here.' },
-  'not-object': { code: INVALID_REQUEST, message: 'Invalid request: not an object.' },
-  version: { code: INVALID_REQUEST, message: 'Invalid request: jsonrpc must be "2.0".' },
-  id: { code: INVALID_REQUEST, message: 'Invalid request: id must be a string or an integer.' },
-  method: { code: INVALID_REQUEST, message: 'Invalid request: method must be a string.' },
-  params: { code: INVALID_REQUEST, message: 'Invalid request: params must be an object.' },
-  duplicate: {
-    code: INVALID_REQUEST,
-    message: 'Invalid request: a member stands twice, or in another spelling.',
-  },
-  shape: {
-    code: INVALID_REQUEST,
-    message: 'Invalid request: no request, notification or response.',
-  },
-};
-
-/** The error for a message that is not valid. */
-export function faultError(frame: Frame): Pick<Refusal, 'code' | 'message'> {
-  return FAULTS[frame.fault ?? 'shape'];
 }
 
 export const REFUSALS = {

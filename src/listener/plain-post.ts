@@ -2,6 +2,7 @@
 // response, and a batch is answered as one array.
 import type { ServerResponse } from 'node:http';
 import { asGatewayError } from '../base/errors.ts';
+import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
@@ -12,14 +13,7 @@ import { openSession } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
 import type { NoRoom } from '../session/session-store.ts';
 import type { ListenerContext, ServedEndpoint } from './context.ts';
-import {
-  faultError,
-  REFUSALS,
-  refuse,
-  sendEmpty,
-  sendJson,
-  sessionRefusal,
-} from './error-response.ts';
+import { REFUSALS, refuse, sendEmpty, sendJson, sessionRefusal } from './error-response.ts';
 import { jsonArray } from './streamable-http/response-sink.ts';
 import type { HttpCall } from './streamable-http/routes.ts';
 import { cutIfUnread } from './unread.ts';

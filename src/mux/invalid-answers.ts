@@ -12,7 +12,7 @@ export function ownerOfInvalid(frame: Frame): number | undefined {
   const { bytes, fault } = frame;
   // The scan ended where the text is broken; the members before that are still good.
   if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
-  const isAnswer = frame.method === '' && fault !== 'method';
+  const isAnswer = frame.method === '' && fault !== 'method' && fault !== 'long-method';
   return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 

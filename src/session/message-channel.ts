@@ -1,7 +1,8 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (protocol.md 2.4, 2.6).
 import { asGatewayError, GatewayError } from '../base/errors.ts';
-import { INVALID_REQUEST, PARSE_ERROR, type WireError } from '../jsonrpc/error.ts';
+import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
+import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
@@ -159,7 +160,7 @@ export class MessageChannel implements Outlet, AnswerSink {
 
   #take(frame: Frame): void {
     if (frame.fault === 'array') this.#takeBatch(frame);
-    else if (frame.fault !== undefined) this.#refuse(frame, faultOf(frame));
+    else if (frame.fault !== undefined) this.#refuse(frame, faultError(frame));
     else if (this.#session === undefined) this.#takeFirst(frame);
     else this.#deliver(this.#session, frame, this);
   }
@@ -255,11 +256,6 @@ export class MessageChannel implements Outlet, AnswerSink {
 
 function joined(messages: readonly Buffer[]): Buffer {
   return Buffer.from(`[${messages.map((message) => message.toString('utf8')).join(',')}]`);
-}
-
-function faultOf(frame: Frame): WireError {
-  if (frame.fault === 'json') return { code: PARSE_ERROR, message: 'Parse error' };
-  return { code: INVALID_REQUEST, message: `Invalid request: ${frame.fault ?? 'shape'}` };
 }
 
 function noRoom(lack: NoRoom): GatewayError {

@@ -2,6 +2,7 @@
 // flight, the questions it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
 import { asGatewayError, GatewayError } from '../base/errors.ts';
+import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
@@ -291,7 +292,7 @@ export class Session implements Downstream, ExchangeOwner {
     if (this.#hasStreamPerRequest) return;
     const { bytes, paramIdStart, paramIdEnd } = frame;
     const id = frame.slice(paramIdStart, paramIdEnd);
-    if (id === undefined || hasOtherIds(frame)) return;
+    if (id === undefined || id.length > TEXT_LIMITS.id || hasOtherIds(frame)) return;
     const serverId = this.#findInFlight(id)?.holder?.id;
     if (serverId === undefined) return;
     const text = Buffer.from(String(serverId));

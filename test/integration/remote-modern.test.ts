@@ -14,6 +14,7 @@ import {
 } from '../support/remote-server.ts';
 import { until } from '../support/until.ts';
 import { hasMethod, type Json } from '../support/wire-message.ts';
+import { WsClient } from '../support/ws-client.ts';
 
 const ROUTED = {
   name: 'routed',
@@ -109,6 +110,26 @@ async function withLegacy(use: (session: LegacySession) => Promise<void>): Promi
 function mirrored({ headers }: RemoteRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('mcp-')));
 }
+
+test.each(['tools/call\r\nX-Other: 1', 'tools/call\n', 'tools/caⓛl', 'tools/call\u0085'])(
+  'a method that no header takes is the fault of its client, of either era: %j',
+  async (method) => {
+    const error = { code: -32600, message: expect.stringContaining('method') };
+    await withLegacy(async (session) => {
+      expect((await session.request(method, { name: 'echo' })).error).toMatchObject(error);
+    });
+    const claimed = modern(method, { name: 'echo' }, { 'mcp-method': 'tools/call' });
+    expect((await claimed.response()).status).toBe(400);
+    const client = await WsClient.connect(gateway.endpoint('one', 'ws'));
+    try {
+      const answer = await client.request(method, enveloped({ name: 'echo' }));
+      expect(answer.error).toMatchObject(error);
+    } finally {
+      await client.close();
+    }
+    expect(server.requests.filter(({ message }) => message.method === method)).toEqual([]);
+  },
+);
 
 test('no session is opened, and nothing but what is enveloped is sent', async () => {
   await withLegacy(async (session) => {

@@ -68,7 +68,9 @@ const params = objectText(
   5,
 );
 const id = member(spellings('id'), fc.constantFrom(...IDS));
-const method = member(spellings('method'), fc.oneof({ weight: 6, arbitrary: text }, anyText));
+const name = stringText(fc.stringMatching(/^[!-~]{0,8}$/));
+const methodText = fc.oneof({ weight: 12, arbitrary: name }, text, anyText);
+const method = member(spellings('method'), methodText);
 const someParams = member(spellings('params'), fc.oneof({ weight: 6, arbitrary: params }, anyText));
 const version: fc.Arbitrary<Member> = member(
   spellings('jsonrpc'),
@@ -148,9 +150,8 @@ function kindOf({ members }: WrittenObject): Frame['kind'] | undefined {
   const isGoodId = idText === undefined || typeof idText.value === 'string' || isInteger(idText);
   if (under(members, 'jsonrpc')[0]?.value !== '2.0') return undefined;
   if (name === undefined) return isAnswer === 1 ? 'response' : undefined;
-  if (typeof name.value !== 'string' || name.value === '' || isAnswer > 0 || !isGoodId) {
-    return undefined;
-  }
+  const isName = typeof name.value === 'string' && /^[!-~]+$/.test(name.value);
+  if (!isName || isAnswer > 0 || !isGoodId) return undefined;
   const [given] = under(members, 'params');
   if (given !== undefined && !given.text.startsWith('{')) return undefined;
   return idText === undefined ? 'notification' : 'request';
@@ -205,6 +206,36 @@ describe('scan', () => {
     );
   });
 
+  test('another spelling of a name is found however it is written', () => {
+    const NAMES = [...TOP, 'taskId', 'requestState'];
+    const spelt = fc.constantFrom(...NAMES).chain((key) =>
+      fc
+        .tuple(
+          fc.array(fc.boolean(), { minLength: key.length, maxLength: key.length }),
+          fc.constantFrom('', '\0', '\0tail'),
+          fc.nat(),
+        )
+        .map(([upper, tail, mask]) => {
+          const letters = [...key].map((letter, at) => (upper[at] ? letter.toUpperCase() : letter));
+          const folded = letters.join('').replace('s', mask % 3 === 0 ? 'ſ' : 's');
+          return { key, other: folded + tail };
+        })
+        .filter(({ key: own, other: spelling }) => own !== spelling),
+    );
+    fc.assert(
+      fc.property(spelt, fc.nat(), ({ key, other: spelling }, mask) => {
+        const escaped = [...spelling]
+          .map((letter, at) => ((mask >> (at % 16)) & 1 ? unicode(letter) : json(letter)))
+          .join('');
+        const params = TOP.includes(key) ? '{}' : `{"${escaped}":1}`;
+        const extra = TOP.includes(key) ? `,"${escaped}":1` : '';
+        const source = `{"jsonrpc":"2.0","id":1,"method":"m","params":${params}${extra}}`;
+        expect(scan(Buffer.from(source)).fault, source).toBe('duplicate');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test('nesting is bounded, whatever it is made of', () => {
     fc.assert(
       fc.property(
@@ -225,6 +256,14 @@ describe('scan', () => {
     expect(scan(Buffer.from('{"a":'.repeat(1_000_000))).fault).toBe('depth');
   });
 });
+
+function unicode(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+function json(letter: string): string {
+  return JSON.stringify(letter).slice(1, -1);
+}
 
 function agreesWithParser(bytes: Buffer): void {
   const { fault, idStart } = scan(bytes);
@@ -270,8 +309,8 @@ function expectSpans(frame: Frame, { members }: WrittenObject): void {
   for (const [name, [start, end, expected]] of Object.entries(spans)) {
     expect(frame.slice(start, end)?.toString(), name).toBe(expected);
   }
-  const [methodText] = under(members, 'method');
-  expect(frame.method).toBe(isCall ? methodText?.value : '');
+  const [called] = under(members, 'method');
+  expect(frame.method).toBe(isCall ? called?.value : '');
 }
 
 /** Texts with a few bytes flipped, cut, inserted or doubled. */

@@ -1,11 +1,12 @@
 // HTTP+SSE of 2024-11-05: a GET opens the stream and is the session, POSTs carry the client's
 // messages, everything comes back on the stream (protocol.md 2.4).
 import { randomBytes } from 'node:crypto';
+import { faultError } from '../../jsonrpc/faults.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { endpointEvent, messageEvent } from '../../jsonrpc/sse-framing.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { faultError, REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
+import { REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { type HttpCall, headerOf } from '../streamable-http/routes.ts';

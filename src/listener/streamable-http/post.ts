@@ -1,6 +1,7 @@
 // POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
 // check that fails answers (protocol.md 2.2.3, 2.3).
 import { asGatewayError } from '../../base/errors.ts';
+import { faultError } from '../../jsonrpc/faults.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../../jsonrpc/serialize.ts';
@@ -13,14 +14,7 @@ import { openSession, profileOf } from '../../session/handshake.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import {
-  faultError,
-  REFUSALS,
-  refuse,
-  sendEmpty,
-  sendJson,
-  sessionRefusal,
-} from '../error-response.ts';
+import { REFUSALS, refuse, sendEmpty, sendJson, sessionRefusal } from '../error-response.ts';
 import { type Accepted, acceptedBy } from '../request-headers.ts';
 import { serveModern } from './modern-post.ts';
 import { ResponseSink } from './response-sink.ts';
