@@ -10,8 +10,8 @@ import { LISTS, type ListMethod } from './list-kinds.ts';
 import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
 import { exposeNames, type NameTable, type NamingOptions, type WithheldName } from './names.ts';
-import { withMember } from './resource-texts.ts';
-import { MAX_MATCHED_TEMPLATES, ResourceTable } from './resource-uris.ts';
+import { exposePage, withMember } from './resource-texts.ts';
+import { isAppPage, MAX_MATCHED_TEMPLATES, ResourceTable, wrapUri } from './resource-uris.ts';
 import { EMPTY_LIST, type ServerList } from './server-list.ts';
 
 /** A list of one server. */
@@ -145,12 +145,17 @@ export class Composer {
     shown: readonly (readonly ShownEntry[])[],
     expose: (key: string, entry: ShownEntry) => string | undefined,
   ): Listing {
+    const hasOthers = this.#members.length > 1;
     const offered = shown.flatMap((entries, member): OfferedEntry[] => {
       const key = this.#members[member]?.key ?? '';
       const era = lists[member]?.era ?? 'legacy';
       return entries.flatMap((entry) => {
         const exposed = expose(key, entry);
-        return exposed === undefined ? [] : [offer(method, entry, { exposed, member, era })];
+        const pageOf = (uri: string): string =>
+          hasOthers && isAppPage(uri) ? wrapUri(key, uri) : uri;
+        return exposed === undefined
+          ? []
+          : [offer(method, entry, { exposed, member, era, pageOf })];
       });
     });
     return new Listing(method, offered);
@@ -221,13 +226,19 @@ export class Composer {
 function offer(
   method: ListMethod,
   entry: ShownEntry,
-  to: { readonly exposed: string; readonly member: number; readonly era: Era },
+  to: {
+    readonly exposed: string;
+    readonly member: number;
+    readonly era: Era;
+    /** What the page of a tool's app is to clients. */
+    readonly pageOf: (uri: string) => string;
+  },
 ): OfferedEntry {
   const { exposed, member, era } = to;
   const { upstream, ownText, terms } = entry;
-  const text =
-    exposed === upstream ? entry.text : withMember(entry.text, LISTS[method].named, exposed);
   const isTool = method === TOOLS_LIST;
+  const own = isTool ? exposePage(entry.text, to.pageOf) : entry.text;
+  const text = exposed === upstream ? own : withMember(own, LISTS[method].named, exposed);
   return {
     member,
     name: exposed,

@@ -26,6 +26,9 @@ type Edit = (text: Buffer) => Buffer;
 // Without the first quote, of which JSON has so many that the search would stop all the time.
 const URI = Buffer.from('uri"');
 const COMPLETE = Buffer.from('"complete"');
+/** Members of `_meta` that name the page of an app: MCP Apps, its first draft, and OpenAI's apps. */
+const PAGE_KEYS = ['ui/resourceUri', 'openai/outputTemplate'];
+const PAGE_TEXTS = [Buffer.from('resourceUri"'), Buffer.from('outputTemplate"')];
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
@@ -49,11 +52,36 @@ export function exposedResult(
 
 /** Nearly all results of tools have none: large ones are looked through only where one could be. */
 function mayNameUris(method: string, answer: Frame): boolean {
-  const { bytes, contentStart, contentEnd, resultTypeStart, resultTypeEnd } = answer;
+  const { bytes, resultStart, resultEnd, contentStart, contentEnd } = answer;
+  const { resultTypeStart, resultTypeEnd } = answer;
   if (method !== TOOLS_CALL) return true;
   const isOver = resultTypeStart < 0 || matches(bytes, resultTypeStart, resultTypeEnd, COMPLETE);
   if (!isOver) return true;
-  return contentStart >= 0 && bytes.subarray(contentStart, contentEnd).includes(URI);
+  if (contentStart < 0) return mayNamePage(bytes.subarray(resultStart, resultEnd));
+  const content = bytes.subarray(contentStart, contentEnd);
+  return (
+    content.includes(URI) ||
+    mayNamePage(bytes.subarray(resultStart, contentStart)) ||
+    mayNamePage(bytes.subarray(contentEnd, resultEnd))
+  );
+}
+
+function mayNamePage(text: Buffer): boolean {
+  return PAGE_TEXTS.some((key) => text.includes(key));
+}
+
+/**
+ * A tool, a result or a content with the URI of its app's page that clients can use.
+ * @param text JSON text of an object with `_meta`
+ * @returns the same object where nothing changes
+ */
+export function exposePage(text: Buffer, expose: (uri: string) => string): Buffer {
+  if (!mayNamePage(text)) return text;
+  return within(text, '_meta', (meta) => {
+    const value: Edit = (uri) => exposedString(uri, expose);
+    const inUi = within(meta, 'ui', (ui) => within(ui, 'resourceUri', value));
+    return PAGE_KEYS.reduce((edited, key) => within(edited, key, value), inUi);
+  });
 }
 
 /**
@@ -63,19 +91,21 @@ function mayNameUris(method: string, answer: Frame): boolean {
  * @returns the same object where nothing changes
  */
 export function exposeResult(method: string, result: Buffer, exposeUri: ExposeUri): Buffer {
-  if (!result.includes(URI)) return result;
+  if (!result.includes(URI) && !mayNamePage(result)) return result;
   const expose = inOneMessage(exposeUri);
   const block: Edit = (text) => contentBlock(text, expose);
   switch (method) {
     case TOOLS_CALL:
-      return within(withQuestions(result, expose), 'content', (list) => each(list, block));
+      return within(exposePage(withQuestions(result, expose), expose), 'content', (list) =>
+        each(list, block),
+      );
     case PROMPTS_GET:
       return within(withQuestions(result, expose), 'messages', (list) =>
         each(list, message(expose)),
       );
     case RESOURCES_READ:
       return within(withQuestions(result, expose), 'contents', (list) =>
-        each(list, (text) => uriMember(text, expose)),
+        each(list, (text) => exposePage(uriMember(text, expose), expose)),
       );
     default:
       return result;
@@ -140,11 +170,13 @@ function contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Bu
 }
 
 function uriMember(text: Buffer, expose: ExposeHere): Buffer {
-  return within(text, 'uri', (value) => {
-    const uri = parseString(value, 0, value.length);
-    const exposed = uri === undefined ? undefined : expose(uri);
-    return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
-  });
+  return within(text, 'uri', (value) => exposedString(value, expose));
+}
+
+function exposedString(value: Buffer, expose: ExposeHere): Buffer {
+  const uri = parseString(value, 0, value.length);
+  const exposed = uri === undefined ? undefined : expose(uri);
+  return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
 }
 
 /** Changes one member of an object. */

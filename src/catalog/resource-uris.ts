@@ -1,7 +1,8 @@
 // URIs of resources where one endpoint shows several servers (protocol.md 4.10): unchanged while
 // only one server has them, by the lists and the templates of all, else with the server's name in front
 // of the scheme, `fs+file:///a`. What begins with such a prefix is always wrapped, so taking it off is
-// exact.
+// exact. Hosts know the pages of apps by their scheme `ui:`, so these keep it and always have the server's
+// name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
 import {
   type Effort,
   matchesTemplate,
@@ -53,13 +54,21 @@ export function schemePrefix(key: string): string {
   return /^[a-z]/.test(key) ? `${key}+` : `x.${key}+`;
 }
 
+const APP_PAGE = 'ui://';
+
+/** Whether a URI is that of an app's page. */
+export function isAppPage(uri: string): boolean {
+  return uri.slice(0, APP_PAGE.length).toLowerCase() === APP_PAGE;
+}
+
 /**
- * Puts a server's prefix in front of a URI or template.
+ * Puts a server's prefix in front of a URI or template, or behind the scheme of an app's page.
  *
  * @param key a server's name
  * @param uri as the server knows it
  */
 export function wrapUri(key: string, uri: string): string {
+  if (isAppPage(uri)) return `${APP_PAGE}${key}+${uri.slice(APP_PAGE.length)}`;
   return schemePrefix(key) + uri;
 }
 
@@ -71,12 +80,20 @@ export function wrapUri(key: string, uri: string): string {
  * @returns undefined when it doesn't begin with the prefix of one of them
  */
 export function unwrapUri(keys: ReadonlySet<string>, uri: string): UriOwner | undefined {
+  if (isAppPage(uri)) return unwrapAppPage(keys, uri);
   const end = uri.indexOf('+') + 1;
   const prefix = uri.slice(0, end).toLowerCase();
   const name = prefix.slice(0, -1);
   const key = name.startsWith('x.') ? name.slice(2) : name;
   if (end === 0 || !keys.has(key) || schemePrefix(key) !== prefix) return undefined;
   return { key, uri: uri.slice(end) };
+}
+
+function unwrapAppPage(keys: ReadonlySet<string>, uri: string): UriOwner | undefined {
+  const end = uri.indexOf('+');
+  const key = uri.slice(APP_PAGE.length, end).toLowerCase();
+  if (end < 0 || !keys.has(key)) return undefined;
+  return { key, uri: APP_PAGE + uri.slice(end + 1) };
 }
 
 /** Templates of one server that unlisted URIs are looked up in. */
@@ -154,6 +171,7 @@ export class ResourceTable {
    */
   exposed(key: string, uri: string, effort?: Effort): string {
     if (this.#prefixed.size === 0) return uri;
+    if (isAppPage(uri)) return wrapUri(key, uri);
     const owners = this.#listed.get(uri);
     const isUnchanged =
       owners?.has(key) === true

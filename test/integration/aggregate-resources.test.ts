@@ -289,3 +289,49 @@ describe('a resource that no list names', () => {
     expect(params?.['uri']).toBe(uri);
   });
 });
+
+describe('servers with apps whose pages have one URI', () => {
+  const page = 'ui://panel';
+  const app = (name: string): CatalogServer =>
+    new CatalogServer({
+      name,
+      tools: [
+        {
+          name: 'show',
+          inputSchema: { type: 'object' },
+          _meta: { ui: { resourceUri: page }, 'openai/outputTemplate': page },
+        },
+      ],
+      resources: [{ uri: page, name: 'panel', mimeType: 'text/html;profile=mcp-app' }],
+    });
+  const prod = app('prod');
+  const test = app('test');
+  const rig = useGateway(() => ({ servers: { prod: prod.config, test: test.config } }));
+
+  it.each(ERAS)('show each tool with the page of its own server (%s)', async (era) => {
+    const client = await clientAt(rig, '/mcp', era);
+    const [tools = []] = await pagesOf(client, 'tools/list', 'tools');
+    const [listed = []] = await pagesOf(client, 'resources/list', 'resources');
+    for (const server of ['prod', 'test']) {
+      const meta = tools.find(({ name }) => name === `${server}__show`)?.['_meta'] as Json;
+      const uri = (meta['ui'] as Json)['resourceUri'];
+      expect(uri).toMatch(/^ui:\/\//);
+      expect(meta['openai/outputTemplate']).toBe(uri);
+      expect(listed.map((resource) => resource['uri'])).toContain(uri);
+      const { result } = await client.request('resources/read', { uri });
+      expect(result?.['contents']).toEqual([
+        { uri, mimeType: 'text/plain', text: `${page} of ${server}` },
+      ]);
+      const meta2 = { ui: { resourceUri: page } };
+      const answer = { content: [], _meta: meta2 };
+      const called = await client.call(`${server}__show`, { result: answer });
+      expect(called.result?.['_meta']).toMatchObject({ ui: { resourceUri: uri } });
+    }
+  });
+
+  it.each(ERAS)('answer a read with the URI that was asked for (%s)', async (era) => {
+    const client = await clientAt(rig, '/mcp', era);
+    const { result } = await client.request('resources/read', { uri: page });
+    expect(result?.['contents']).toMatchObject([{ uri: page }]);
+  });
+});

@@ -26,7 +26,7 @@ import type { ClientLinks, Link } from './client-links.ts';
 import { follow, type Sending, type Way } from './follow.ts';
 import type { Member } from './member.ts';
 import type { Candidate, Route } from './route.ts';
-import { RoutedExchange } from './routed-exchange.ts';
+import { RoutedExchange, uriOf } from './routed-exchange.ts';
 import { routeOf } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -235,10 +235,6 @@ export class AggregateAttachment implements Attachment {
     if (missed === undefined) deliver();
     else missed(deliver);
   }
-}
-
-function uriOf({ bytes, uriStart, uriEnd }: Frame): string {
-  return parseString(bytes, uriStart, uriEnd) ?? '';
 }
 
 function unavailable(server: string, why: string): GatewayError {

@@ -4,6 +4,8 @@ import type { GatewayError } from '../../base/errors.ts';
 import { type ExposeUri, exposedResult, exposeResult } from '../../catalog/resource-texts.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
+import { RESOURCES_READ } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
@@ -56,13 +58,21 @@ export class RoutedExchange implements Exchange {
       this.#miss(() => this.original.respond(answer));
       return;
     }
-    const exposed = exposedResult(this.original.frame.method, answer, this.#expose);
+    const exposed = exposedResult(this.original.frame.method, answer, this.#exposeHere);
     if (exposed === undefined) this.original.respond(answer);
     else this.original.answer(exposed);
   }
 
   answer(result: Buffer): void {
-    this.original.answer(exposeResult(this.original.frame.method, result, this.#expose));
+    this.original.answer(exposeResult(this.original.frame.method, result, this.#exposeHere));
+  }
+
+  /** A read is answered with the URI that was asked for. */
+  get #exposeHere(): ExposeUri {
+    if (this.frame.method !== RESOURCES_READ) return this.#expose;
+    const asked = uriOf(this.original.frame);
+    const sent = uriOf(this.frame);
+    return (uri, effort) => (uri === sent ? asked : this.#expose(uri, effort));
   }
 
   refuse(error: WireError): void {
@@ -95,4 +105,9 @@ export class RoutedModernExchange extends RoutedExchange implements ModernExchan
     this.envelope = original.envelope;
     this.headers = candidate.isReworded === true ? undefined : original.headers;
   }
+}
+
+/** The URI that a request names; empty when there is none. */
+export function uriOf({ bytes, uriStart, uriEnd }: Frame): string {
+  return parseString(bytes, uriStart, uriEnd) ?? '';
 }

@@ -1,6 +1,6 @@
 // URIs in what servers send, at the price of reading it a few times at most.
 import { expect, test, vi } from 'vitest';
-import { exposeResult } from '../../../src/catalog/resource-texts.ts';
+import { exposePage, exposeResult } from '../../../src/catalog/resource-texts.ts';
 import { scannedBytes } from '../../support/scanned-bytes.ts';
 
 vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
@@ -48,4 +48,23 @@ test('the result of a tool in a result of a tool is not looked into', () => {
   const deep = exposed(result(80, 'x:1'));
   expect(deep.text).toEqual(result(80, 'x:1'));
   expect(deep.passes).toBeLessThan(10);
+});
+
+test('the page of an app is named alike wherever a server names it', () => {
+  const meta = (uri: string) => ({
+    ui: { resourceUri: uri, visibility: ['app'] },
+    'ui/resourceUri': uri,
+    'openai/outputTemplate': uri,
+    other: uri,
+  });
+  const tool = (uri: string) => ({ name: 't', _meta: { ...meta(uri), other: 'ui://page' } });
+  const text = Buffer.from(JSON.stringify(tool('ui://page')));
+  expect(JSON.parse(exposePage(text, expose).toString())).toEqual(tool('a+ui://page'));
+  const result = (uri: string) => ({ content: [], _meta: { ui: { resourceUri: uri } } });
+  expect(exposed(result('ui://page')).text).toEqual(result('a+ui://page'));
+});
+
+test('what names no page is the same object', () => {
+  const text = Buffer.from('{"name":"t","_meta":{"ui":{"visibility":[]}},"d":"resourceUri"}');
+  expect(exposePage(text, expose)).toBe(text);
 });
