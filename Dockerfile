@@ -26,6 +26,6 @@ EXPOSE 8080 9464
 # The slim base has no curl.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.SLUICE_HEALTH_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# The flag: docs/operations.md, Memory.
-ENTRYPOINT ["tini", "--", "node", "--initial-old-space-size=96", "/app/dist/main.js"]
+# The flags: no debugger opens on a signal; docs/operations.md, Memory.
+ENTRYPOINT ["tini", "--", "node", "--disable-sigusr1", "--initial-old-space-size=96", "/app/dist/main.js"]
 CMD ["serve", "--config", "/etc/sluice/sluice.yaml"]

@@ -1,3 +1,4 @@
-#!/usr/bin/env -S node --initial-old-space-size=96
-// The installed command. Runs what `npm run build` made. The flag: docs/operations.md, Memory.
+#!/usr/bin/env -S node --disable-sigusr1 --initial-old-space-size=96
+// The installed command. Runs what `npm run build` made. The flags: no debugger opens on a signal;
+// docs/operations.md, Memory.
 import '../dist/main.js';

@@ -5,13 +5,22 @@ import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
-import { createLogger } from '../observe/logger.ts';
+import { createLogger, type Logger } from '../observe/logger.ts';
 import { Gateway } from './gateway.ts';
 
 const OK = 0;
 const CANNOT_START = 1;
 const INTERNAL = 70;
 const PARENT_POLL_MS = 500;
+/** Signals that end the process, by the status that a second one of them ends it with at once. */
+const ENDING = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const;
+/** What a gateway says of the others, whose default is to end the process or to open a debugger. */
+const IGNORED = {
+  SIGHUP:
+    'SIGHUP does nothing: the configuration can not be read again, restart to use a changed one',
+  SIGUSR1: 'SIGUSR1 is ignored',
+  SIGUSR2: 'SIGUSR2 is ignored',
+} as const;
 /** Nobody else reaps what servers leave behind (reliability.md F58). */
 const WITHOUT_INIT =
   'this is process 1, which does not reap orphans: start it under an init (tini, docker run --init)';
@@ -39,6 +48,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   if (process.pid === 1) logger.warn(WITHOUT_INIT);
   let gateway: Gateway | undefined;
   const stopped = untilStopped(options.exitWithParent);
+  ignoreOtherSignals(logger);
   process.once('exit', killChildren);
   try {
     // Reads files that the configuration names: certificates, the audit log.
@@ -74,10 +84,10 @@ export interface Stop {
 export function untilStopped(exitWithParent: boolean): Stop {
   const { promise, resolve } = Promise.withResolvers<string>();
   const stop: Stop = { reason: promise, isStopping: false, isBroken: false };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const [signal, status] of Object.entries(ENDING)) {
     process.on(signal, () => {
       // The second signal is somebody who does not want to wait.
-      if (stop.isStopping) process.exit(INTERNAL);
+      if (stop.isStopping) process.exit(status);
       resolve(signal);
     });
   }
@@ -100,4 +110,9 @@ export function untilStopped(exitWithParent: boolean): Stop {
     });
   }
   return stop;
+}
+
+/** A gateway outlives the terminal that it was started on, and no debugger opens in it. */
+function ignoreOtherSignals(logger: Logger): void {
+  for (const [signal, text] of Object.entries(IGNORED)) process.on(signal, () => logger.warn(text));
 }

@@ -14,12 +14,12 @@ Usage:
   sluice COMMAND --help                        more about a command
   sluice --version
 
-Exit status: 0 ok, 1 configuration, 2 usage, 70 internal.
+Exit status: 0 ok, 1 can't start, 2 usage, 70 internal, 143 ended by a second SIGTERM.
 `;
 
 const SERVE = `Usage: sluice serve [--config FILE] [--exit-with-parent]
 
-Runs the gateway until SIGTERM or SIGINT. Logs go to stderr as JSON lines.
+Runs the gateway until SIGTERM, SIGINT or SIGQUIT. Logs go to stderr as JSON lines.
 
   -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
   --exit-with-parent    stop when the process that started the gateway ends

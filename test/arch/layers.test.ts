@@ -79,7 +79,7 @@ describe('layers', () => {
   });
 
   test('nothing in the sources is exempt from a check', () => {
-    const exempt = files.filter(({ text }) => /biome-ignore|-disable|@ts-(?!check)/.test(text));
+    const exempt = files.filter(({ text }) => /biome-ignore|lint-disable|@ts-(?!check)/.test(text));
     expect(exempt.map(({ path }) => path)).toEqual([]);
   });
 });

@@ -243,7 +243,11 @@ describe('the end of the drain', () => {
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('is at once with a second signal, %s', async (second) => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGQUIT', 131],
+  ] as const)('is at once with a second signal, %s, and the status is %i', async (second, code) => {
     one = scriptedServer({ args: ['--ignore-eof', '--ignore-term', '--grandchild'] });
     gateway = await startGateway({ servers: { one: one.config }, config: { drain: '10m' } });
     const session = await LegacySession.open(gateway.endpoint('one'));
@@ -252,7 +256,7 @@ describe('the end of the drain', () => {
     const children = descendants(gateway.pid).map(({ pid }) => pid);
     await drain();
     gateway.signal(second);
-    expect(await ended()).toEqual({ code: 70, signal: null });
+    expect(await ended()).toEqual({ code, signal: null });
     await waitGone(children);
     expect(children.filter(isAlive)).toEqual([]);
   });

@@ -76,7 +76,7 @@ export class ValidationLink {
 
   #start(): ChildProcess {
     const child = fork(sourceBeside(import.meta.url, 'validation-process'), [], {
-      execArgv: [`--max-old-space-size=${HEAP_MIB}`],
+      execArgv: [`--max-old-space-size=${HEAP_MIB}`, '--disable-sigusr1'],
       env: {},
       // What Node prints when it runs out of memory helps nobody.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -78,7 +78,7 @@ describe('sluice', () => {
       expect(out).toContain(`sluice ${command}`);
     }
     expect((await sluice('--help')).out).toContain(
-      'Exit status: 0 ok, 1 configuration, 2 usage, 70 internal',
+      "Exit status: 0 ok, 1 can't start, 2 usage, 70 internal, 143 ended by a second SIGTERM",
     );
   });
 

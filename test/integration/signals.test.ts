@@ -1,0 +1,46 @@
+/** Signals whose default is to end the process at once, or to open a debugger in it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ROOT, startGateway } from '../support/gateway.ts';
+import { LegacySession } from '../support/legacy-session.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { textOf } from '../support/wire-message.ts';
+
+it.each([
+  ['SIGHUP', 'SIGHUP does nothing: the configuration can not be read again'],
+  ['SIGUSR1', 'SIGUSR1 is ignored'],
+  ['SIGUSR2', 'SIGUSR2 is ignored'],
+] as const)('%s is a line in the log; a call in flight goes on', async (signal, text) => {
+  const one = scriptedServer();
+  const gateway = await startGateway({ servers: { one: one.config } });
+  const session = await LegacySession.open(gateway.endpoint('one'));
+  const { answer } = session.beginCall('slow', { ms: 500, v: 'done' });
+  await one.journal.waitFor(({ raw }) => raw.includes('"slow"'));
+  gateway.signal(signal);
+  await gateway.waitForLog(({ msg }) => String(msg).startsWith(text));
+  expect(textOf(await answer)).toBe('done');
+  // What Node says of a debugger goes to stderr too, past the log.
+  expect(gateway.logs().filter(({ unparsed }) => unparsed !== undefined)).toEqual([]);
+  expect(one.journal.starts).toHaveLength(1);
+  expect(await gateway.stop()).toEqual({ code: 0, signal: null });
+});
+
+it('SIGQUIT lets calls in flight end, as SIGTERM does', async () => {
+  const one = scriptedServer();
+  const gateway = await startGateway({ servers: { one: one.config } });
+  const session = await LegacySession.open(gateway.endpoint('one'));
+  const { answer } = session.beginCall('slow', { ms: 500, v: 'done' });
+  await one.journal.waitFor(({ raw }) => raw.includes('"slow"'));
+  gateway.signal('SIGQUIT');
+  expect(textOf(await answer)).toBe('done');
+  expect(await gateway.exit).toEqual({ code: 0, signal: null });
+});
+
+it.each([
+  ['bin/sluice.js', /^#!.* node .*--disable-sigusr1/],
+  ['package.json', /"start": ".*node .*--disable-sigusr1/],
+  ['Dockerfile', /^ENTRYPOINT .*--disable-sigusr1/m],
+])('%s starts a gateway whose start can not be debugged by a signal either', (file, pattern) => {
+  expect(readFileSync(join(ROOT, file), 'utf8')).toMatch(pattern);
+});
