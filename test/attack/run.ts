@@ -10,7 +10,7 @@ import { measure, type Outcome, type Victim } from './measure.ts';
 import { rssMiB } from './probe.ts';
 import { brokenLimits, type NotRun, tableHead, tableRow, verdict } from './report.ts';
 import { readSettings, type Settings, USAGE } from './settings.ts';
-import { type Equipment, Subject } from './subject.ts';
+import { Subject } from './subject.ts';
 
 const REST_MS = 60_000;
 
@@ -56,13 +56,12 @@ async function runEach({ attacks, ms, checkout }: Settings, results: Results): P
 
 /** All against one gateway: those that need no configuration of their own. */
 async function runSame({ attacks, ms, checkout }: Settings, results: Results): Promise<void> {
-  const fit = attacks.filter(({ config, openFiles }) => (config ?? openFiles) === undefined);
-  const equipment: Equipment = {
-    servers: Object.assign({}, ...fit.map(({ servers }) => servers ?? {})) as Equipment['servers'],
-    checkout,
-  } as Equipment;
+  const fit = attacks.filter(
+    ({ servers, config, openFiles, remote }) =>
+      (servers ?? config ?? openFiles ?? remote) === undefined,
+  );
   const victim: Victim = new Child('victim-process.ts');
-  const subject = await Subject.start(equipment);
+  const subject = await Subject.start({ checkout });
   try {
     const before = rssMiB(subject.gateway.pid);
     for (const attack of fit) {

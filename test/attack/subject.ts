@@ -7,23 +7,19 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { descendants } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Attack, Entries } from './attack.ts';
+import { Child } from './child.ts';
 import { Probe, probeArgs } from './probe.ts';
+import type { RemoteReply } from './servers/remote.ts';
+import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
 import type { Facts, KeyName } from './target.ts';
 
-const HEAP_MIB = 256;
-const ECHO_SERVER = join(import.meta.dirname, '..', 'bench', 'echo-server.ts');
-const SERVER = join(import.meta.dirname, 'servers', 'server.ts');
+const NODE_ARGS = ['--initial-old-space-size=96', '--max-old-space-size=256'];
+const START_LIMIT_MS = 20_000;
+
+type Remote = Child<never, RemoteReply>;
 
 /** The servers that are always there. */
-const SERVERS: Entries = {
-  steady: { command: process.execPath, args: [ECHO_SERVER] },
-  shared: sharedServer(),
-};
-
-/** The server of this folder with these arguments, as the configuration has it. */
-export function sharedServer(...args: string[]): Entries[string] {
-  return { command: process.execPath, args: [SERVER, ...args] };
-}
+const SERVERS: Entries = { steady: echoServer(), shared: server() };
 
 const RULES = [
   { who: { keys: ['victim'] }, servers: ['steady', 'shared'] },
@@ -37,7 +33,7 @@ const RULES = [
 ];
 
 /** What the gateway is started with besides the usual. */
-export interface Equipment extends Pick<Attack, 'servers' | 'config' | 'openFiles'> {
+export interface Equipment extends Pick<Attack, 'servers' | 'config' | 'openFiles' | 'remote'> {
   /** A checkout of other sources. */
   readonly checkout: string | undefined;
 }
@@ -48,37 +44,53 @@ export class Subject {
   readonly probe: Probe;
   readonly port: number;
   readonly #keys: TestKeys;
+  readonly #remote: Remote | undefined;
 
-  private constructor(gateway: Gateway, probe: Probe, keys: TestKeys) {
+  private constructor(gateway: Gateway, probe: Probe, keys: TestKeys, remote: Remote | undefined) {
     this.gateway = gateway;
     this.probe = probe;
+    this.#remote = remote;
     this.port = Number(new URL(gateway.url).port);
     this.#keys = keys;
   }
 
   /** @throws Error when it does not come up */
-  static async start({ servers, config, openFiles, checkout }: Equipment): Promise<Subject> {
+  static async start(equipment: Equipment): Promise<Subject> {
+    const remote: Remote | undefined =
+      equipment.remote === undefined
+        ? undefined
+        : new Child('servers/remote.ts', [equipment.remote]);
+    try {
+      const port = (await remote?.next(START_LIMIT_MS))?.port;
+      return await Subject.#start(equipment, port, remote);
+    } catch (error) {
+      await remote?.kill();
+      throw error;
+    }
+  }
+
+  static async #start(
+    { servers, config, openFiles, checkout }: Equipment,
+    remotePort: number | undefined,
+    remote: Remote | undefined,
+  ): Promise<Subject> {
     const keys = new TestKeys();
     for (const name of ['victim', 'low', 'attacker']) keys.add(name);
     const prefix = join(tempDir(), 'probe');
-    const allServers = { ...SERVERS, ...servers };
+    const remotes = remotePort === undefined ? {} : remoteServer(remotePort);
+    const allServers = { ...SERVERS, ...servers, ...remotes };
     const names = Object.keys(allServers);
     const allow = RULES.map((rule) => (rule.servers === '*' ? { ...rule, servers: names } : rule));
+    const limit = ['prlimit', `--nofile=${openFiles}:${openFiles}`];
     const gateway = await startGateway({
       servers: allServers,
       log: { level: 'info' },
       config: { auth: { keys: { file: keys.file }, allow }, ...config },
-      nodeArgs: [
-        '--initial-old-space-size=96',
-        `--max-old-space-size=${HEAP_MIB}`,
-        ...probeArgs(prefix),
-      ],
-      ...(openFiles === undefined
-        ? {}
-        : { startedBy: ['prlimit', `--nofile=${openFiles}:${openFiles}`] }),
+      nodeArgs: [...NODE_ARGS, ...probeArgs(prefix)],
+      startedBy: openFiles === undefined ? [] : limit,
       ...(checkout === undefined ? {} : { checkout }),
     });
-    return new Subject(gateway, new Probe(gateway.pid, prefix), keys);
+    return new Subject(gateway, new Probe(gateway.pid, prefix), keys, remote);
   }
 
   /** What an attacking process has to know. */
@@ -109,5 +121,6 @@ export class Subject {
   async close(): Promise<void> {
     this.probe.close();
     await this.gateway.kill();
+    await this.#remote?.kill();
   }
 }

@@ -5,6 +5,8 @@ import type { KeyName, Target } from './target.ts';
 
 export const MEBI = 1024 * 1024;
 const VERSION = '2025-11-25';
+const MODERN_VERSION = '2026-07-28';
+const CLIENT_INFO = { name: 'attack', version: '1' };
 
 /** A JSON-RPC request or notification as text. */
 export function message(method: string, params?: object, id?: number | string): string {
@@ -37,6 +39,29 @@ export function post(
   const bytes = Buffer.from(body);
   const head = postHead(target, path, { ...options, length: bytes.length });
   return Buffer.concat([Buffer.from(head), bytes]);
+}
+
+/** A whole POST of the stateless era. */
+export function modernPost(
+  target: Target,
+  path: string,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  options: { readonly key?: KeyName; readonly id?: number | string; readonly meta?: object } = {},
+): Buffer {
+  const { key = 'attacker', id = 1, meta = {} } = options;
+  const prefix = 'io.modelcontextprotocol/';
+  const envelope = {
+    [`${prefix}protocolVersion`]: MODERN_VERSION,
+    [`${prefix}clientInfo`]: CLIENT_INFO,
+    [`${prefix}clientCapabilities`]: { elicitation: {} },
+    ...meta,
+  };
+  const subject = params['name'] ?? params['uri'];
+  const name = typeof subject === 'string' ? `Mcp-Name: ${subject.slice(0, 4000)}\r\n` : '';
+  const headers = `MCP-Protocol-Version: ${MODERN_VERSION}\r\nMcp-Method: ${method}\r\n${name}`;
+  const body = message(method, { ...params, _meta: envelope }, id);
+  return post(target, `${path}/mcp`, body, { key, headers });
 }
 
 /** Writes once; resolves when the peer's side has taken it, or the connection is gone. */
@@ -85,6 +110,49 @@ export async function readHead(socket: Socket): Promise<string> {
 }
 
 /**
+ * Sends a request on a connection of its own and reads the whole answer, of which nothing is kept.
+ * @returns the status; 0 when the connection was closed first
+ */
+export async function exchange(target: Target, request: Buffer): Promise<number> {
+  const socket = await target.connect();
+  let head = '';
+  let rest = Number.POSITIVE_INFINITY;
+  const done = new Promise<void>((resolve) => {
+    socket.once('close', resolve);
+    socket.on('data', (chunk: Buffer) => {
+      const isFirst = head === '';
+      if (isFirst) {
+        head = chunk.toString('latin1', 0, 4096);
+        const length = /^content-length: *(\d+)/im.exec(head)?.[1];
+        if (length !== undefined) rest = head.indexOf('\r\n\r\n') + 4 + Number(length);
+      }
+      rest -= chunk.length;
+      const isLastChunk = chunk.subarray(-5).toString('latin1') === '0\r\n\r\n';
+      if (rest <= 0 || isLastChunk) resolve();
+    });
+  });
+  await write(socket, request);
+  await done;
+  socket.destroy();
+  return Number(head.slice(9, 12));
+}
+
+/** Counts how often each status was answered. */
+export class Statuses {
+  readonly #counts = new Map<number, number>();
+
+  add(status: number): void {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
+  }
+
+  /** `12 x 200, 3 x 503`. */
+  toString(): string {
+    const sorted = [...this.#counts].sort(([a], [b]) => a - b);
+    return sorted.map(([status, count]) => `${count} x ${status || 'closed'}`).join(', ');
+  }
+}
+
+/**
  * Opens a session over Streamable HTTP.
  * @returns the header lines of its requests
  */
@@ -92,21 +160,18 @@ export async function openSession(
   target: Target,
   path: string,
   key: KeyName,
-  capabilities: object = {},
+  options: { readonly capabilities?: object; readonly version?: string } = {},
 ): Promise<string> {
-  const clientInfo = { name: 'attack', version: '1' };
-  const hello = message(
-    'initialize',
-    { protocolVersion: VERSION, capabilities, clientInfo },
-    'hello',
-  );
+  const { capabilities = {}, version = VERSION } = options;
+  const params = { protocolVersion: version, capabilities, clientInfo: CLIENT_INFO };
+  const hello = message('initialize', params, 'hello');
   const socket = await target.connect();
   await write(socket, post(target, `${path}/mcp`, hello, { key }));
   const head = await readHead(socket);
   socket.destroy();
   const id = /^mcp-session-id: *(\S+)/im.exec(head)?.[1];
   if (id === undefined) throw new Error(`no session: ${head.slice(0, 200)}`);
-  return `Mcp-Session-Id: ${id}\r\nMCP-Protocol-Version: ${VERSION}\r\n`;
+  return `Mcp-Session-Id: ${id}\r\nMCP-Protocol-Version: ${version}\r\n`;
 }
 
 /**
@@ -168,7 +233,6 @@ export function frame(
 
 /** The first message of a session on a WebSocket. */
 export function helloFrame(): Buffer {
-  const clientInfo = { name: 'attack', version: '1' };
-  const params = { protocolVersion: VERSION, capabilities: {}, clientInfo };
+  const params = { protocolVersion: VERSION, capabilities: {}, clientInfo: CLIENT_INFO };
   return frame('text', message('initialize', params, 'hello'));
 }

@@ -3,7 +3,9 @@ import { pour, write } from './output.ts';
 
 type Flood = () => Promise<unknown>;
 /** Answers a request itself. */
-type Answer = (id: string | number) => Promise<void> | void;
+type Answer = (id: string | number, progressToken: unknown) => Promise<void>;
+/** By method. */
+type Answers = Readonly<Record<string, Answer>>;
 
 const CHUNK_BYTES = 65_536;
 const MEBI = 1024 * 1024;
@@ -12,6 +14,20 @@ const line = (message: object): string => `${JSON.stringify({ jsonrpc: '2.0', ..
 const again = (text: string): string => text.repeat(Math.ceil(CHUNK_BYTES / text.length));
 
 const FLOODS: Readonly<Record<string, Flood>> = {
+  spaces: () => pour(again(`${' '.repeat(100)}\n`)),
+  'crash-loop': async () => process.exit(1),
+  'single-bytes': async () => {
+    const text = Buffer.from(line({ method: 'notifications/message', params: { data: 'x' } }));
+    for (let at = 0; ; at = (at + 1) % text.length) {
+      await write(text.subarray(at, at + 1));
+      // What is written together is read together.
+      await new Promise(setImmediate);
+    }
+  },
+  'large-log-messages': () =>
+    pour(
+      line({ method: 'notifications/message', params: { level: 'error', data: 'x'.repeat(MEBI) } }),
+    ),
   newlines: () => pour('\n'.repeat(CHUNK_BYTES)),
   stderr: () => pour(again('this server writes to stderr\n'), process.stderr),
   'stderr-newlines': () => pour('\n'.repeat(CHUNK_BYTES), process.stderr),
@@ -42,13 +58,78 @@ const resultLine = (id: string | number, result: string): string =>
 const filled = (text: string, bytes: number): string =>
   Array.from({ length: Math.floor(bytes / (text.length + 1)) }, () => text).join(',');
 
-const ANSWERS: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
-  'list-of-empty-objects': {
-    'tools/list': (id) => write(resultLine(id, `{"tools":[${filled('{}', 15.9 * MEBI)}]}`)),
+/** One list of tools. */
+const toolList = (tools: string): Answers => ({
+  'tools/list': (id) => write(resultLine(id, `{"tools":[${tools}]}`)),
+});
+/** One answer to all calls. */
+const callResult = (result: string): Answers => ({
+  'tools/call': (id) => write(resultLine(id, result)),
+});
+const tool = (name: string, schema = '{"type":"object"}', description = ''): string =>
+  `{"name":"${name}","description":"${description}","inputSchema":${schema}}`;
+const tools = (count: number, one: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => one(n)).join(',');
+
+const MOST_BYTES = 15.9 * MEBI;
+const DESCRIPTION =
+  'Finds records of a collection in a system that match a query. Returns at most limit of them, newest first, with their keys, owners and times of change; an empty answer is no error.';
+
+/** Built when the server is told to, since most of them are large. */
+const ANSWERS: Readonly<Record<string, () => Answers>> = {
+  'many-tools': () =>
+    toolList(tools(10_000, (n) => tool(`find_records_${n}`, undefined, DESCRIPTION))),
+  'list-of-empty-objects': () => toolList(filled('{}', MOST_BYTES)),
+  'list-of-tools': () => toolList(tools(200_000, (n) => tool(`tool_${n}`))),
+  'list-of-one-tool': () => toolList(tool('large', undefined, 'x'.repeat(15 * MEBI))),
+  'list-of-deep-schemas': () => {
+    const deep = `${'{"items":'.repeat(100_000)}{}${'}'.repeat(100_000)}`;
+    return toolList(tools(10, (n) => tool(`deep_${n}`, `{"type":"object","items":${deep}}`)));
   },
-  'content-of-empty-objects': {
-    'tools/call': (id) => write(resultLine(id, `{"content":[${filled('{}', 15.9 * MEBI)}]}`)),
-  },
+  'list-of-escaped-names': () =>
+    toolList(tools(100, (n) => tool(`${'\\u0061'.repeat(25_000)}_${n}`))),
+  'endless-pages': () => ({
+    'tools/list': (id) =>
+      write(resultLine(id, `{"tools":[${tool(`page_${id}`)}],"nextCursor":"${id}"}`)),
+  }),
+  'resources-marks': () => ({
+    'resources/list': (id) => {
+      const uri = `file:///data/a${'\u0344\u0323'.repeat(20_000)}`;
+      const resources = tools(20, (n) => `{"uri":"${uri}${n}","name":"${n}"}`);
+      return write(resultLine(id, `{"resources":[${resources}]}`));
+    },
+  }),
+  'content-of-empty-objects': () => callResult(`{"content":[${filled('{}', MOST_BYTES)}]}`),
+  'content-of-links': () =>
+    callResult(
+      `{"content":[${tools(100_000, (n) => `{"type":"resource_link","uri":"file:///data/${n}","name":"${n}"}`)}]}`,
+    ),
+  'deep-answer': () =>
+    callResult(
+      `{"content":[],"structuredContent":{"a":${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}}}`,
+    ),
+  'escaped-answer': () =>
+    callResult(`{"content":[{"type":"text","text":"${'\\u0061'.repeat(2_700_000)}"}]}`),
+  'large-answer': () =>
+    callResult(`{"content":[{"type":"text","text":"${'x'.repeat(15.8 * MEBI)}"}]}`),
+  'large-error': () => ({
+    'tools/call': (id) => {
+      const error = { code: -32000, message: 'x'.repeat(15.8 * MEBI) };
+      return write(
+        `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}\n`,
+      );
+    },
+  }),
+  'progress-flood': () => ({
+    'tools/call': async (id, progressToken) => {
+      for (let progress = 1; progress <= 1_000_000; progress += 1) {
+        await write(
+          line({ method: 'notifications/progress', params: { progressToken, progress } }),
+        );
+      }
+      await write(resultLine(id, '{"content":[]}'));
+    },
+  }),
 };
 
 /** The flood of that name. */
@@ -56,10 +137,10 @@ export function floodOf(name: string): Flood | undefined {
   return FLOODS[name];
 }
 
-/** What it answers by itself, by method. */
-export function answersOf(name: string): Readonly<Record<string, Answer>> {
+/** What it answers by itself. */
+export function answersOf(name: string): Answers {
   if (name !== '' && !(name in FLOODS) && !(name in ANSWERS)) {
     throw new Error(`no misbehaviour is called ${name}`);
   }
-  return ANSWERS[name] ?? {};
+  return ANSWERS[name]?.() ?? {};
 }

@@ -19,6 +19,7 @@ interface Message {
     readonly uri?: string;
     readonly protocolVersion?: string;
     readonly arguments?: Arguments;
+    readonly _meta?: { readonly progressToken?: unknown };
   };
 }
 interface Arguments {
@@ -120,7 +121,7 @@ function receive(line: Buffer): void {
   if (id === undefined || method === undefined) return;
   const own = answers[method];
   if (own !== undefined) {
-    void own(id);
+    void own(id, message.params?._meta?.progressToken);
   } else if (method === 'server/discover') {
     send({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
   } else {
