@@ -123,9 +123,9 @@ function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell
       told.add(reason);
       tell(`${placeOf(target)}: ${reason.slice(CANNOT_START.length)} Trying again.`);
     };
-    const closed = (reason: string): void => {
+    const closed = (reason: string, notTaken?: ReadonlySet<number>): void => {
       complain(reason);
-      parts.events.closed(reason);
+      parts.events.closed(reason, notTaken);
     };
     const received = (message: Buffer, about?: number): void => {
       reach.isDone = true;

@@ -19,7 +19,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
-import { DRAINING, describeEnd } from './end-reasons.ts';
+import { DRAINING, describeEnd, SESSION_LOST } from './end-reasons.ts';
 import type { FanOut } from './fan-out.ts';
 import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
@@ -28,8 +28,7 @@ import { UpstreamListen } from './upstream-listen.ts';
 /** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
 const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
-/** A remote server knows its session no longer; what only reads may be sent again (GW-144). */
-const SESSION_LOST = 'session_lost';
+const NONE: ReadonlySet<number> = new Set();
 const LIFE_BYTES = 9;
 /** How much of what is no message is logged. */
 const SHOWN = 200;
@@ -95,7 +94,7 @@ export class Connection {
           this.#warnOfNoise();
         },
         drained: () => events.settled(),
-        closed: (reason) => this.end(reason),
+        closed: (reason, notTaken) => this.end(reason, notTaken),
       },
     });
     const { requestMs, requestMaxMs } = options.timeouts;
@@ -162,30 +161,42 @@ export class Connection {
     return this.#listen === undefined ? notification : this.#listen.receive(notification);
   }
 
-  /** Ends it: calls in flight fail at once, but for those that a lost session did not run. */
-  end(reason: string): void {
+  /**
+   * Ends it: calls in flight fail at once, but for those that go to the next session once this one is
+   * lost: what only reads, and what was not taken (GW-144).
+   * @param notTaken requests that the server did not take for sure
+   */
+  end(reason: string, notTaken: ReadonlySet<number> = NONE): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#listen?.close();
-    const server = this.#context.options.name;
-    const isSessionLost = reason === SESSION_LOST;
-    const why = describeEnd(reason, '', this.#context.tellsAll);
     const again = this.mux.close(
-      (outcome) =>
-        reason === DRAINING
-          ? new GatewayError(
-              'draining',
-              `The gateway stopped before server "${server}" answered; it may have run the request.`,
-              { outcome, server },
-            )
-          : new GatewayError(
-              'server_exited',
-              `Server "${server}" ended (${why}) before it answered; it may have run the request.`,
-              { outcome, server },
-            ),
-      (request) => isSessionLost && isCacheable(request.method),
+      (id) => this.#failureOf(reason, notTaken.has(id)),
+      (id, { frame, isRepeated }) =>
+        reason === SESSION_LOST &&
+        isRepeated !== true &&
+        (notTaken.has(id) || isCacheable(frame.method)),
     );
+    for (const exchange of again) exchange.isRepeated = true;
     this.#events.ended(reason, again);
+  }
+
+  /** What a call fails with that was here when it ended. */
+  #failureOf(reason: string, isNotTaken: boolean): GatewayError {
+    const server = this.#context.options.name;
+    const why = describeEnd(reason, '', this.#context.tellsAll);
+    if (isNotTaken) {
+      const text = `Server "${server}" ended (${why}) and did not take the request; send it again.`;
+      return new GatewayError('server_unavailable', text, { outcome: 'not_sent', server });
+    }
+    const isDraining = reason === DRAINING;
+    return new GatewayError(
+      isDraining ? 'draining' : 'server_exited',
+      isDraining
+        ? `The gateway stopped before server "${server}" answered; it may have run the request.`
+        : `Server "${server}" ended (${why}) before it answered; it may have run the request.`,
+      { outcome: 'unknown', server },
+    );
   }
 
   /** Stops the process and resolves when nothing of it is left. */

@@ -6,6 +6,15 @@ const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
 
 /** The gateway stops, and with it the server. */
 export const DRAINING = 'draining';
+/** A remote server knows its session no longer. */
+export const SESSION_LOST = 'session_lost';
+/** A remote server answers, and refuses everything. */
+const REFUSED = /^refused: /;
+
+/** Whether a server refused its session, so that it may refuse the next one too. */
+export function sessionWasRefused(reason: string): boolean {
+  return reason === SESSION_LOST || REFUSED.test(reason);
+}
 
 /** Whether the process left by itself. */
 export function isEndedByItself(reason: string): boolean {
@@ -69,5 +78,6 @@ export function reasonLabel(reason: string): string {
   ) {
     return reason;
   }
+  if (REFUSED.test(reason)) return 'refused';
   return reason.startsWith('cannot_start') ? 'cannot_start' : 'handshake';
 }

@@ -1,39 +1,40 @@
-// Finds out which era a server is of, over its starts: what was found once is not asked again.
+// What earlier starts of a server say of how the next handshake has to be: which era it is of, which
+// is not asked again once it was found, and whether its word is enough.
 import type { ServerIdentity } from '../ports/seat.ts';
-import { isEndedByItself } from './end-reasons.ts';
-import type { EraChoice } from './handshake.ts';
+import { isEndedByItself, sessionWasRefused } from './end-reasons.ts';
+import type { HandshakeKind } from './handshake.ts';
 import type { ServerOptions } from './options.ts';
 
 /** What is known of the era of one server. */
 export class EraSearch {
-  readonly #configured: EraChoice;
+  readonly #configured: HandshakeKind['era'];
   /** The server was found not to be modern, or did not survive the question. */
   #isLegacy = false;
   #isAsking = false;
+  #needsCheck = false;
 
   constructor({ era }: Pick<ServerOptions, 'era'>) {
     this.#configured = era;
   }
 
-  /**
-   * A handshake begins.
-   * @returns with which era
-   */
-  begin(): EraChoice {
-    const choice = this.#configured === 'auto' && this.#isLegacy ? 'legacy' : this.#configured;
-    this.#isAsking = choice === 'auto';
-    return choice;
+  /** A handshake begins. */
+  begin(): HandshakeKind {
+    const era = this.#configured === 'auto' && this.#isLegacy ? 'legacy' : this.#configured;
+    this.#isAsking = era === 'auto';
+    return { era, isChecked: this.#needsCheck };
   }
 
   /** A handshake is done. */
   found(era: ServerIdentity['era'] | undefined): void {
     this.#isAsking = false;
     this.#isLegacy = era === 'legacy';
+    this.#needsCheck = false;
   }
 
   /** Not every server that ends at the first question is legacy: unless one was, it is asked again. */
-  failed(era: ServerIdentity['era'] | undefined): void {
+  failed(era: ServerIdentity['era'] | undefined, reason: string): void {
     this.#isLegacy = era === 'legacy';
+    this.#needsCheck ||= sessionWasRefused(reason);
   }
 
   /**

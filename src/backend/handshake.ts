@@ -8,7 +8,7 @@ import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/pa
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, modernCapabilities } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
-import { INITIALIZE, INITIALIZED } from '../mcp/methods.ts';
+import { INITIALIZE, INITIALIZED, PING } from '../mcp/methods.ts';
 import { DISCOVER } from '../mcp/modern-methods.ts';
 import { MODERN_VERSION, NEWEST_LEGACY } from '../mcp/versions.ts';
 import type { Mux } from '../mux/mux.ts';
@@ -26,7 +26,11 @@ export interface Introduction {
 }
 
 /** Which handshake to try. */
-export type EraChoice = 'auto' | 'legacy' | 'modern';
+export interface HandshakeKind {
+  readonly era: 'auto' | 'legacy' | 'modern';
+  /** Whether the server has to answer something in the new session before it counts as ready. */
+  readonly isChecked?: boolean;
+}
 
 /** What a shared server is told. */
 export function gatewayIntroduction(
@@ -65,7 +69,17 @@ export function ownEnvelope(introduction: Introduction, declared: JsonObject = {
 export async function handshake(
   mux: Mux,
   introduction: Introduction,
-  options: { readonly era: EraChoice; readonly limitMs: number },
+  options: HandshakeKind & { readonly limitMs: number },
+): Promise<ServerIdentity> {
+  const identity = await agree(mux, introduction, options);
+  if (options.isChecked && identity.era === 'legacy') await checkSession(mux, options.limitMs);
+  return identity;
+}
+
+async function agree(
+  mux: Mux,
+  introduction: Introduction,
+  options: HandshakeKind & { readonly limitMs: number },
 ): Promise<ServerIdentity> {
   if (options.era === 'legacy') return await initialize(mux, introduction, options.limitMs);
   const params = { _meta: ownEnvelope(introduction) };
@@ -75,6 +89,12 @@ export async function handshake(
   const early = await within(PROBE_MS, probe);
   if (early !== undefined) return early;
   return await firstOf(initialize(mux, introduction, options.limitMs), probe);
+}
+
+/** A server that lost one session may lose each as soon as it has agreed to it. */
+async function checkSession(mux: Mux, limitMs: number): Promise<void> {
+  if ((await mux.request(PING, undefined, limitMs)) !== undefined) return;
+  throw new Error('it agreed to a new session and then answered nothing in it');
 }
 
 async function required(probe: Promise<ServerIdentity | undefined>): Promise<ServerIdentity> {

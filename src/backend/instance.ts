@@ -258,7 +258,7 @@ export class Instance {
       if (options.protocol === 'mcp') {
         const { introduction } = this.#context;
         this.#identity = await handshake(connection.mux, introduction, {
-          era: this.#era.begin(),
+          ...this.#era.begin(),
           limitMs: options.timeouts.startMs,
         });
       } else if (connection.pid === undefined) {
@@ -363,7 +363,7 @@ export class Instance {
 
   /** Lets the next start wait. */
   #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
-    this.#era.failed(this.#identity?.era);
+    this.#era.failed(this.#identity?.era, reason);
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#policy.failed(monotonicMs());
     this.lastEnd.note(reason, lastWords);

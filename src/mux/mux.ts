@@ -250,19 +250,19 @@ export class Mux implements CallOwner {
    * @returns those
    */
   close(
-    failure: (outcome: 'unknown') => GatewayError,
-    mayRepeat: (request: Frame) => boolean = () => false,
+    failure: (id: number) => GatewayError,
+    mayRepeat: (id: number, exchange: Exchange) => boolean = () => false,
   ): Exchange[] {
     if (this.#isClosed) return [];
     this.#isClosed = true;
     this.#deadlines.stop();
     this.#questions?.close();
     const again: Exchange[] = [];
-    for (const { onAnswer, abandonedAtMs, exchange } of this.#calls.clear()) {
+    for (const { id, onAnswer, abandonedAtMs, exchange } of this.#calls.clear()) {
       onAnswer?.(undefined);
       if (abandonedAtMs !== undefined || exchange === undefined) continue;
-      if (mayRepeat(exchange.frame)) again.push(exchange);
-      else exchange.fail(failure('unknown'));
+      if (mayRepeat(id, exchange)) again.push(exchange);
+      else exchange.fail(failure(id));
     }
     this.tasks.close();
     return again;

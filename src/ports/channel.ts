@@ -29,8 +29,11 @@ export interface ChannelEvents {
   noise(): void;
   /** Calls that were held back, since too much waited for the server, can be sent now. */
   drained(): void;
-  /** The server can no longer be reached. Told once. */
-  closed(reason: string): void;
+  /**
+   * The server can no longer be reached. Told once.
+   * @param notTaken requests that it did not take for sure
+   */
+  closed(reason: string, notTaken?: ReadonlySet<number>): void;
 }
 
 /** A connection to a server. */

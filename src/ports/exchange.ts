@@ -36,6 +36,8 @@ export interface Exchange {
   readonly isPatient?: boolean;
   /** Its answer is of use only at the instance that its client's place is at. */
   readonly isBoundToSeat?: boolean;
+  /** It was sent once more, since the server had lost the session: it is not sent a third time. */
+  isRepeated?: boolean;
   /** Set by whoever holds it now; undefined while nobody can be told of a cancel. */
   holder: ExchangeHolder | undefined;
 

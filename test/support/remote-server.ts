@@ -146,7 +146,7 @@ export class RemoteServer {
       case 'initialize':
         return {
           protocolVersion: '2025-11-25',
-          capabilities: { tools: {}, resources: {} },
+          capabilities: { tools: { listChanged: true }, resources: {} },
           serverInfo: { name: 'remote', version: '1' },
         };
       default:

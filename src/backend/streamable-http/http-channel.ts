@@ -1,8 +1,6 @@
 // A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
 // comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
 
-import { pause } from '../../base/clock.ts';
-import { cutText } from '../../base/cut-text.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
@@ -14,21 +12,29 @@ import type { Principal } from '../../ports/principal.ts';
 import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
-import { collect, readEvents, reconnectMs, type StreamPosition } from './answer-body.ts';
 import { type HttpAnswer, HttpEndpoint, HttpFailure } from './http-endpoint.ts';
 import { ListeningStream } from './listening-stream.ts';
 import { type HttpSession, messageHeaders, sessionHeaders } from './message-headers.ts';
 import type { RemoteTarget } from './options.ts';
 import { Outgoing } from './outgoing.ts';
-import { isModernRefusal, refusalOf, withId } from './refusals.ts';
+import { ENDED_EARLY, PostAnswers } from './post-answer.ts';
+import {
+  type HttpRefusal,
+  hintsAtLostSession,
+  isAnswerTo,
+  isModernRefusal,
+  isSessionText,
+  refusalOf,
+  withId,
+} from './refusals.ts';
+import { ServerCheck } from './server-check.ts';
+import { SessionLoss } from './session-loss.ts';
 import { ToolHeaders } from './tool-headers.ts';
 import { refreshTools } from './tool-refresh.ts';
 
 const HEADER_MISMATCH = -32020;
 /** How long a server may take to accept what it need not answer. */
 const ACCEPT_MS = 30_000;
-const MAX_RESUMES = 5;
-const RESUME_BACKOFF = { floorMs: 250, firstMs: 1_000, capMs: 10_000 };
 const MAX_DELETE_MS = 2_000;
 /** Messages without an answer that may be on their way; more are dropped. */
 const MAX_UNANSWERED = 1_024;
@@ -54,12 +60,15 @@ export class HttpChannel implements ServerChannel {
   readonly #logger: Logger;
   readonly #parts: HttpChannelParts;
   readonly #endpoint: HttpEndpoint;
+  readonly #answers: PostAnswers;
+  readonly #check: ServerCheck;
   readonly #tools: ToolHeaders;
   readonly #posts = new Set<Outgoing>();
   /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
   #waiting: Outgoing[] | undefined;
   #session: HttpSession | undefined;
   #listening: ListeningStream | undefined;
+  readonly #loss: SessionLoss;
   #isOver = false;
 
   constructor(target: RemoteTarget, options: ServerOptions, parts: HttpChannelParts) {
@@ -69,6 +78,22 @@ export class HttpChannel implements ServerChannel {
     this.#logger = parts.logger;
     this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access);
     this.#tools = new ToolHeaders(parts.logger);
+    this.#answers = new PostAnswers({
+      endpoint: this.#endpoint,
+      maxBytes: options.limits.messageBytes,
+      headers: () => sessionHeaders(this.#session),
+      isMissing: (id) => this.#isMissing(id),
+      deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
+      oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
+    });
+    this.#loss = new SessionLoss(this.#posts, () => this.#end('session_lost'));
+    this.#check = new ServerCheck({
+      endpoint: this.#endpoint,
+      headers: (message) => messageHeaders(message, this.#session, this.#tools),
+      hasOlderCalls: ({ id = 0 }) => [...this.#posts].some((post) => (post.id ?? id) < id),
+      sessionGone: () => this.#lose(),
+      refuses: ({ what }) => this.#end(`refused: it ${what}`),
+    });
   }
 
   get isWritable(): boolean {
@@ -79,8 +104,9 @@ export class HttpChannel implements ServerChannel {
     if (this.#isOver) return false;
     const out = new Outgoing(message, from);
     if (out.method === CANCELLED && this.#cancel(out)) return true;
-    if (this.#waiting === undefined) return this.#start(out);
-    this.#waiting.push(out);
+    if (this.#loss.isKnown) this.#loss.noteNotTaken(out);
+    else if (this.#waiting === undefined) return this.#start(out);
+    else this.#waiting.push(out);
     return true;
   }
 
@@ -106,6 +132,7 @@ export class HttpChannel implements ServerChannel {
   #ended(out: Outgoing): void {
     this.#posts.delete(out);
     out.cancels?.abort();
+    this.#loss.look();
     if (out.method !== INITIALIZED) return;
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
@@ -156,7 +183,8 @@ export class HttpChannel implements ServerChannel {
       maxBytes: this.#options.limits.messageBytes,
       logger: this.#logger,
       headers: () => sessionHeaders(this.#session),
-      lost: (reason) => this.#end(reason),
+      refused: (refusal, wasOpen) => this.#onStreamRefused(out, refusal, wasOpen),
+      unreachable: () => this.#end('unreachable'),
       taker: {
         message: (bytes) => this.#events.received(bytes),
         oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
@@ -164,73 +192,47 @@ export class HttpChannel implements ServerChannel {
     });
   }
 
+  /** @returns whether the session is gone */
+  async #onStreamRefused(out: Outgoing, refusal: HttpRefusal, wasOpen: boolean): Promise<boolean> {
+    const { saysSessionIsGone, isAboutSession } = refusal;
+    if (!saysSessionIsGone && !isAboutSession) return false;
+    // Some servers have no such stream, and say so with 404.
+    const isSure = wasOpen && saysSessionIsGone;
+    const isGone = isSure || (await this.#check.ask(out)) === 'session_gone';
+    if (isGone) this.#lose();
+    return isGone;
+  }
+
   async #onAnswer(out: Outgoing, id: number, answer: HttpAnswer): Promise<void> {
-    if (answer.type === 'application/json') {
-      const bytes = await collect(answer.body, this.#options.limits.messageBytes);
-      if (bytes !== undefined) this.#deliver(out, id, bytes, answer);
-      this.#fail(out, bytes === undefined ? TOO_LARGE : NO_ANSWER);
-    } else if (answer.type === 'text/event-stream') {
-      await this.#followStream(out, id, answer);
-      if (out.wasTooLarge) this.#fail(out, TOO_LARGE);
-      else if (this.#isMissing(id) && out.repeat()) await this.#run(out);
-      else this.#fail(out, ENDED_EARLY);
-    } else {
-      answer.discard();
-      this.#fail(out, badAnswer(answer));
-    }
-  }
-
-  async #followStream(out: Outgoing, id: number, first: HttpAnswer): Promise<void> {
-    const position: StreamPosition = { lastId: undefined, retryMs: undefined };
-    const taker = {
-      message: (bytes: Buffer) => this.#deliver(out, id, bytes, first),
-      oversize: (head: Buffer, tail: Buffer, length: number) => {
-        out.wasTooLarge = true;
-        this.#events.oversize(head, tail, length);
-      },
-    };
-    const { messageBytes } = this.#options.limits;
-    let answer: HttpAnswer | undefined = first;
-    for (let resumes = 1; answer !== undefined; resumes++) {
-      const before = position.lastId;
-      await readEvents(answer.body, messageBytes, position, taker);
-      if (out.isModern || position.lastId === undefined || !this.#isMissing(id)) return;
-      // A server that says more each time may be followed for as long as the call may take.
-      if (position.lastId !== before) resumes = 1;
-      if (resumes > MAX_RESUMES) return;
-      answer = await this.#resume(out, position, resumes);
-    }
-  }
-
-  /** The stream behind the last event; undefined when the server does not give it. */
-  async #resume(
-    out: Outgoing,
-    position: StreamPosition,
-    resumes: number,
-  ): Promise<HttpAnswer | undefined> {
-    const waitMs = reconnectMs(position, resumes, RESUME_BACKOFF);
-    if (!(await pause(waitMs, out.signal))) return undefined;
-    const answer = await this.#endpoint.request({
-      method: 'GET',
-      headers: {
-        accept: 'text/event-stream',
-        ...sessionHeaders(this.#session),
-        'last-event-id': position.lastId ?? '',
-      },
-      signal: out.signal,
-      from: out.from,
-      headMs: ACCEPT_MS,
-    });
-    if (answer.status === 200 && answer.type === 'text/event-stream') return answer;
-    answer.discard();
-    return undefined;
+    out.isBegun = true;
+    const failure = await this.#answers.read(out, id, answer);
+    await out.doubt;
+    const isBrokenOff = failure === ENDED_EARLY && this.#isMissing(id);
+    if (isBrokenOff && out.repeat()) await this.#run(out);
+    else this.#fail(out, failure);
   }
 
   #deliver(out: Outgoing, id: number, bytes: Buffer, answer: HttpAnswer): void {
     if (this.#isOver) return;
     if (out.method === INITIALIZE) this.#noteSession(scan(bytes), answer);
+    else if (this.#isInSession(out) && hintsAtLostSession(bytes)) {
+      out.doubt = this.#doubt(out, id, bytes);
+      return;
+    }
     const message = out.isModern && out.method === TOOLS_LIST ? this.#tools.learn(bytes) : bytes;
     this.#events.received(message, id);
+  }
+
+  /** An answer may mean that the session is gone, and is the server's answer if it is not. */
+  async #doubt(out: Outgoing, id: number, bytes: Buffer): Promise<void> {
+    const verdict = await this.#check.ask(out);
+    if (verdict !== 'session_gone') this.#events.received(bytes, id);
+    else if (isSessionText(bytes) || !isAnswerTo(scan(bytes), id)) this.#lose(out);
+    else {
+      // It may be about what the server did.
+      this.#events.received(bytes, id);
+      this.#lose();
+    }
   }
 
   #noteSession(frame: Frame, answer: HttpAnswer): void {
@@ -244,31 +246,62 @@ export class HttpChannel implements ServerChannel {
   }
 
   async #onRefused(out: Outgoing, answer: HttpAnswer): Promise<void> {
-    const refusal = await refusalOf(answer, this.#options.limits.messageBytes);
-    const { failure, error } = refusal;
-    const isInSession = this.#session?.id !== undefined && !out.isModern;
-    if (isInSession && refusal.saysSessionIsGone) {
-      this.#end('session_lost');
-    } else if (out.id === undefined) {
-      this.#logger.debug({ method: out.method, status: answer.status }, 'server refused a message');
-    } else if (out.isHandshake && refusal.isNoEvidence) {
-      this.#end(`cannot_start: it ${failure.what}`);
-    } else if (out.method === INITIALIZE && this.#isNotSpoken(answer, error)) {
+    const refusal = await refusalOf(answer, out.id, this.#options.limits.messageBytes);
+    if (this.#isOver) return;
+    if (out.isHandshake) this.#onHandshakeRefused(out, answer.status, refusal);
+    else if (await this.#isSessionGone(out, refusal)) this.#lose(out);
+    else await this.#onMessageRefused(out, refusal);
+  }
+
+  #onHandshakeRefused(out: Outgoing, status: number, refusal: HttpRefusal): void {
+    const { failure, error, answer, isNoEvidence } = refusal;
+    const isAnswer = answer !== undefined && status >= 500;
+    if (isNoEvidence && !isAnswer) this.#end(`cannot_start: it ${failure.what}`);
+    else if (out.method === INITIALIZE && this.#isNotSpoken(status, error))
       this.#parts.notSpoken?.(out.frame.bytes, failure);
-    } else if (error === undefined) {
-      this.#fail(out, failure);
-    } else if (this.#mayHaveStaleHeaders(out, error)) {
+    else this.#onRefusal(out, refusal);
+  }
+
+  async #onMessageRefused(out: Outgoing, refusal: HttpRefusal): Promise<void> {
+    const { status, error, answer, isNoEvidence } = refusal;
+    if (isNoEvidence || (error === undefined && answer === undefined)) void this.#check.watch(out);
+    if (out.id === undefined) {
+      this.#logger.debug({ method: out.method, status }, 'server refused a message');
+    } else if (error !== undefined && this.#mayHaveStaleHeaders(out, error)) {
       await this.#callWithNewHeaders(out);
     } else {
-      this.#events.received(withId(error, out.id), out.id);
+      this.#onRefusal(out, refusal);
     }
   }
 
+  /** A JSON-RPC answer is the answer, whatever the status. */
+  #onRefusal(out: Outgoing, { answer, error, failure }: HttpRefusal): void {
+    const { id } = out;
+    if (id === undefined || this.#isOver) return;
+    if (answer !== undefined) this.#events.received(answer, id);
+    else if (error !== undefined) this.#events.received(withId(error, id), id);
+    // Without effect where that was its answer.
+    this.#fail(out, failure);
+  }
+
   /** What an older transport's server says to a POST (protocol.md 2.4). */
-  #isNotSpoken(answer: HttpAnswer, error: Frame | undefined): boolean {
-    if (this.#parts.notSpoken === undefined || ![400, 404, 405].includes(answer.status))
-      return false;
+  #isNotSpoken(status: number, error: Frame | undefined): boolean {
+    if (this.#parts.notSpoken === undefined || ![400, 404, 405].includes(status)) return false;
     return error === undefined || !isModernRefusal(error);
+  }
+
+  #isInSession(out: Outgoing): boolean {
+    return this.#session !== undefined && !out.isModern;
+  }
+
+  /** By its status, or by its words and what the server says when it is asked. */
+  async #isSessionGone(out: Outgoing, refusal: HttpRefusal): Promise<boolean> {
+    if (!this.#isInSession(out)) return false;
+    const { status, saysSessionIsGone, isAboutSession } = refusal;
+    if (saysSessionIsGone && this.#session?.id !== undefined) return true;
+    // A server that failed may have begun to work on it, whatever it says.
+    if (!saysSessionIsGone && !(isAboutSession && status < 500)) return false;
+    return (await this.#check.ask(out)) === 'session_gone';
   }
 
   #mayHaveStaleHeaders(out: Outgoing, error: Frame): boolean {
@@ -300,22 +333,38 @@ export class HttpChannel implements ServerChannel {
   }
 
   #isMissing(id: number): boolean {
-    return !this.#isOver && this.#events.awaits(id);
+    return !this.#isOver && !this.#loss.notTaken.has(id) && this.#events.awaits(id);
   }
 
   #fail(out: Outgoing, failure: RequestFailure): void {
-    if (out.id !== undefined && !this.#isOver) this.#events.failed(out.id, failure);
+    if (out.id === undefined || this.#isOver || this.#loss.notTaken.has(out.id)) return;
+    this.#events.failed(out.id, failure);
+  }
+
+  /**
+   * The server does not know the session.
+   * @param refused what it did not take
+   */
+  #lose(refused?: Outgoing): void {
+    if (this.#isOver) return;
+    if (refused !== undefined) this.#loss.noteNotTaken(refused);
+    this.#listening?.close();
+    this.#loss.begin();
+    if (refused === undefined) this.#loss.look();
   }
 
   #end(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
     if (reason === 'session_lost') this.#session = undefined;
+    for (const out of this.#waiting ?? []) this.#loss.noteNotTaken(out);
     this.#letGo();
-    this.#events.closed(reason);
+    this.#events.closed(reason, this.#loss.notTaken);
   }
 
   #letGo(): void {
+    this.#loss.stop();
+    this.#check.close();
     this.#listening?.close();
     this.#waiting = undefined;
     for (const post of this.#posts) post.abort();
@@ -337,28 +386,4 @@ export class HttpChannel implements ServerChannel {
       // It is gone, or takes no notice: either way the session is over for us.
     }
   }
-}
-
-const ENDED_EARLY: RequestFailure = {
-  reason: 'server_exited',
-  outcome: 'unknown',
-  what: 'ended its answer before it was whole; it may have run the request.',
-};
-
-const NO_ANSWER: RequestFailure = {
-  reason: 'server_protocol_error',
-  outcome: 'unknown',
-  what: 'answered with something that is no answer to the request.',
-};
-
-const TOO_LARGE: RequestFailure = {
-  reason: 'response_too_large',
-  outcome: 'unknown',
-  what: 'answered with more than limits.message; raise it to let the answer through.',
-};
-
-function badAnswer(answer: HttpAnswer): RequestFailure {
-  const { status, type } = answer;
-  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is no MCP answer.`;
-  return { reason: 'server_protocol_error', outcome: 'unknown', what };
 }

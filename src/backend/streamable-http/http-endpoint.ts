@@ -35,6 +35,8 @@ export interface HttpAnswer {
   readonly body: AsyncIterable<Buffer>;
   /** Reads and forgets the body, so that the connection can be used again. */
   discard(): void;
+  /** Ends it where it is, and with it the connection. */
+  cut(): void;
 }
 
 export interface HttpRequest {
@@ -170,6 +172,9 @@ export class HttpEndpoint {
         body: stream,
         discard: () => {
           stream.dump({ limit: MAX_HEADER_BYTES }).catch(() => undefined);
+        },
+        cut: () => {
+          stream.on('error', () => undefined).destroy();
         },
       };
     } catch (error) {

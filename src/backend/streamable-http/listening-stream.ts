@@ -1,13 +1,17 @@
 // The GET stream of a session: what the server says outside any call (2025-11-25 basic/transports).
-// Opened again when it ends, with growing pauses, behind the last event that came.
+// Opened again when it ends or was refused, with growing pauses, behind the last event that came.
 import { monotonicMs, pause } from '../../base/clock.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { readEvents, reconnectMs, type StreamPosition, type StreamTaker } from './answer-body.ts';
-import { type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
+import { type HttpAnswer, type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
+import { type HttpRefusal, refusalOf } from './refusals.ts';
 
 const BACKOFF = { floorMs: 1_000, firstMs: 1_000, capMs: 30_000 };
 /** A stream that held for so long did well: the next pause is short again. */
 const HELD_MS = 10_000;
+/** The only status that says that a server has no such stream. */
+const METHOD_NOT_ALLOWED = 405;
+const MAX_REFUSAL_BYTES = 64 * 1024;
 
 export interface ListeningContext {
   readonly endpoint: HttpEndpoint;
@@ -16,8 +20,10 @@ export interface ListeningContext {
   readonly taker: StreamTaker;
   /** The headers of the session. */
   headers(): Readonly<Record<string, string>>;
-  /** The server does not know the session any more, or is gone. */
-  lost(reason: string): void;
+  /** The server refused the stream. @returns whether that is since it does not know the session */
+  refused(refusal: HttpRefusal, wasOpen: boolean): Promise<boolean>;
+  /** There is nobody at the address any more. */
+  unreachable(): void;
 }
 
 /** One session's listening stream. */
@@ -26,6 +32,7 @@ export class ListeningStream {
   readonly #abort = new AbortController();
   readonly #position: StreamPosition = { lastId: undefined, retryMs: undefined };
   #wasOpen = false;
+  #isRefused = false;
   #failures = 0;
 
   constructor(context: ListeningContext) {
@@ -43,14 +50,15 @@ export class ListeningStream {
       const openedMs = monotonicMs();
       if (!(await this.#listen())) return;
       this.#failures = monotonicMs() - openedMs >= HELD_MS ? 1 : this.#failures + 1;
-      const waitMs = reconnectMs(this.#position, this.#failures, BACKOFF);
+      const { retryAfterMs = 0 } = this.#context.endpoint.quiet() ?? {};
+      const waitMs = Math.max(reconnectMs(this.#position, this.#failures, BACKOFF), retryAfterMs);
       if (!(await pause(waitMs, signal))) return;
     }
   }
 
   /** @returns whether to try again */
   async #listen(): Promise<boolean> {
-    const { endpoint, maxBytes, taker, headers, lost, logger } = this.#context;
+    const { endpoint, maxBytes, taker, headers, unreachable } = this.#context;
     const { signal } = this.#abort;
     const { lastId } = this.#position;
     const resume = lastId === undefined ? {} : { 'last-event-id': lastId };
@@ -61,22 +69,42 @@ export class ListeningStream {
         signal,
         headMs: 0,
       });
-      const isStream = answer.status === 200 && answer.type === 'text/event-stream';
-      if (!isStream) {
-        answer.discard();
-        logger.debug({ status: answer.status }, 'server has no listening stream');
-        if (answer.status === 404 && this.#wasOpen) lost('session_lost');
-        return this.#wasOpen && answer.status !== 404 && answer.status !== 405;
+      if (answer.status !== 200 || answer.type !== 'text/event-stream') {
+        return await this.#onRefused(answer);
       }
-      this.#wasOpen = true;
+      this.#onOpen();
       await readEvents(answer.body, maxBytes, this.#position, taker);
     } catch (error) {
       if (signal.aborted) return false;
       if (error instanceof HttpFailure && error.isUnreachable) {
-        lost('unreachable');
+        unreachable();
         return false;
       }
     }
+    return true;
+  }
+
+  #onOpen(): void {
+    if (this.#isRefused) this.#context.logger.info('server gives its listening stream now');
+    this.#isRefused = false;
+    this.#wasOpen = true;
+  }
+
+  async #onRefused(answer: HttpAnswer): Promise<boolean> {
+    const { logger, refused } = this.#context;
+    const { status } = answer;
+    if (status === METHOD_NOT_ALLOWED) {
+      answer.discard();
+      logger.debug('server has no listening stream');
+      return false;
+    }
+    const refusal = await refusalOf(answer, undefined, MAX_REFUSAL_BYTES);
+    if (this.#abort.signal.aborted || (await refused(refusal, this.#wasOpen))) return false;
+    if (!this.#isRefused) {
+      const what = 'server refuses its listening stream, it is asked again; changes may be missed';
+      logger.warn({ status }, what);
+    }
+    this.#isRefused = true;
     return true;
   }
 }

@@ -20,6 +20,10 @@ export class Outgoing {
   hasNewHeaders = false;
   /** Something that came on its stream was over the limit, maybe its answer. */
   wasTooLarge = false;
+  /** The server has begun to answer it. */
+  isBegun = false;
+  /** Its answer may mean that the session is gone: over when that has been found out. */
+  doubt: Promise<void> | undefined;
   #isRepeated = false;
   readonly #abort = new AbortController();
 

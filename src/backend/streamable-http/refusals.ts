@@ -1,7 +1,10 @@
 // What an answer with an error status means: for the request, for the session, for the question of
 // which era and transport the server speaks (protocol.md 2.4, 2.7). Nothing of its headers is passed on.
+
+import { within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { errorCodeOf } from '../../jsonrpc/parse.ts';
+import { integerId } from '../../jsonrpc/id.ts';
+import { errorCodeOf, isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import { leftAlone } from '../credentials/remote-access.ts';
@@ -12,48 +15,80 @@ import { retryAfterMs } from './retry-after.ts';
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
-const BAD_REQUEST = 400;
+const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
+/** Not in any specification, but what the SDKs say of a session that they do not know. */
+const SESSION_NOT_FOUND = -32001;
+/** How long the text of a refusal may take; its status says enough. */
+const BODY_MS = 5_000;
+/** Answers that tell of a lost session are short. */
+const MAX_HINT_BYTES = 4_096;
+const ERROR_MEMBER = Buffer.from('"error"');
 
 export interface HttpRefusal {
+  readonly status: number;
   readonly failure: RequestFailure;
   /** The JSON-RPC error in the body, if it has one that may be passed on. */
   readonly error: Frame | undefined;
+  /** The body, where it is a JSON-RPC answer with the id of the request: then the status is no matter. */
+  readonly answer: Buffer | undefined;
+  /** The status for a session that the server does not know. */
   readonly saysSessionIsGone: boolean;
+  /** Whether the text is about the session, as of servers that have other statuses for that. */
+  readonly isAboutSession: boolean;
   /** Whether it says nothing of era and transport: the server is not there, or not for us. */
   readonly isNoEvidence: boolean;
 }
 
-/** Reads a refusal. */
-export async function refusalOf(answer: HttpAnswer, maxBytes: number): Promise<HttpRefusal> {
+/**
+ * Reads a refusal.
+ * @param id of the request; undefined for other messages
+ */
+export async function refusalOf(
+  answer: HttpAnswer,
+  id: number | undefined,
+  maxBytes: number,
+): Promise<HttpRefusal> {
   const { status } = answer;
   const isNoEvidence =
     status === UNAUTHORIZED ||
     status === FORBIDDEN ||
     status === TOO_MANY_REQUESTS ||
     status >= 500;
-  if (isNoEvidence) {
-    answer.discard();
-    return {
-      failure: noEvidence(answer),
-      error: undefined,
-      saysSessionIsGone: false,
-      isNoEvidence,
-    };
-  }
-  const body = (await collect(answer.body, maxBytes)) ?? Buffer.alloc(0);
+  const body = await bodyOf(answer, maxBytes);
   const frame = scan(body);
+  const isAnswer = isAnswerTo(frame, id);
   const isError = frame.errorStart >= 0 && errorCodeOf(frame) !== undefined;
+  const isAboutSession = isSessionText(body);
+  const isUnknown = status === NOT_FOUND || status === GONE;
   return {
-    failure: {
-      reason: 'server_protocol_error',
-      outcome: 'unknown',
-      what: `answered HTTP ${status} without a JSON-RPC error.`,
-    },
-    error: isError ? frame : undefined,
-    saysSessionIsGone: status === NOT_FOUND || (status === BAD_REQUEST && isAboutSession(body)),
+    status,
+    failure: isNoEvidence ? noEvidence(answer) : withoutError(status),
+    error: isError && !isNoEvidence ? frame : undefined,
+    answer: isAnswer ? body : undefined,
+    saysSessionIsGone: isUnknown && (!isAnswer || isAboutSession),
+    isAboutSession,
     isNoEvidence,
   };
+}
+
+/** The text of a refusal; empty where it takes long or is too large. */
+async function bodyOf(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
+  const reading = collect(answer.body, maxBytes).catch(() => undefined);
+  const body = await within(BODY_MS, reading);
+  if (body === undefined) answer.cut();
+  return body ?? Buffer.alloc(0);
+}
+
+/** Whether a message is the answer to a request. */
+export function isAnswerTo(frame: Frame, id: number | undefined): boolean {
+  if (id === undefined || frame.kind !== 'response') return false;
+  return integerId(frame.bytes, frame.idStart, frame.idEnd) === id;
+}
+
+function withoutError(status: number): RequestFailure {
+  const what = `answered HTTP ${status} without a JSON-RPC error.`;
+  return { reason: 'server_protocol_error', outcome: 'unknown', what };
 }
 
 /** What a call fails with where the server is not there, or not for us. */
@@ -74,9 +109,23 @@ function tooMany(answer: HttpAnswer): RequestFailure {
   return { reason: 'rate_limited', outcome: 'not_sent', what };
 }
 
-// Some servers answer so where 404 is due.
-function isAboutSession(body: Buffer): boolean {
-  return /session/i.test(body.toString('utf8', 0, 1_000));
+/**
+ * Whether a message is an error that may mean that the server does not know the session, however it was
+ * sent. Whether it does mean that is found out by asking.
+ */
+export function hintsAtLostSession(message: Buffer): boolean {
+  if (message.length > MAX_HINT_BYTES || !message.includes(ERROR_MEMBER)) return false;
+  const { bytes, errorStart, errorEnd } = scan(message);
+  const error = parseSpan(bytes, errorStart, errorEnd);
+  if (!isObject(error)) return false;
+  return error['code'] === SESSION_NOT_FOUND || isSessionText(bytes.subarray(errorStart, errorEnd));
+}
+
+/** Some servers say only in words that they do not know a session, or were not told `initialize`. */
+export function isSessionText(text: Buffer): boolean {
+  return /session|not (?:yet )?initiali[sz]ed|expect(?:ed)? initiali[sz]e/i.test(
+    text.toString('utf8', 0, MAX_HINT_BYTES),
+  );
 }
 
 /** Whether an error is one that only servers of the stateless era know. */

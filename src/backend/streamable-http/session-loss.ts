@@ -1,0 +1,55 @@
+// The end of a session that the server does not know any more: which requests it refused unread, so
+// that they may be sent in the next one, and how long is waited for the last of them.
+import { after, type Timer } from '../../base/clock.ts';
+import type { Outgoing } from './outgoing.ts';
+
+/** How long, once a session is known to be gone, others are waited for that are about to hear so. */
+const LOSS_MS = 1_000;
+
+/** One session's loss. */
+export class SessionLoss {
+  readonly #posts: ReadonlySet<Outgoing>;
+  readonly #heardOfAll: () => void;
+  readonly #notTaken = new Set<number>();
+  #timer: Timer | undefined;
+
+  /**
+   * @param posts what is on its way
+   * @param heardOfAll told when there is nothing more to wait for
+   */
+  constructor(posts: ReadonlySet<Outgoing>, heardOfAll: () => void) {
+    this.#posts = posts;
+    this.#heardOfAll = heardOfAll;
+  }
+
+  get isKnown(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Requests that the server did not take for sure. */
+  get notTaken(): ReadonlySet<number> {
+    return this.#notTaken;
+  }
+
+  /** The session is gone. What is refused from now on may be refused for that reason. */
+  begin(): void {
+    this.#timer ??= after(LOSS_MS, this.#heardOfAll);
+  }
+
+  /** The server did not take a message. */
+  noteNotTaken({ id }: Outgoing): void {
+    if (id !== undefined) this.#notTaken.add(id);
+  }
+
+  /** Looks whether any request is left that the server has said nothing to. */
+  look(): void {
+    if (!this.isKnown) return;
+    for (const { id, isBegun } of this.#posts) if (id !== undefined && !isBegun) return;
+    this.#heardOfAll();
+  }
+
+  /** Nobody waits any more. */
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}
