@@ -166,6 +166,7 @@ export class ServerBackend implements Backend {
       sharing,
       isReplaceable: this.protocol === 'mcp',
       absentMs: this.#options.timeouts.absentMs,
+      unheardMs: this.#options.timeouts.unheardMs,
       budget: this.#parts.budget,
       logger: this.#logger,
       variantOf: (client) => variantOf(this.#options, client.principal),

@@ -30,6 +30,8 @@ export interface ServerTimeouts {
   readonly idleMs: number;
   /** The same for the process of clients that have no stream open, as if they had left. */
   readonly absentMs: number;
+  /** The same for the process of clients that never opened a stream. */
+  readonly unheardMs: number;
   /** Between TERM and KILL when the process is stopped. */
   readonly stopMs: number;
 }
@@ -44,8 +46,10 @@ export interface ServerLimits {
   readonly messageBytes: number;
 }
 
-/** After this without a call a client that has no stream open has probably left. */
+/** After this without a call a client that had a stream open and has none now has probably left. */
 const ABSENT_MS = 300_000;
+/** The same for a client that never opened one: some don't, and show that they are there by calls alone. */
+const UNHEARD_MS = 1_800_000;
 
 /** A static root that the gateway answers `roots/list` with. */
 export interface RootOptions {
@@ -100,7 +104,7 @@ const timeouts = section({
   }),
   idle: duration(0).optional().meta({
     description:
-      'Stop the process after this long without a call; 0s is never. Default: never, but `5m` for a process of one session or principal that has no stream open.',
+      'Stop the process after this long without a call; 0s is never. Default: never, but for a process of one session or principal `5m` after it closed its stream, and `30m` where it never opened one.',
   }),
   stop: duration(0).prefault('5s').meta({
     description: 'Between asking the process to end and killing it.',
@@ -120,6 +124,7 @@ const timeouts = section({
       queueMs: value.queue,
       idleMs: value.idle ?? 0,
       absentMs: value.idle ?? ABSENT_MS,
+      unheardMs: value.idle ?? UNHEARD_MS,
       stopMs: value.stop,
     }),
   );

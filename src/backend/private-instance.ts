@@ -73,6 +73,12 @@ export class PrivateInstance implements PlaceOwner {
     return sinceMs;
   }
 
+  /** Whether a client of its never opened a stream, and may be there all the same. */
+  get isUnheard(): boolean {
+    for (const { hasListened } of this.#clients.keys()) if (hasListened === false) return true;
+    return false;
+  }
+
   giveWay(): void {
     if (this.isInUse) this.instance.rest();
     else this.#end(this);

@@ -28,6 +28,8 @@ export interface PrivateInstancesParts {
   readonly isReplaceable: boolean;
   /** After this the process of clients that are absent is stopped; 0 is never. */
   readonly absentMs: number;
+  /** The same where a client never opened a stream. */
+  readonly unheardMs: number;
   readonly budget: ProcessBudget;
   readonly logger: Logger;
   /**
@@ -162,13 +164,15 @@ export class PrivateInstances {
 
   /** Stops processes whose clients probably left without a word. */
   #sweep(): void {
-    const beforeMs = monotonicMs() - this.#parts.absentMs;
+    const { absentMs, unheardMs, logger } = this.#parts;
+    const nowMs = monotonicMs();
     for (const entry of this.#byKey.values()) {
       // Those without a client have a timer of their own.
       if (!entry.isInUse || !entry.instance.hasProcess) continue;
-      const { spareSinceMs } = entry;
-      if (spareSinceMs === undefined || spareSinceMs > beforeMs) continue;
-      this.#parts.logger.info({ key: entry.key }, 'server stopped, since its clients are absent');
+      const { spareSinceMs, isUnheard } = entry;
+      const limitMs = isUnheard ? unheardMs : absentMs;
+      if (spareSinceMs === undefined || nowMs - spareSinceMs < limitMs) continue;
+      logger.info({ key: entry.key }, 'server stopped, since its clients are absent');
       entry.instance.rest();
     }
   }

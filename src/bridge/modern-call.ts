@@ -10,6 +10,7 @@ import {
   type WireError,
 } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -31,7 +32,7 @@ import {
   keyLetter,
   requiredCapability,
 } from './input-requests.ts';
-import { missingCapability, modernError } from './modern-errors.ts';
+import { missingCapability, modernError, noObject } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest, withTokenOf } from './request-text.ts';
@@ -57,7 +58,7 @@ const ANYTHING: ClientCapabilities = {
 /** What a call needs of its surroundings. */
 export interface ModernCallContext {
   readonly endpoint: string;
-  readonly seat: Pick<Seat, 'join'>;
+  readonly seat: Pick<Seat, 'join' | 'server'>;
   /** Sends it to the server. */
   send(call: Exchange): void;
   readonly dress: ResultDress;
@@ -142,6 +143,10 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   respond(answer: Frame): void {
     if (this.#isSettled || this.#hasLeft() || this.#mustVisit(answer)) return;
+    if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
+      this.fail(noObject(this.#context.seat.server));
+      return;
+    }
     this.#isSettled = true;
     if (this.#waiting.length === 0) this.#kept = scan(Buffer.from(answer.bytes));
     else this.#deliver(answer);

@@ -1,4 +1,5 @@
 // A legacy server's errors as a modern client may see them (protocol.md 1.4, 5.4).
+import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
@@ -44,4 +45,10 @@ export function missingCapability(requiredCapabilities: Record<string, unknown>)
     message: 'The request needs a capability that it does not declare.',
     data: { requiredCapabilities },
   };
+}
+
+/** The failure of a call whose result a modern client could not read: results of MCP are objects. */
+export function noObject(server: string): GatewayError {
+  const message = `Server "${server}" answered with a result that is no object, as MCP asks for.`;
+  return new GatewayError('server_protocol_error', message, { outcome: 'unknown', server });
 }

@@ -5,7 +5,7 @@ import { legacyTool } from '../bridge/output-schemas.ts';
 import { modernTool } from '../bridge/tool-lists.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
-import type { Logger } from '../observe/logger.ts';
+import { type Logger, someOf } from '../observe/logger.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
@@ -64,6 +64,12 @@ export class Composer {
     if (this.#naming.prefix !== 'always') return undefined;
     const [member, ...others] = this.membersOf(name);
     return others.length === 0 ? member : undefined;
+  }
+
+  /** What stands before all names of a server; undefined where that depends on other servers. */
+  prefixOf(key: string): string | undefined {
+    const { prefix, separator } = this.#naming;
+    return prefix === 'always' ? `${key}${separator}` : undefined;
   }
 
   /** The servers that a name may be of, going by the prefix that it has. */
@@ -167,33 +173,37 @@ export class Composer {
     shown: readonly (readonly ShownEntry[])[],
     names: NameTable,
   ): void {
-    for (const [index, entries] of shown.entries()) {
+    const moved = shown.flatMap((entries, index) => {
       const key = this.#members[index]?.key ?? '';
-      for (const { name } of entries) {
+      return entries.flatMap(({ name }) => {
         const exposed = names.exposed(key, name);
         const before = exposed && this.#owners.get(`${method} ${exposed}`);
-        if (exposed === undefined) continue;
+        if (exposed === undefined) return [];
         this.#owners.set(`${method} ${exposed}`, key);
-        if (before === undefined || before === key) continue;
-        this.#logger.warn(
-          { method, name: exposed, before, now: key },
-          'name of an endpoint belongs to another server now: set prefix: always to keep them apart',
-        );
-      }
-    }
+        return before === undefined || before === key ? [] : [{ name: exposed, before, now: key }];
+      });
+    });
+    if (moved.length === 0) return;
+    this.#logger.warn(
+      { method, ...someOf(moved) },
+      'names of an endpoint belong to other servers now: set prefix: always to keep them apart',
+    );
   }
 
   /** With `prefix: never` one server's name hides another's: said once. */
   #report(withheld: readonly WithheldName[]): void {
-    for (const { key, name, keptBy } of withheld) {
+    const added = withheld.filter(({ key, name, keptBy }) => {
       const id = `${key} ${name} ${keptBy}`;
-      if (this.#reported.get(id) === true) continue;
-      this.#reported.set(id, true);
-      this.#logger.warn(
-        { server: key, name, keptBy },
-        'entry is not shown, since another server has the name and keeps it: set a prefix',
-      );
-    }
+      const isKnown = this.#reported.get(id) === true;
+      if (!isKnown) this.#reported.set(id, true);
+      return !isKnown;
+    });
+    if (added.length === 0) return;
+    const entries = added.map(({ key: server, name, keptBy }) => ({ server, name, keptBy }));
+    this.#logger.warn(
+      someOf(entries),
+      'entries are not shown, since other servers have their names and keep them: set a prefix',
+    );
   }
 
   #reportExcess(templates: readonly (readonly ShownEntry[])[]): void {

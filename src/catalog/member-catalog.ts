@@ -1,6 +1,6 @@
 // What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
 // accepted (pins), let through and reworded (shaping). Made once for each list.
-import type { Logger } from '../observe/logger.ts';
+import { type Logger, someOf } from '../observe/logger.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import type { PinMode } from './pins/options.ts';
 import type { Pins } from './pins/pins.ts';
@@ -90,13 +90,13 @@ export class MemberCatalog {
       return entries.filter(({ name }) => this.#resources.passes(name)).map(asItIs);
     }
     const isTools = method === 'tools/list';
-    const accepted = isTools ? entries.filter((entry) => this.#isAccepted(entry)) : entries;
+    const accepted = isTools ? this.#accepted(entries) : entries;
     const shaping = isTools ? this.#tools : this.#prompts;
     const { shown, shadowed } = shaping.names(accepted.map(({ name }) => name));
-    for (const { name, by } of shadowed) {
+    if (shadowed.length > 0) {
       this.#logger.warn(
-        { server: this.key, method, name, by },
-        'entry is not shown, since another one was renamed to its name',
+        { server: this.key, method, ...someOf(shadowed) },
+        'entries are not shown, since others were renamed to their names',
       );
     }
     return accepted.flatMap((entry) => {
@@ -125,17 +125,21 @@ export class MemberCatalog {
     return { upstream, name, text: shaped, ownText: text, terms: undefined };
   }
 
-  /** A tool whose definition nobody has accepted is reported, or withheld. */
-  #isAccepted({ name, text }: ListedEntry): boolean {
-    if (this.#pin === 'off') return true;
-    const verdict = this.#pins.verdict(this.key, text);
-    if (verdict === 'pinned') return true;
+  /** Tools whose definition nobody has accepted are reported, or withheld. */
+  #accepted(entries: readonly ListedEntry[]): readonly ListedEntry[] {
+    if (this.#pin === 'off') return entries;
+    const others = entries.flatMap(({ name: tool, text }) => {
+      const verdict = this.#pins.verdict(this.key, text);
+      return verdict === 'pinned' ? [] : [{ tool, verdict }];
+    });
+    if (others.length === 0) return entries;
     const isWithheld = this.#pin === 'enforce';
     this.#logger.warn(
-      { server: this.key, tool: name, verdict, isWithheld },
-      'definition of a tool is not the accepted one: look at it and accept it with `sluice pin`',
+      { server: this.key, isWithheld, ...someOf(others) },
+      'definitions of tools are not the accepted ones: look at them and accept them with `sluice pin`',
     );
-    return !isWithheld;
+    const names = new Set(others.map(({ tool }) => tool));
+    return isWithheld ? entries.filter(({ name }) => !names.has(name)) : entries;
   }
 }
 

@@ -15,6 +15,8 @@ export interface WelcomePart {
   /** What its clients may use; undefined while it is not known. */
   readonly capabilities: JsonObject | undefined;
   readonly instructions: unknown;
+  /** What stands before the names of all its tools and prompts. */
+  readonly namePrefix?: string | undefined;
 }
 
 /** What clients may use. A server that is not known yet may have any list. */
@@ -52,9 +54,12 @@ function mergedTasks(all: readonly (JsonObject | undefined)[]): JsonObject | und
 
 /** The instructions of all servers under their names; undefined where none has any. */
 export function mergedInstructions(parts: readonly WelcomePart[]): string | undefined {
-  const texts = parts.flatMap(({ key, instructions }) =>
-    typeof instructions === 'string' && instructions !== '' ? [`## ${key}\n${instructions}`] : [],
-  );
+  const texts = parts.flatMap(({ key, namePrefix, instructions }) => {
+    if (typeof instructions !== 'string' || instructions === '') return [];
+    // A server knows its tools by their own names only.
+    const names = namePrefix ? `Here NAME of a tool or prompt is called ${namePrefix}NAME.\n` : '';
+    return [`## ${key}\n${names}${instructions}`];
+  });
   if (texts.length === 0) return undefined;
   const lengths = texts.map(({ length }) => length + BETWEEN.length);
   const most = evenShare(lengths, MAX_INSTRUCTIONS) - BETWEEN.length;

@@ -80,6 +80,8 @@ const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   TASKS_CANCEL,
   TASKS_LIST,
   'tasks/update',
+  'server/discover',
+  'subscriptions/listen',
   ROOTS_LIST,
   SAMPLING,
   ELICITATION,

@@ -29,6 +29,17 @@ export function createLogger(options: LogOptions): Logger {
   );
 }
 
+/** As many of many as a line names. */
+const NAMED = 10;
+
+/**
+ * The fields of a line that is about many things: how many there are, and the first of them. A server
+ * may list thousands, and a line for each would bury all others.
+ */
+export function someOf<T>(all: readonly T[]): { readonly count: number; readonly first: T[] } {
+  return { count: all.length, first: all.slice(0, NAMED) };
+}
+
 const INFO = 30;
 const TRACE = 10;
 
@@ -52,5 +63,10 @@ function shortened(fields: Readonly<Record<string, unknown>>): Record<string, un
 
 function short(value: unknown): unknown {
   if (typeof value === 'string') return cutText(value);
-  return Array.isArray(value) ? value.map(short) : value;
+  if (Array.isArray(value)) return value.map(short);
+  return isPlain(value) ? shortened(value) : value;
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isFields(value) && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -2,6 +2,7 @@
 // sets are kept, since making one costs more than using it.
 import type { GatewayError } from '../base/errors.ts';
 import { methodLabel } from '../mcp/methods.ts';
+import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
 import type { PrincipalLoads } from './principal-loads.ts';
@@ -88,7 +89,8 @@ export class RequestMeter {
       this.#methods.set(label, meter);
     }
     meter.outcomes[outcome].inc();
-    meter.duration.observe(seconds);
+    // A stream lasts as long as its client likes.
+    if (method !== LISTEN) meter.duration.observe(seconds);
   }
 
   #create(method: string): MethodMeter {

@@ -37,6 +37,8 @@ export interface Downstream {
    * is too early to tell. Undefined while something does.
    */
   readonly absentSinceMs?: number | undefined;
+  /** False for a client that never opened a stream, so that only its calls show that it is there. */
+  readonly hasListened?: boolean | undefined;
   /**
    * Tells the client something that belongs to no call of its.
    * @param kind messages of equal kind replace each other while nobody reads; undefined: keep all

@@ -149,6 +149,11 @@ export class Session implements Downstream, ExchangeOwner {
     return this.#lastUsedMs + (this.#hasListened ? 0 : UNHEARD_GRACE_MS);
   }
 
+  /** Whether the client ever opened a stream for what belongs to no call. */
+  get hasListened(): boolean {
+    return this.#hasListened;
+  }
+
   /** Notes that the client opened a stream for what belongs to no call, or that it closed. */
   noteStream(): void {
     this.#hasListened = true;

@@ -13,7 +13,7 @@ import {
   type ParamHeader,
   paramHeadersOf,
 } from '../../mcp/param-headers.ts';
-import type { Logger } from '../../observe/logger.ts';
+import { type Logger, someOf } from '../../observe/logger.ts';
 
 const ANNOTATION = Buffer.from('x-mcp-header');
 const MAX_TOOLS = 10_000;
@@ -55,19 +55,24 @@ export class ToolHeaders {
     const list = lastMember(answer, frame.resultStart, frame.resultEnd, 'tools');
     if (list === undefined) return answer;
     const texts = splitArray(answer.subarray(list.valueStart, list.valueEnd));
-    const kept = texts.filter((text) => this.#learnTool(parseSpan(text, 0, text.length)));
-    if (kept.length === texts.length) return answer;
+    const wrong: string[] = [];
+    const kept = texts.filter((text) => this.#learnTool(parseSpan(text, 0, text.length), wrong));
+    if (wrong.length === 0) return answer;
+    this.#logger.warn(someOf(wrong), 'tools have invalid x-mcp-header annotations: not shown');
     const array = Buffer.from(`[${kept.map((text) => text.toString('utf8')).join(',')}]`);
     return replaceSpan(answer, list.valueStart, list.valueEnd, array);
   }
 
-  /** @returns whether the tool may be shown */
-  #learnTool(tool: unknown): boolean {
+  /**
+   * @param wrong where the names of tools that may not be shown are added
+   * @returns whether the tool may be shown
+   */
+  #learnTool(tool: unknown, wrong: string[]): boolean {
     if (!isObject(tool) || typeof tool['name'] !== 'string') return true;
     const { name, inputSchema } = tool;
     this.#byTool.delete(name);
     if (!hasValidHeaders(inputSchema)) {
-      this.#logger.warn({ tool: name }, 'tool has invalid x-mcp-header annotations: not shown');
+      wrong.push(name);
       return false;
     }
     const mirrored = paramHeadersOf(inputSchema);

@@ -191,7 +191,8 @@ export class ClientLinks {
       if (!this.#opens(key)) return [];
       const identity = this.links[index]?.seat?.identity;
       const capabilities = identity && capabilitiesOf(identity);
-      return [{ key, capabilities, instructions: identity?.hello['instructions'] }];
+      const instructions = identity?.hello['instructions'];
+      return [{ key, capabilities, instructions, namePrefix: this.#parts.composer.prefixOf(key) }];
     });
   }
 

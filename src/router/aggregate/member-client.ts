@@ -57,6 +57,10 @@ export class MemberClient implements Downstream {
     return this.#client.absentSinceMs;
   }
 
+  get hasListened(): boolean | undefined {
+    return this.#client.hasListened;
+  }
+
   notify(message: Buffer, kind: string | undefined): void {
     if (kind?.startsWith(RESOURCE_UPDATED) !== true) {
       this.#client.notify(message, kind);

@@ -130,6 +130,7 @@ export class ModernService {
             key: this.#keys[index] ?? '',
             capabilities: one?.identity && modernCapabilities(one.identity),
             instructions: one?.identity?.hello['instructions'],
+            namePrefix: this.#parts.composer.prefixOf(this.#keys[index] ?? ''),
           }))
           .filter((_, index) => opened[index]);
         done();

@@ -77,14 +77,21 @@ function toolCall(frame: Frame, context: RouteContext): Route | Promise<Route> {
   const to = (found: Searched): Route | Promise<Route> =>
     'result' in found
       ? { kind: 'answered', result: found.result }
-      : reworded(byName(found.call, TOOLS_LIST, context));
+      : calledByName(found.call, context);
   return searched instanceof Promise ? searched.then(to) : to(searched);
 }
 
-function reworded(route: Route | Promise<Route>): Route | Promise<Route> {
-  if (route instanceof Promise) return route.then(reworded);
-  if (route.kind !== 'to') return route;
-  return { ...route, candidate: { ...route.candidate, isReworded: true } };
+/** The call that stood in another one. What is wrong with its name is for the model to read. */
+async function calledByName(call: Frame, context: RouteContext): Promise<Route> {
+  const route = await byName(call, TOOLS_LIST, context);
+  if (route.kind === 'to') {
+    return { ...route, candidate: { ...route.candidate, isReworded: true } };
+  }
+  const { bytes, nameStart, nameEnd } = call;
+  const name = parseString(bytes, nameStart, nameEnd);
+  if (route.kind !== 'refused' || route.denial !== undefined || name === undefined) return route;
+  const result = await context.parts.search?.unknown(name, context);
+  return result === undefined ? route : { kind: 'answered', result };
 }
 
 function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {

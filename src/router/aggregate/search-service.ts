@@ -113,9 +113,17 @@ export class SearchService {
         result: describedResult(context.era === 'modern' ? entry.modernText : entry.legacyText),
       };
     }
+    return { result: await this.#unknownIn(listing, asked.name) };
+  }
+
+  /** What is answered to who names a tool that it does not see. */
+  async unknown(name: string, context: SearchContext): Promise<Buffer> {
+    return await this.#unknownIn(await seenTools(context), name);
+  }
+
+  async #unknownIn(listing: Listing, name: string): Promise<Buffer> {
     const index = await this.#indexOf(listing);
-    const alike = index.find(asked.name, { limit: ALIKE });
-    return { result: problemResult(unknownTool(asked.name, alike)) };
+    return problemResult(unknownTool(name, index.find(name, { limit: ALIKE })));
   }
 
   #indexOf(listing: Listing): Promise<ToolSearch> {

@@ -57,6 +57,7 @@ const OPTIONS: Omit<ServerOptions, 'sharing' | 'replicas'> = {
     queueMs: 60_000,
     idleMs: 0,
     absentMs: 0,
+    unheardMs: 0,
     stopMs: 1_000,
   },
   limits: { inFlight: 6, queue: 64, messageBytes: 1_000_000 },

@@ -77,6 +77,12 @@ describe('the private process of a client that shows no sign of life', () => {
     return left;
   };
 
+  it('is kept for longer where the client never opened a stream', async () => {
+    const unheard = { ...absent(0), hasListened: false };
+    expect(await leftOf('session', [unheard])).toBe(1);
+    expect(await leftOf('session', [{ ...absent(0), hasListened: true }])).toBe(0);
+  });
+
   it('is stopped after a while, and started for the next call', async () => {
     const { backend, asked } = scriptedLives([legacy], { sharing: 'session', era: 'legacy' });
     const seat = backend.place(absent(monotonicMs()));

@@ -39,6 +39,7 @@ const OPTIONS: ServerOptions = {
     queueMs: 60_000,
     idleMs: 0,
     absentMs: 300_000,
+    unheardMs: 1_800_000,
     stopMs: 1_000,
   },
   limits: { inFlight: 6, queue: 64, messageBytes: 1_000_000 },

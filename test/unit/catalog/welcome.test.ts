@@ -11,6 +11,11 @@ test('instructions stand under the names of their servers', () => {
   expect(mergedInstructions([part('b')])).toBeUndefined();
 });
 
+test('instructions say what the tools that they name are called', () => {
+  const text = mergedInstructions([{ ...part('a', 'Use t.'), namePrefix: 'a__' }]);
+  expect(text).toBe('## a\nHere NAME of a tool or prompt is called a__NAME.\nUse t.');
+});
+
 test('one that says much leaves room for the others', () => {
   const long = 'x'.repeat(ROOM);
   const text = mergedInstructions([part('a', long), part('b', 'Be quick.'), part('c', long)]) ?? '';

@@ -120,6 +120,7 @@ describe('a configuration', () => {
             queueMs: 5000,
             idleMs: 0,
             absentMs: 300_000,
+            unheardMs: 1_800_000,
             stopMs: 5000,
           },
           limits: { inFlight: 256, queue: 256, messageBytes: 16 * 1024 ** 2 },
