@@ -4,9 +4,9 @@ export {};
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-if (major < 22 || (major === 22 && minor < 19)) {
+if (major < 22 || (major === 22 && minor < 23)) {
   process.stderr.write(
-    `sluice needs Node 22.19 or newer, this is ${process.version} (in a clone: npm start)\n`,
+    `sluice needs Node 22.23 or newer, this is ${process.version} (in a clone: npm start)\n`,
   );
   process.exitCode = 1;
 } else {
