@@ -75,9 +75,8 @@ In any value, these are replaced when the file is loaded:
 Inside \`{ }\` and \`[ ]\` such a value needs quotes. Values from outside the file are masked by
 \`sluice check\` and never part of an error message.
 
-A file with \`mcpServers\`, as desktop hosts write it, is accepted as it is: each entry becomes a
-server, with a name made to fit (lower case, other characters as \`-\`); entries with \`disabled: true\`
-are skipped, and keys that only hosts know are ignored with a warning.
+A file that an MCP host wrote, with its \`mcpServers\`, \`context_servers\`, \`mcp_servers\`, \`mcp\` or
+\`servers\`, is accepted as it is: see [host-files.md](host-files.md).
 `;
 
 function configurationDocument(): string {

@@ -152,6 +152,7 @@ function check(file: string | undefined, world: Surroundings): number {
     return EXIT.configuration;
   }
   for (const warning of warningsOf(loaded)) world.err(`${warning} (warning)\n`);
+  for (const note of loaded.renamed) world.err(`${formatIssue(note)} (note)\n`);
   world.out(checkReport(loaded));
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 // Rules of `auth.allow` that are about servers which are not there: who wrote one meant another.
 import type { AuthOptions } from '../auth/options.ts';
 import { matchesGlob } from '../base/glob.ts';
-import type { ConfigPath, Fault } from './issues.ts';
+import type { Fault } from './issues.ts';
 import { nearest } from './nearest.ts';
 
 /** Rules that are about nothing. */
@@ -13,13 +13,9 @@ export interface IdleRules {
 /**
  * A fault for each name of no server, and a warning for each pattern that fits none: what it is meant
  * for may come.
- * @param servers what there is, by name, those included that are wrong in themselves
+ * @param known the servers that there are, those included that are off, or wrong in themselves
  */
-export function unknownServers(
-  auth: AuthOptions | undefined,
-  servers: ReadonlyMap<string, ConfigPath>,
-): IdleRules {
-  const known = [...servers.keys()];
+export function unknownServers(auth: AuthOptions | undefined, known: readonly string[]): IdleRules {
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   // Where no server could be read, no rule is to blame.

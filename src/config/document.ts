@@ -13,7 +13,12 @@ import {
   visit,
 } from 'yaml';
 import { plainText } from '../base/live-text.ts';
-import { type InterpolationSource, interpolate, type OpenParts } from './interpolate.ts';
+import {
+  type Interpolated,
+  type InterpolationSource,
+  interpolate,
+  type OpenParts,
+} from './interpolate.ts';
 import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
 import { formatPath } from './issues.ts';
 import { parseText } from './syntax/syntax.ts';
@@ -21,8 +26,23 @@ import { parseText } from './syntax/syntax.ts';
 /** Aliases may multiply a document at most this much. */
 const MAX_ALIASES = 100;
 
+const NOTHING: Interpolated = { value: '', secrets: [], references: [], problems: [] };
+
 /** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
 export const MIN_SECRET_PART = 4;
+
+/** How the values of a file are read. */
+export interface Reading {
+  /** Path of the map of servers. */
+  readonly servers: readonly string[];
+  /** Whether anybody looks at the value at a path. */
+  readonly isRead: (path: ConfigPath) => boolean;
+  /** A value in the gateway's own words for variables, and what is wrong with it. */
+  readonly rewrite?: (text: string) => {
+    readonly text: string;
+    readonly problems: readonly string[];
+  };
+}
 
 /** One file. */
 export class ConfigDocument {
@@ -62,16 +82,29 @@ export class ConfigDocument {
    * Replaces `${...}` in every string value, each once however many aliases it has.
    *
    * @param source where names and files are looked up
+   * @param reading which values, and what they are written in
    */
-  interpolate(source: InterpolationSource): void {
+  interpolate(source: InterpolationSource, reading: Reading): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
-        if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) {
+        if (key === 'key' || typeof node.value !== 'string' || !/[${]/.test(node.value)) {
           return;
         }
-        this.#interpolateScalar(node, pathOf(node, ancestors), source);
+        const path = pathOf(node, ancestors);
+        // What an alias repeats elsewhere may be read there.
+        if (node.anchor === undefined && !reading.isRead(path)) return;
+        this.#interpolateScalar(node, path, source, reading);
       },
     });
+  }
+
+  /**
+   * Keeps a text out of everything that is shown.
+   *
+   * @param text it came from outside the file
+   */
+  addSecret(text: string): void {
+    this.secrets.add(text);
   }
 
   /**
@@ -139,12 +172,22 @@ export class ConfigDocument {
     return this.#at(target?.range?.[0] ?? 0, formatPath(fault.path), fault.message);
   }
 
-  #interpolateScalar(node: Scalar, path: ConfigPath, source: InterpolationSource): void {
+  #interpolateScalar(
+    node: Scalar,
+    path: ConfigPath,
+    source: InterpolationSource,
+    { servers, rewrite }: Reading,
+  ): void {
     // What an alias repeats elsewhere may be read by who does not expect open parts.
-    const open = node.anchor === undefined ? openPartsAt(path) : 'none';
-    const result = interpolate(String(node.value), source, open);
-    for (const problem of result.problems) {
+    const open = node.anchor === undefined ? openPartsAt(path, servers) : 'none';
+    const { text, problems } = rewrite?.(String(node.value)) ?? { text: node.value, problems: [] };
+    const result = problems.length === 0 ? interpolate(String(text), source, open) : NOTHING;
+    for (const problem of [...problems, ...result.problems]) {
       this.issues.push(this.#at(node.range?.[0] ?? 0, formatPath(path), problem));
+    }
+    if (problems.length > 0) {
+      this.#unresolved.add(node);
+      return;
     }
     if (result.problems.length > 0) {
       this.#unresolved.add(node);
@@ -220,11 +263,12 @@ function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
 }
 
 /** Where values may have parts that stay open until they are used. */
-function openPartsAt([top, _, section, key]: ConfigPath): OpenParts {
-  if (top !== 'servers' && top !== 'mcpServers') return 'none';
-  if (section === 'env') return 'files and principal';
-  const isLive = section === 'headers' || (section === 'auth' && key === 'clientSecret');
-  return isLive ? 'files' : 'none';
+function openPartsAt(path: ConfigPath, servers: readonly string[]): OpenParts {
+  if (!servers.every((key, index) => path[index] === key)) return 'none';
+  const [, section, key] = path.slice(servers.length);
+  if (section === 'env' || section === 'environment') return 'files and principal';
+  if (section === 'headers' || section === 'http_headers') return 'files';
+  return section === 'auth' && key === 'clientSecret' ? 'files' : 'none';
 }
 
 // The member of a map or list; a map's member without a value is its key.

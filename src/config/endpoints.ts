@@ -16,14 +16,17 @@ const TAKEN = /^\/(servers|mcp|sse|messages|ws)(\/|$)/;
 
 /**
  * Checks and resolves the endpoints.
+ * @param off names of servers that are switched off: endpoints may go on naming them
  * @param faults where what is wrong is added
  */
 export function readEndpoints(
   endpoints: Readonly<Record<string, EndpointEntry>>,
   servers: readonly ServerOptions[],
+  off: ReadonlySet<string>,
   faults: Fault[],
 ): EndpointOptions[] {
-  return Object.entries(endpoints).map(([path, options]) => {
+  return Object.entries(endpoints).map(([path, given]) => {
+    const options = withoutThoseOff(given, off);
     if (!PATH.test(path)) {
       const message = 'must be a path such as /team, or / for the default endpoint';
       faults.push({ path: ['endpoints', path], at: 'key', message });
@@ -31,24 +34,39 @@ export function readEndpoints(
       const message = 'is served already: must be another path';
       faults.push({ path: ['endpoints', path], at: 'key', message });
     }
-    checkServers(path, options.servers, servers, faults);
+    checkServers(path, given.servers, { servers, off }, faults);
     checkShape(path, options, servers, faults);
     return resolveEndpoint(path, options);
   });
 }
 
+function withoutThoseOff(entry: EndpointEntry, off: ReadonlySet<string>): EndpointEntry {
+  const { servers, shape } = entry;
+  const isOn = (name: string): boolean => !off.has(name);
+  return {
+    ...entry,
+    servers: servers?.filter(isOn),
+    shape: shape && Object.fromEntries(Object.entries(shape).filter(([name]) => isOn(name))),
+  };
+}
+
 function checkServers(
   path: string,
   names: readonly string[] | undefined,
-  servers: readonly ServerOptions[],
+  {
+    servers,
+    off,
+  }: { readonly servers: readonly ServerOptions[]; readonly off: ReadonlySet<string> },
   faults: Fault[],
 ): void {
-  if (names?.length === 0) {
-    const message = 'is empty: must name at least one server';
+  if (names?.every((name) => off.has(name))) {
+    const there = names.length === 0 ? 'is empty' : 'has only disabled servers';
+    const message = `${there}: must name at least one server that is enabled`;
     faults.push({ path: ['endpoints', path, 'servers'], at: 'value', message });
   }
   const known = servers.map(({ name }) => name);
   for (const [index, name] of (names ?? []).entries()) {
+    if (off.has(name)) continue;
     const message = faultOf(name, servers, known, names?.indexOf(name) !== index);
     if (message !== undefined) {
       faults.push({ path: ['endpoints', path, 'servers', index], at: 'value', message });

@@ -3,8 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { readTextFile, UnusableFile } from '../base/bounded-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
+import { type HostFile, hostFile } from './hosts/form.ts';
 import { processEnvironment } from './interpolate.ts';
-import { ConfigError, type ConfigIssue, type Fault } from './issues.ts';
+import { ConfigError, type ConfigIssue, type ConfigPath, type Fault } from './issues.ts';
+import { readingOf } from './reading.ts';
 import { type Resolution, resolveConfig } from './resolve.ts';
 import { lookAround } from './surroundings.ts';
 
@@ -14,12 +16,16 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /** The most issues that one run reports. */
 const MAX_ISSUES = 100;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A configuration that can be used. */
 export interface LoadedConfig {
   readonly config: Config;
   /** Texts that came from `${...}` and must not be shown. */
   readonly secrets: ReadonlySet<string>;
   readonly warnings: readonly ConfigIssue[];
+  /** Which servers have another name than the host's file gives them. */
+  readonly renamed: readonly ConfigIssue[];
   /** Whether what the configuration names is there: config/surroundings.ts. */
   readonly lookAround: () => {
     readonly issues: readonly ConfigIssue[];
@@ -73,24 +79,27 @@ export function loadText(
   if (!document.isReadable) {
     throw new ConfigError(document.issues);
   }
-  document.interpolate({ environment, folder: dirname(path) });
-  const resolution = resolveDocument(document, path);
+  const raw = toValue(document);
+  const host = hostFile(raw, path);
+  document.interpolate({ environment, folder: dirname(path) }, readingOf(raw, host, environment));
+  const resolution = resolveDocument(document, { path, host, environment });
   const faults = resolution.faults.filter((fault) => !document.isUnresolved(fault.path));
   const issues = [...document.issues, ...faults.map((fault) => document.locate(fault))];
   if (issues.length > 0 || resolution.config === undefined) {
     throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
   }
-  const { config, warnings, places } = resolution;
+  const { config, warnings, places, renamed } = resolution;
   const located = (found: readonly Fault[]): ConfigIssue[] =>
     inOrder(found.map((fault) => document.locate(fault)));
   return {
     config,
     secrets: document.secrets,
     warnings: inOrder([...document.warnings, ...located(warnings)]),
+    renamed: located(renamed),
     lookAround: () => {
       const found = lookAround(config, {
         environment,
-        placeOf: (server) => places.get(server) ?? ['servers', server],
+        placeOf: (server, own) => places.get(server)?.(own) ?? ['servers', server, ...own],
         isHidden: (place) => document.isInterpolated(place),
       });
       return { issues: located(found.faults), warnings: located(found.warnings) };
@@ -98,11 +107,25 @@ export function loadText(
   };
 }
 
-function resolveDocument(document: ConfigDocument, path: string): Resolution {
+function resolveDocument(
+  document: ConfigDocument,
+  given: {
+    readonly path: string;
+    readonly host: HostFile | undefined;
+    readonly environment: Environment;
+  },
+): Resolution {
+  const { path, host, environment } = given;
   const context = {
     file: path,
     folder: dirname(path),
-    isHidden: (place: readonly (string | number)[]) => document.isInterpolated(place),
+    host,
+    isHidden: (place: ConfigPath) => document.isInterpolated(place),
+    variable: (name: string) => {
+      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+      if (value !== undefined && value !== '') document.addSecret(value);
+      return value;
+    },
   };
   const first = resolveConfig(toValue(document), context);
   const typed = first.faults.filter((fault) => document.retype(fault));

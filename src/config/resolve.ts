@@ -12,16 +12,11 @@ import { missingProofs } from './client-proofs.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
-import { type NamedEntry, readHostServers } from './host-file.ts';
+import type { HostFile } from './hosts/form.ts';
 import { type ConfigPath, describe, type Fault, faultsOf } from './issues.ts';
-import { SERVER_NAME, settingsSchema } from './schema.ts';
-import {
-  type ConfiguredServer,
-  farServer,
-  ownServer,
-  remoteServerSchema,
-  serverSchema,
-} from './server-entry.ts';
+import { isRecord } from './records.ts';
+import { settingsSchema } from './schema.ts';
+import { type PlaceOf, readServers } from './servers.ts';
 
 /** What the raw values are resolved against. */
 export interface ResolveContext {
@@ -31,6 +26,10 @@ export interface ResolveContext {
   readonly folder: string;
   /** Says that the value at a path must not be shown in messages. */
   readonly isHidden: (path: ConfigPath) => boolean;
+  /** Which host wrote the file; undefined for the gateway's own form. */
+  readonly host?: HostFile | undefined;
+  /** The value of a variable of the environment, kept secret from then on. */
+  readonly variable?: (name: string) => string | undefined;
 }
 
 /** Either a configuration, or at least one fault. */
@@ -38,8 +37,10 @@ export interface Resolution {
   readonly config: Config | undefined;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
-  /** Where the entry of each server stands. */
-  readonly places: ReadonlyMap<string, ConfigPath>;
+  /** Where the options of each server stand. */
+  readonly places: ReadonlyMap<string, PlaceOf>;
+  /** What is said about servers whose names were made to fit. */
+  readonly renamed: readonly Fault[];
 }
 
 /**
@@ -58,11 +59,13 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
       faults: [{ path: [], at: 'value', message }],
       warnings: [],
       places: new Map(),
+      renamed: [],
     };
   }
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
-  const document = 'mcpServers' in raw ? withoutHostKeys(raw, warnings) : raw;
+  const { host, folder, isHidden, variable = () => undefined } = context;
+  const document = host === undefined ? raw : withoutHostKeys(raw, host, warnings);
   const settings = settingsSchema.safeParse(document);
   if (!settings.success) {
     faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
@@ -70,18 +73,26 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   const auth = readAuth(document['auth'], faults, context);
   const listen = settings.data?.listen ?? document['listen'];
   faults.push(...unsafeOptions(isRecord(listen) ? listen : {}, auth));
-  const found = findEntries(document, faults, warnings, context);
-  const places = new Map(found.map(({ name, path }) => [name, path]));
-  const entries = found.flatMap((entry) => readEntry(entry, faults, context));
-  const servers = entries.map(({ server }) => server);
-  const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, faults);
+  const read = readServers(raw, { folder: host?.workspace ?? folder, host, isHidden, variable });
+  const { places, renamed } = read;
+  faults.push(...read.faults);
+  warnings.push(...read.warnings);
+  const servers = read.entries.map(({ server }) => server);
+  // What is about a server by its name is placed where the host has it.
+  const placed = (found: readonly Fault[]): Fault[] =>
+    found.map((fault) => {
+      const [top, name, ...own] = fault.path;
+      const placeOf = top === 'servers' ? places.get(String(name)) : undefined;
+      return placeOf === undefined ? fault : { ...fault, path: placeOf(own) };
+    });
+  const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, read.off, faults);
   if (auth !== 'unclear') {
-    const idle = unknownServers(auth, places);
-    faults.push(...missingProofs(servers, auth), ...idle.faults);
+    const idle = unknownServers(auth, [...places.keys(), ...read.off]);
+    faults.push(...placed(missingProofs(servers, auth)), ...idle.faults);
     warnings.push(...idle.warnings);
   }
   if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
-    return { config: undefined, faults, warnings, places };
+    return { config: undefined, faults, warnings, places, renamed };
   }
   const { file } = context;
   const keepsTokens = servers.some(isTokenExchange);
@@ -92,10 +103,10 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
     drainMs: drain,
     endpoints,
     servers,
-    curations: new Map(entries.map(({ server, curation }) => [server.name, curation])),
+    curations: new Map(read.entries.map(({ server, curation }) => [server.name, curation])),
   };
-  warnings.push(...riskyOptions(config), ...readableFiles(config));
-  return { config: deepFreeze(config), faults, warnings, places };
+  warnings.push(...placed([...riskyOptions(config), ...readableFiles(config)]));
+  return { config: deepFreeze(config), faults, warnings, places, renamed };
 }
 
 /** The two forms of `auth`: `none`, or a map. */
@@ -147,98 +158,32 @@ function withAbsolutePaths<T extends WithPaths>(options: T, folder: string): T {
   };
 }
 
-// A host's file has keys of its own at the top; they are nobody's mistake.
-function withoutHostKeys(raw: Record<string, unknown>, warnings: Fault[]): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(raw)) {
-    if (Object.hasOwn(settingsSchema.shape, key)) {
-      kept[key] = value;
-    } else {
-      warnings.push({ path: [key], at: 'key', message: 'is not an option here: ignored' });
-    }
-  }
-  return kept;
-}
-
-function findEntries(
+/**
+ * A host's file has keys of its own at the top; they are nobody's mistake. Only VS Code's has none
+ * besides `inputs`, so that the gateway's own options can be checked as in its own file.
+ */
+function withoutHostKeys(
   raw: Readonly<Record<string, unknown>>,
-  faults: Fault[],
+  { form }: HostFile,
   warnings: Fault[],
-  context: ResolveContext,
-): readonly NamedEntry[] {
-  if ('servers' in raw && 'mcpServers' in raw) {
-    const message = 'stands beside servers: must be one of the two';
-    faults.push({ path: ['mcpServers'], at: 'key', message });
+): Record<string, unknown> {
+  const [holder] = form.at;
+  const isOption = (key: string): boolean =>
+    Object.hasOwn(settingsSchema.shape, key) && form.ownKeys?.includes(key) !== true;
+  const others = Object.keys(raw).filter((key) => key !== holder && !isOption(key));
+  if (holder === 'servers') {
+    const { inputs: _, ...rest } = raw;
+    return rest;
   }
-  const key = 'mcpServers' in raw ? 'mcpServers' : 'servers';
-  const map = raw[key];
-  if (!isRecord(map) || Object.keys(map).length === 0) {
-    const isNone = map === undefined || isRecord(map);
-    const there = isNone ? 'has no server' : `is ${describe(map, context.isHidden([key]))}`;
-    const message = `${there}, must be a map of at least one name to its command, see config/sluice.example.yaml`;
-    faults.push({ path: [key], at: 'value', message });
-    return [];
+  const kept = Object.entries(raw).filter(([key]) => key === holder || !others.includes(key));
+  const [first, ...more] = others.filter((key) => key !== 'mcp');
+  if (first !== undefined) {
+    const verb = more.length === 1 ? 'is' : 'are';
+    const names = `${more.slice(0, 3).join(', ')}${more.length > 3 ? ' and others' : ''}`;
+    const tail = more.length === 0 ? '' : `, as ${verb} ${names}`;
+    warnings.push({ path: [first], at: 'key', message: `is not an option here: ignored${tail}` });
   }
-  if (key === 'servers') {
-    return Object.entries(map).map(([name, entry]) => ({ name, path: [key, name], entry }));
-  }
-  const host = readHostServers(map);
-  faults.push(...host.faults);
-  warnings.push(...host.warnings);
-  if (host.entries.length === 0 && host.faults.length === 0) {
-    const message = 'has only disabled servers: must have at least one that is enabled';
-    faults.push({ path: [key], at: 'value', message });
-  }
-  return host.entries;
-}
-
-function readEntry(
-  { name, path, entry }: NamedEntry,
-  faults: Fault[],
-  context: ResolveContext,
-): ConfiguredServer[] {
-  if (path[0] === 'servers' && !SERVER_NAME.test(name)) {
-    const message =
-      'is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -';
-    faults.push({ path, at: 'key', message });
-  }
-  if (!isRecord(entry)) {
-    const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command or a url`;
-    faults.push({ path, at: 'value', message });
-    return [];
-  }
-  // Which schema fits is decided before it is applied, so that its messages are about one kind.
-  if ('url' in entry) return readRemote(name, entry, { path, faults, context });
-  const known = Object.keys(serverSchema.shape);
-  if (!('command' in entry) && !Object.keys(entry).some((key) => !known.includes(key))) {
-    const message = 'has no command: must have command, the program to start';
-    faults.push({ path, at: 'key', message });
-  }
-  const parsed = serverSchema.safeParse(entry);
-  if (!parsed.success) {
-    const found = faultsOf(parsed.error.issues, path, entry, context.isHidden);
-    // A missing command was reported above, or is what the unknown key was meant to be.
-    faults.push(...found.filter((fault) => 'command' in entry || fault.path.at(-1) !== 'command'));
-    return [];
-  }
-  return [ownServer(name, parsed.data, context.folder)];
-}
-
-function readRemote(
-  name: string,
-  entry: Readonly<Record<string, unknown>>,
-  to: { readonly path: ConfigPath; readonly faults: Fault[]; readonly context: ResolveContext },
-): ConfiguredServer[] {
-  const { path, faults, context } = to;
-  if ('command' in entry) {
-    const message = 'stands beside command: must be one of the two';
-    faults.push({ path: [...path, 'url'], at: 'key', message });
-    return [];
-  }
-  const parsed = remoteServerSchema.safeParse(entry);
-  if (parsed.success) return [farServer(name, parsed.data, context.folder)];
-  faults.push(...faultsOf(parsed.error.issues, path, entry, context.isHidden));
-  return [];
+  return Object.fromEntries(kept.filter(([key]) => Object.hasOwn(settingsSchema.shape, key)));
 }
 
 function deepFreeze<T>(value: T): T {
@@ -247,8 +192,4 @@ function deepFreeze<T>(value: T): T {
     Object.values(value).forEach(deepFreeze);
   }
   return value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

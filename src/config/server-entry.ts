@@ -15,11 +15,18 @@ import {
   type ServerOptions,
   serverKeys,
 } from '../backend/options.ts';
-import { isMap, section } from '../base/options.ts';
+import { flag, isMap, section } from '../base/options.ts';
 import { type Curation, curationKeys } from '../catalog/curation-options.ts';
 
+/** Obeyed by who reads the servers: config/servers.ts. */
+const switchKey = {
+  disabled: flag().prefault(false).meta({
+    description: 'Leave the server out, as if its entry were not there.',
+  }),
+};
+
 /** An entry with a `command`. */
-export const serverSchema = section({ ...serverKeys, ...curationKeys })
+export const serverSchema = section({ ...serverKeys, ...curationKeys, ...switchKey })
   .refine(hasRoomForReplicas, REPLICAS_NEED_SHARED)
   .refine(hasOwnFraming, FRAMING_NEEDS_JSONRPC)
   .refine(keepsPrincipalsApart, PRINCIPAL_NEEDS_PRIVATE)
@@ -32,7 +39,7 @@ export const serverSchema = section({ ...serverKeys, ...curationKeys })
 /** An entry with a `url`. */
 export const remoteServerSchema = REMOTE_RULES.reduce(
   (schema, { holds, message }) => schema.refine(holds, message),
-  section({ ...remoteServerKeys, ...curationKeys }).refine(
+  section({ ...remoteServerKeys, ...curationKeys, ...switchKey }).refine(
     hasRoomForReplicas,
     REPLICAS_NEED_SHARED,
   ),
@@ -50,7 +57,7 @@ export interface ConfiguredServer {
  */
 export function ownServer(
   name: string,
-  entry: ServerEntry & Curation,
+  entry: ServerEntry & Switched,
   folder: string,
 ): ConfiguredServer {
   const [options, curation] = split(entry);
@@ -63,7 +70,7 @@ export function ownServer(
  */
 export function farServer(
   name: string,
-  entry: RemoteServerEntry & Curation,
+  entry: RemoteServerEntry & Switched,
   folder: string,
 ): ConfiguredServer {
   const [options, curation] = split(entry);
@@ -83,7 +90,9 @@ function needsMcp(key: keyof Curation) {
   return { path: [key], when: isMap, error };
 }
 
-function split<T extends Curation>(entry: T): [Omit<T, keyof Curation>, Curation] {
-  const { tools, prompts, resources, pin, validateArguments, ...options } = entry;
+type Switched = Curation & { readonly disabled: boolean };
+
+function split<T extends Switched>(entry: T): [Omit<T, keyof Switched>, Curation] {
+  const { tools, prompts, resources, pin, validateArguments, disabled: _, ...options } = entry;
   return [options, { tools, prompts, resources, pin, validateArguments }];
 }

@@ -16,8 +16,8 @@ import { type ConfigPath, describe, type Fault } from './issues.ts';
 export interface SurroundingsContext {
   /** The gateway's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where a server's entry stands. */
-  readonly placeOf: (server: string) => ConfigPath;
+  /** Where an option of a server's stands, by its path in an entry of the gateway's own form. */
+  readonly placeOf: (server: string, own: ConfigPath) => ConfigPath;
   /** Says that the value at a path must not be shown in messages. */
   readonly isHidden: (path: ConfigPath) => boolean;
 }
@@ -74,28 +74,28 @@ function complaintsOf(path: ConfigPath, read: () => unknown): Fault[] {
 }
 
 function lookAtServer(server: ServerOptions, context: SurroundingsContext): Findings {
-  const place = context.placeOf(server.name);
+  const place = (...own: ConfigPath): ConfigPath => context.placeOf(server.name, own);
   const { target } = server;
   if (target.kind === 'remote') {
     const files = pemFaults(target.tls);
-    const warnings = files.map(({ file, message }) => at([...place, 'tls', file], message));
+    const warnings = files.map(({ file, message }) => at(place('tls', file), message));
     return { faults: [], warnings };
   }
   const warnings: Fault[] = [];
   if (!isFolder(target.cwd)) {
     const message = `is ${target.cwd}, but there is no such folder: make it, or correct the path`;
-    warnings.push(at([...place, 'cwd'], message));
+    warnings.push(at(place('cwd'), message));
   }
   const [wrapper] = target.wrap;
   const where = { path: target.env['PATH'] ?? context.environment['PATH'], cwd: target.cwd };
   const program = wrapper ?? target.command;
   if (findProgram(program, where) !== undefined) return { faults: [], warnings };
-  const path = wrapper === undefined ? [...place, 'command'] : [...place, 'wrap', 0];
+  const path = wrapper === undefined ? place('command') : place('wrap', 0);
   const isHidden = context.isHidden(path);
-  const [word = '', ...args] = program.trim().split(/\s+/);
-  if (wrapper === undefined && args.length > 0 && findProgram(word, where) !== undefined) {
-    const advice = isHidden ? '' : `, command: ${word} with args: [${args.join(', ')}]`;
-    const message = `is ${describe(program, isHidden)}, a whole command line: must be the program alone${advice}`;
+  if (wrapper === undefined && isCommandLine(program, where)) {
+    const [word, ...args] = program.trim().split(/\s+/);
+    const example = isHidden ? '' : `: command: ${word}, args: [${args.join(', ')}]`;
+    const message = `is ${describe(program, isHidden)}, a whole command line: must be the program alone, put its arguments in args${example}`;
     return { faults: [at(path, message)], warnings };
   }
   const advice = program.includes('/')
@@ -103,6 +103,14 @@ function lookAtServer(server: ServerOptions, context: SurroundingsContext): Find
     : 'but there is no such program on PATH: install it, or write its path';
   warnings.push(at(path, `is ${describe(program, isHidden)}, ${advice}`));
   return { faults: [], warnings };
+}
+
+/** No program of that name is there, and what it starts with is one, or is meant to be one. */
+function isCommandLine(program: string, where: Parameters<typeof findProgram>[1]): boolean {
+  const [word = '', ...args] = program.trim().split(/\s+/);
+  // A path may have spaces; a name that is looked up on PATH hardly has, and no program starts with -.
+  const isMeant = !word.includes('/') || args.some((arg) => arg.startsWith('-'));
+  return args.length > 0 && (isMeant || findProgram(word, where) !== undefined);
 }
 
 function at(path: ConfigPath, message: string): Fault {

@@ -13,7 +13,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
   // keys, tickets and hashes of proofs; what claims a process was started with.
   'node:crypto':
-    /^auth\/|^base\/pem-files|^backend\/(connection|variants)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)/,
+    /^auth\/|^base\/pem-files|^backend\/(connection|variants)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
     /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^listener\/tls-files|^admin\/admin-server|^observe\/audit-file/,
   'node:http': /^listener\//,

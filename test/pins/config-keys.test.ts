@@ -126,6 +126,7 @@ it('the configuration has these keys', () => {
     'servers.*.auth.type',
     'servers.*.command',
     'servers.*.cwd',
+    'servers.*.disabled',
     'servers.*.env',
     'servers.*.era',
     'servers.*.framing',

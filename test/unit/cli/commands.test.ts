@@ -19,6 +19,8 @@ beforeAll(() => {
     join(folder, 'secret.yaml'),
     'servers: { a: { command: cat, env: { A: "${SECRET_VALUE}" } } }',
   );
+  writeFileSync(join(folder, 'named.json'), '{"mcpServers":{"My Cat":{"command":"cat"}}}');
+  writeFileSync(join(folder, 'line.json'), '{"mcpServers":{"a":{"command":"npx -y pkg"}}}');
   writeFileSync(join(folder, 'later.yaml'), 'servers: { a: { command: no-such-tool } }');
   writeFileSync(
     join(folder, 'keys.yaml'),
@@ -104,6 +106,24 @@ describe('sluice', () => {
 });
 
 describe('sluice check', () => {
+  it('says which name a server of a host has', async () => {
+    const { status, out, err } = await sluice('check --config named.json');
+    expect(status).toBe(0);
+    expect(err).toContain(
+      'named.json:1:16: mcpServers."My Cat": is the server my-cat here (note)\n',
+    );
+    expect(out).toContain('  my-cat:\n');
+  });
+
+  it('refuses arguments in a command, whether the program is there or not', async () => {
+    const outcome = await sluice('check --config line.json');
+    expect(outcome).toMatchObject({ status: 1, out: '' });
+    expect(outcome.err).toBe(
+      'line.json:1:31: mcpServers.a.command: is "npx -y pkg", a whole command line: must be the program alone, put its arguments in args: command: npx, args: [-y, pkg]\n',
+    );
+    expect(await sluice('serve --config line.json')).toMatchObject({ status: 1, started: [] });
+  });
+
   it('finds config/sluice.yaml and prints it resolved', async () => {
     const { status, out, err } = await sluice('check', repository);
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -124,7 +144,7 @@ describe('sluice check', () => {
       out: '',
       err:
         'bad.yaml:2:8: servers.a.comand: unknown key "comand": did you mean command?\n' +
-        'bad.yaml:3:3: servers.B: is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -\n',
+        'bad.yaml:3:3: servers.B: is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -, such as b\n',
     });
   });
 

@@ -69,10 +69,21 @@ describe('a program', () => {
   it('with its arguments in the same text is a mistake', () => {
     expect(look(server('command: "node -e 1"'))).toEqual({
       errors: [
-        's.yaml:2:17: servers.a.command: is "node -e 1", a whole command line: must be the program alone, command: node with args: [-e, 1]',
+        's.yaml:2:17: servers.a.command: is "node -e 1", a whole command line: must be the program alone, put its arguments in args: command: node, args: [-e, 1]',
       ],
       warnings: [],
     });
+  });
+
+  it('with arguments is a mistake where the program is not there, too', () => {
+    for (const line of ['no-such-tool -y pkg', 'no-such-tool pkg', './no-such-tool --stdio']) {
+      expect(look(server(`command: "${line}"`)).errors.join()).toMatch(
+        /a whole command line: must be the program alone, put its arguments in args: command: \S*no-such-tool, args: \[/,
+      );
+    }
+    const path = look(server('command: "./my tools/none"'));
+    expect(path.errors).toEqual([]);
+    expect(path.warnings.join()).toContain('there is no such file that may be run');
   });
 
   it('from outside the file is not shown', () => {

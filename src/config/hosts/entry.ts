@@ -1,0 +1,393 @@
+// One entry of a host's map of servers, made into one of the gateway's own. What says which tools are
+// shown, or how a server is reached, is obeyed; what is the host's own affair is left out; what can't
+// be done is a fault that says what to write instead.
+import { type ConfigPath, describe, type Fault } from '../issues.ts';
+import { isRecord } from '../records.ts';
+import { remoteServerSchema, serverSchema } from '../server-entry.ts';
+import type { HostForm } from './form.ts';
+import {
+  isHostsOwn,
+  isOwnKey,
+  NOT_DONE,
+  REFUSED,
+  RENAMED,
+  TIMEOUTS,
+  TOOL_LISTS,
+  unknownHostKey,
+} from './keys.ts';
+import { KINDS, type Kind, kindOf } from './transport.ts';
+
+/** What an entry became. */
+export interface ReadEntry {
+  /** Of the shape that entries under `servers` have. */
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Where a key of that entry stands in the host's, both from the entry on. */
+  readonly placeOf: (own: ConfigPath) => ConfigPath;
+  /** Paths start at the host's entry. */
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/** What is needed to read one. */
+export interface EntryContext {
+  readonly form: HostForm;
+  /** The value of a variable of the gateway's environment; it is kept secret from then on. */
+  readonly variable: (name: string) => string | undefined;
+  /** Says that the value at a path, from the entry on, must not be shown. */
+  readonly isHidden: (path: ConfigPath) => boolean;
+}
+
+/** `timeouts.requestMax` unless it is set. */
+const REQUEST_MAX_MS = 600_000;
+
+/**
+ * Reads an entry.
+ *
+ * @param raw what the host wrote; it is not switched off
+ * @param context the host and the environment
+ * @returns an entry of the gateway's own
+ */
+export function readHostEntry(
+  raw: Readonly<Record<string, unknown>>,
+  context: EntryContext,
+): ReadEntry {
+  const draft = new Draft(context);
+  for (const [key, value] of Object.entries(raw)) {
+    draft.read([key], key, value);
+  }
+  return draft.finish();
+}
+
+class Draft {
+  readonly #context: EntryContext;
+  readonly #entry: Record<string, unknown> = {};
+  readonly #places: { readonly own: ConfigPath; readonly theirs: ConfigPath }[] = [];
+  readonly #faults: Fault[] = [];
+  readonly #warnings: Fault[] = [];
+  #kind: { readonly path: ConfigPath; readonly says: Kind; readonly shown: string } | undefined;
+
+  constructor(context: EntryContext) {
+    this.#context = context;
+  }
+
+  read(path: ConfigPath, key: string, value: unknown): void {
+    const list = TOOL_LISTS.get(key);
+    const timeout = TIMEOUTS.get(key);
+    const notDone = NOT_DONE[key];
+    const refused = REFUSED[key];
+    if (isHostsOwn(key)) return;
+    if (refused !== undefined) this.#refuse(path, refused);
+    else if (list !== undefined) this.#setTools(path, list, value);
+    else if (timeout !== undefined) this.#setTimeLimit(path, timeout.key, value, timeout.unit);
+    else if (notDone !== undefined && !isOwnAuth(key, value)) this.#warn(path, notDone);
+    else this.#readByKey(path, key, value);
+  }
+
+  #readByKey(path: ConfigPath, key: string, value: unknown): void {
+    switch (key) {
+      case 'command':
+        this.#setCommand(path, value);
+        break;
+      case 'env':
+        this.#set(path, 'env', this.#context.form.looseEnv ? textsOf(value) : value);
+        break;
+      case 'type':
+      case 'transport':
+      case 'transportType':
+        this.#setKind(path, value);
+        break;
+      case 'url':
+        if (this.#context.form.urlIsSse) this.#entry['transport'] ??= 'sse';
+        this.#set(path, 'url', value);
+        break;
+      case 'httpUrl':
+        this.#entry['transport'] ??= 'streamable-http';
+        this.#set(path, 'url', value);
+        break;
+      case 'source':
+        this.#setSource(path, value);
+        break;
+      case 'timeout':
+        this.#setPlainTimeout(path, value);
+        break;
+      case 'tools':
+        this.#setToolMap(path, value);
+        break;
+      case 'env_vars':
+        this.#setInherited(path, value);
+        break;
+      case 'env_http_headers':
+        this.#setHeaders(path, value);
+        break;
+      case 'bearer_token_env_var':
+        this.#setHeader(path, 'Authorization', 'Bearer ', value);
+        break;
+      default:
+        this.#setOwn(path, RENAMED.get(key) ?? key, value);
+        break;
+    }
+  }
+
+  finish(): ReadEntry {
+    this.#checkKind();
+    const { entry, warnings } = this.#forItsKind();
+    return {
+      entry,
+      placeOf: (own) => this.#placeOf(own),
+      faults: this.#faults,
+      warnings: [...this.#warnings, ...warnings],
+    };
+  }
+
+  #setOwn(path: ConfigPath, key: string, value: unknown): void {
+    if (isOwnKey(key)) this.#set(path, key, value);
+    else this.#refuse(path, unknownHostKey(key), 'key');
+  }
+
+  #set(path: ConfigPath, key: string, value: unknown): void {
+    if (Object.hasOwn(this.#entry, key)) {
+      const other = this.#placeOf([key]).at(-1);
+      this.#refuse(path, `stands beside ${String(other)}: must be one of the two`, 'key');
+      return;
+    }
+    this.#entry[key] = value;
+    this.#places.push({ own: [key], theirs: path });
+    if (key === 'env' || key === 'headers') this.#warnOfBare(path, value);
+  }
+
+  /** Most hosts pass `$NAME` on as it is. */
+  #warnOfBare(path: ConfigPath, values: unknown): void {
+    for (const [name, value] of Object.entries(isRecord(values) ? values : {})) {
+      const variable =
+        typeof value === 'string' ? /^\$([A-Z_][A-Z0-9_]*)$/.exec(value)?.[1] : undefined;
+      if (variable === undefined) continue;
+      const message = `is $${variable}, which is passed on as it is: write \${${variable}} for the variable`;
+      this.#warnings.push({ path: [...path, name], at: 'value', message });
+    }
+  }
+
+  /** A program, a list with its arguments (opencode), or a map (older Zed). */
+  #setCommand(path: ConfigPath, value: unknown): void {
+    if (Array.isArray(value)) {
+      const [command, ...args] = value as unknown[];
+      this.#set([...path, 0], 'command', command);
+      if (args.length === 0) return;
+      this.#set([...path, 1], 'args', args);
+      for (const index of args.keys()) {
+        this.#places.push({ own: ['args', index], theirs: [...path, index + 1] });
+      }
+    } else if (isRecord(value)) {
+      for (const [key, inner] of Object.entries(value)) {
+        if (key === 'path') this.#set([...path, key], 'command', inner);
+        else this.read([...path, key], key, inner);
+      }
+    } else {
+      this.#set(path, 'command', value);
+    }
+  }
+
+  #setKind(path: ConfigPath, value: unknown): void {
+    const says = kindOf(value);
+    if (says === undefined) {
+      this.#refuse(path, `is ${this.#show(path, value)}, must be one of ${KINDS}`);
+    } else if (this.#kind !== undefined && this.#kind.says !== says) {
+      const other = String(this.#kind.path.at(-1));
+      this.#refuse(path, `says otherwise than ${other}: must be one of the two`);
+    } else {
+      this.#kind = { path, says, shown: this.#show(path, value) };
+    }
+  }
+
+  #checkKind(): void {
+    if (this.#kind === undefined) return;
+    const { path, says, shown } = this.#kind;
+    const [hasUrl, hasCommand] = ['url', 'command'].map((key) => Object.hasOwn(this.#entry, key));
+    if (hasUrl && !hasCommand) {
+      if (says === 'process') {
+        this.#refuse(path, `is ${shown}, but the server has a url: must be http or sse`);
+      } else {
+        this.#entry['transport'] = says;
+      }
+    } else if (hasCommand && !hasUrl && says !== 'process') {
+      this.#refuse(path, `is ${shown}, but the server has a command: must be stdio, or have a url`);
+    }
+  }
+
+  #setSource(path: ConfigPath, value: unknown): void {
+    if (value === 'custom') return;
+    const what =
+      value === 'extension' ? 'an extension, which only the host can start' : 'unknown here';
+    this.#refuse(
+      path,
+      `is ${what}: must be custom, with a command or a url, or set enabled: false`,
+    );
+  }
+
+  #setToolMap(path: ConfigPath, value: unknown): void {
+    if (Array.isArray(value)) this.#setTools(path, 'allow', value);
+    else if (!this.#context.form.toolsAreApprovals) this.#addTools(path, value);
+  }
+
+  #setTools(path: ConfigPath, list: 'allow' | 'deny', value: unknown): void {
+    // Gemini CLI may name a tool with arguments.
+    const names = Array.isArray(value)
+      ? value.map((name: unknown) => (typeof name === 'string' ? name.replace(/\(.*$/s, '') : name))
+      : value;
+    this.#addTools(path, { [list]: names }, list);
+  }
+
+  /** Lists of a host, and the gateway's own map, may stand side by side. */
+  #addTools(path: ConfigPath, value: unknown, list?: 'allow' | 'deny'): void {
+    const before = this.#entry['tools'];
+    if (before === undefined || !isRecord(before) || !isRecord(value)) {
+      this.#entry['tools'] = value;
+    } else {
+      const twice = Object.keys(value).find((key) => Object.hasOwn(before, key));
+      if (twice !== undefined) {
+        const other = String(this.#placeOf(['tools', twice]).at(-1));
+        this.#refuse(path, `stands beside ${other}: must be one of the two`, 'key');
+        return;
+      }
+      this.#entry['tools'] = { ...before, ...value };
+    }
+    const keys = list === undefined && isRecord(value) ? Object.keys(value) : [];
+    if (list !== undefined) this.#places.push({ own: ['tools', list], theirs: path });
+    else this.#places.push({ own: ['tools'], theirs: path });
+    for (const key of keys) this.#places.push({ own: ['tools', key], theirs: [...path, key] });
+  }
+
+  #setPlainTimeout(path: ConfigPath, value: unknown): void {
+    const { timeoutUnit } = this.#context.form;
+    if (timeoutUnit !== undefined) {
+      this.#setTimeLimit(path, 'request', value, timeoutUnit);
+      return;
+    }
+    this.#warn(path, 'has another meaning in each host: ignored, set timeouts.request');
+  }
+
+  #setTimeLimit(
+    path: ConfigPath,
+    key: 'start' | 'request',
+    value: unknown,
+    unit: 'ms' | 's',
+  ): void {
+    const ms = typeof value === 'number' ? Math.round(unit === 's' ? value * 1000 : value) : 0;
+    if (!(ms >= 1)) {
+      const units = unit === 's' ? 'seconds' : 'milliseconds';
+      this.#refuse(path, `is ${this.#show(path, value)}, must be a number of ${units}`);
+      return;
+    }
+    const before = isRecord(this.#entry['timeouts']) ? this.#entry['timeouts'] : {};
+    const max = key === 'request' && ms > REQUEST_MAX_MS ? { requestMax: `${ms}ms` } : {};
+    this.#entry['timeouts'] = { ...max, [key]: `${ms}ms`, ...before };
+    this.#places.push({ own: ['timeouts', key], theirs: path });
+  }
+
+  #setInherited(path: ConfigPath, value: unknown): void {
+    const names = Array.isArray(value)
+      ? value.map((one: unknown) =>
+          isRecord(one) && one['source'] !== 'remote' ? one['name'] : one,
+        )
+      : value;
+    this.#set(path, 'inheritEnv', names);
+  }
+
+  #setHeaders(path: ConfigPath, value: unknown): void {
+    if (!isRecord(value)) {
+      this.#refuse(path, `is ${this.#show(path, value)}, must be a map of headers to variables`);
+      return;
+    }
+    for (const [header, name] of Object.entries(value)) {
+      this.#setHeader([...path, header], header, '', name);
+    }
+  }
+
+  #setHeader(path: ConfigPath, header: string, before: string, variable: unknown): void {
+    const value = typeof variable === 'string' ? this.#context.variable(variable) : undefined;
+    if (value === undefined) {
+      const what = this.#show(path, variable);
+      this.#refuse(
+        path,
+        `is ${what}, must be the name of a variable of the environment that is set`,
+      );
+      return;
+    }
+    this.#extraHeaders.push({ path, header, value: `${before}${value}` });
+  }
+
+  readonly #extraHeaders: {
+    readonly path: ConfigPath;
+    readonly header: string;
+    readonly value: string;
+  }[] = [];
+
+  #addHeaders(): void {
+    for (const { path, header, value } of this.#extraHeaders) {
+      const headers = this.#entry['headers'] ?? {};
+      if (!isRecord(headers)) return;
+      const same = (name: string): boolean => name.toLowerCase() === header.toLowerCase();
+      if (Object.keys(headers).some(same)) {
+        this.#refuse(path, `gives the header ${header}, which is there already: remove one`, 'key');
+        continue;
+      }
+      this.#entry['headers'] = { ...headers, [header]: value };
+      this.#places.push({ own: ['headers', header], theirs: path });
+    }
+  }
+
+  /** Without what only servers of the other kind have. */
+  #forItsKind(): { entry: Record<string, unknown>; warnings: Fault[] } {
+    this.#addHeaders();
+    const isRemote = Object.hasOwn(this.#entry, 'url');
+    const { shape } = isRemote ? remoteServerSchema : serverSchema;
+    const warnings: Fault[] = [];
+    const entry = Object.fromEntries(
+      Object.entries(this.#entry).filter(([key, value]) => {
+        // Both of command and url stay, so that the fault is told.
+        if (key === 'command' || key === 'url' || Object.hasOwn(shape, key)) return true;
+        if (key !== 'transport' && !isEmpty(value)) {
+          const message = `does nothing for a server with a ${isRemote ? 'url' : 'command'}: ignored`;
+          warnings.push({ path: this.#placeOf([key]), at: 'key', message });
+        }
+        return false;
+      }),
+    );
+    return { entry, warnings };
+  }
+
+  #placeOf(own: ConfigPath): ConfigPath {
+    const fits = this.#places.filter(({ own: start }) => start.every((key, at) => own[at] === key));
+    const best = fits.toSorted((left, right) => right.own.length - left.own.length)[0];
+    return best === undefined ? own : [...best.theirs, ...own.slice(best.own.length)];
+  }
+
+  #show(path: ConfigPath, value: unknown): string {
+    return describe(value, this.#context.isHidden(path));
+  }
+
+  #refuse(path: ConfigPath, message: string, at: 'key' | 'value' = 'value'): void {
+    this.#faults.push({ path, at, message });
+  }
+
+  #warn(path: ConfigPath, message: string): void {
+    this.#warnings.push({ path, at: 'key', message });
+  }
+}
+
+/** Hosts have an `auth` of their own, for what they do themselves. */
+function isOwnAuth(key: string, value: unknown): boolean {
+  return key === 'auth' && isRecord(value) && 'type' in value;
+}
+
+/** VS Code's `env`: numbers are texts, and null is no variable. */
+function textsOf(env: unknown): unknown {
+  if (!isRecord(env)) return env;
+  const kept = Object.entries(env).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, typeof value === 'number' ? String(value) : value]),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}

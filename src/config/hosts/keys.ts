@@ -1,0 +1,123 @@
+// The keys that hosts have in the entry of a server, and what becomes of each. docs/host-files.md lists
+// them by host.
+import { describe } from '../issues.ts';
+import { nearest } from '../nearest.ts';
+import { remoteServerSchema, serverSchema } from '../server-entry.ts';
+import { HOST_SWITCHES } from './switches.ts';
+
+/** Says nothing about which server it is, and shows no more of it than before: approvals, looks. */
+const HOSTS_OWN: ReadonlySet<string> = new Set([
+  ...HOST_SWITCHES.keys(),
+  'alwaysAllow',
+  'alwaysLoad',
+  'autoApprove',
+  'default_tools_approval_mode',
+  'description',
+  'dev',
+  'displayName',
+  'extensionName',
+  'gallery',
+  'icon',
+  'name',
+  'remote',
+  'required',
+  'settings',
+  'supports_parallel_tool_calls',
+  'title',
+  'trust',
+  'version',
+  'watchPaths',
+]);
+
+/** What hosts do to come in at a server, or else, and the gateway leaves: a server may miss it. */
+export const NOT_DONE: Readonly<Record<string, string>> = {
+  auth: 'is for the login that the host does: ignored, give the server headers, or an auth with a type',
+  authProviderType: 'is for the login that the host does: ignored, give the server headers or auth',
+  experimental_environment: 'is where the host runs the server: ignored, it runs here',
+  oauth: 'is for the login that the host does: ignored, give the server headers or auth',
+  oauth_resource: 'is for the login that the host does: ignored, give the server headers or auth',
+  sandbox: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
+  sandboxEnabled: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
+  scopes: 'is for the login that the host does: ignored, give the server headers or auth',
+};
+
+/** What the server can't do without. */
+export const REFUSED: Readonly<Record<string, string>> = {
+  bearer_token:
+    'is no key of a host: must be bearer_token_env_var, the name of a variable with the token',
+  envFile: 'is not read: must be env with each variable, such as NAME: "${NAME}"',
+  headersHelper: 'is not run: must be headers, such as Authorization: "Bearer ${file:/path}"',
+  targetAudience: 'is for a login that the gateway does not do: must be headers or auth',
+  targetServiceAccount: 'is for a login that the gateway does not do: must be headers or auth',
+  tcp: 'is a WebSocket, which the gateway does not call: must be url or command',
+};
+
+/** Keys that are the gateway's under another name. */
+export const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['environment', 'env'],
+  ['http_headers', 'headers'],
+  ['serverUrl', 'url'],
+]);
+
+export const TOOL_LISTS: ReadonlyMap<string, 'allow' | 'deny'> = new Map([
+  ['allowedTools', 'allow'],
+  ['enabled_tools', 'allow'],
+  ['enabledTools', 'allow'],
+  ['includeTools', 'allow'],
+  ['disabled_tools', 'deny'],
+  ['disabledTools', 'deny'],
+  ['excludeTools', 'deny'],
+]);
+
+export const TIMEOUTS: ReadonlyMap<
+  string,
+  { readonly key: 'start' | 'request'; readonly unit: 'ms' | 's' }
+> = new Map([
+  ['startup_timeout_ms', { key: 'start', unit: 'ms' }],
+  ['startup_timeout_sec', { key: 'start', unit: 's' }],
+  ['tool_timeout_sec', { key: 'request', unit: 's' }],
+]);
+
+/**
+ * Whether a key of an entry is the host's own affair, so that nothing in it is looked at.
+ *
+ * @param key the key
+ * @returns true for approvals, descriptions and the like
+ */
+export function isHostsOwn(key: string): boolean {
+  return HOSTS_OWN.has(key);
+}
+
+/** Whether a key is one of the gateway's own entries. */
+export function isOwnKey(key: string): boolean {
+  return Object.hasOwn(serverSchema.shape, key) || Object.hasOwn(remoteServerSchema.shape, key);
+}
+
+/**
+ * The words about a key that nobody knows.
+ *
+ * @param key the key
+ * @returns what is wrong, and what would be right
+ */
+export function unknownHostKey(key: string): string {
+  const near = nearest(key, KNOWN);
+  const advice =
+    near === undefined
+      ? 'no host that is known writes it, see docs/host-files.md: remove it'
+      : `did you mean ${near}?`;
+  return `unknown key ${describe(key, false)}: ${advice}`;
+}
+
+const KNOWN = [
+  ...new Set([
+    ...Object.keys(serverSchema.shape),
+    ...Object.keys(remoteServerSchema.shape),
+    ...HOSTS_OWN,
+    ...RENAMED.keys(),
+    ...TOOL_LISTS.keys(),
+    ...TIMEOUTS.keys(),
+    'httpUrl',
+    'timeout',
+    'type',
+  ]),
+];

@@ -1,0 +1,45 @@
+// Whether a server is switched off. Off means off in every form: who can't be understood is refused.
+import { type ConfigPath, describe, type Fault } from '../issues.ts';
+
+/** The keys by which hosts switch a server, and the value that means off. */
+export const HOST_SWITCHES: ReadonlyMap<string, boolean> = new Map([
+  ['disabled', true],
+  ['enabled', false],
+  ['isActive', false],
+]);
+
+/** The gateway's own. */
+export const OWN_SWITCH: ReadonlyMap<string, boolean> = new Map([['disabled', true]]);
+
+/**
+ * Reads the switches of an entry.
+ *
+ * @param entry the entry
+ * @param switches the keys that there are
+ * @returns whether it is off, and what is wrong, with paths from the entry on
+ */
+export function readSwitches(
+  entry: Readonly<Record<string, unknown>>,
+  switches: ReadonlyMap<string, boolean>,
+  isHidden: (path: ConfigPath) => boolean = () => false,
+): { readonly isOff: boolean; readonly faults: readonly Fault[] } {
+  const faults: Fault[] = [];
+  const said: { key: string; isOff: boolean }[] = [];
+  for (const [key, off] of switches) {
+    const value = entry[key];
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') {
+      said.push({ key, isOff: value === off });
+    } else {
+      const message = `is ${describe(value, isHidden([key]))}, must be true or false`;
+      faults.push({ path: [key], at: 'value', message, expected: 'boolean' });
+    }
+  }
+  const [first, ...others] = said;
+  const other = others.find(({ isOff }) => isOff !== first?.isOff);
+  if (first !== undefined && other !== undefined) {
+    const message = `says the opposite of ${first.key}: must be one of the two`;
+    faults.push({ path: [other.key], at: 'key', message });
+  }
+  return { isOff: said.some(({ isOff }) => isOff), faults };
+}

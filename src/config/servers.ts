@@ -1,0 +1,222 @@
+// The servers of a configuration: finds their map, in the gateway's own form or a host's, leaves out
+// those that are off, and reads each entry by the schema of its kind.
+
+import { type ReadEntry, readHostEntry } from './hosts/entry.ts';
+import { type HostFile, holdersOf } from './hosts/form.ts';
+import { fitName, nameServers } from './hosts/names.ts';
+import { HOST_SWITCHES, OWN_SWITCH, readSwitches } from './hosts/switches.ts';
+import { kindOf } from './hosts/transport.ts';
+import { type ConfigPath, describe, type Fault, faultsOf, formatPath } from './issues.ts';
+import { isRecord, valueUnder } from './records.ts';
+import { SERVER_NAME } from './schema.ts';
+import {
+  type ConfiguredServer,
+  farServer,
+  ownServer,
+  remoteServerSchema,
+  serverSchema,
+} from './server-entry.ts';
+
+/** What entries are read with. */
+export interface ServersContext {
+  /** Absolute; relative paths of servers start here. */
+  readonly folder: string;
+  /** Undefined: the gateway's own form. */
+  readonly host: HostFile | undefined;
+  /** Says that the value at a path must not be shown in messages. */
+  readonly isHidden: (path: ConfigPath) => boolean;
+  /** The value of a variable of the environment, kept secret from then on. */
+  readonly variable: (name: string) => string | undefined;
+}
+
+/** Where an option of a server stands, by its path in an entry of the gateway's own form. */
+export type PlaceOf = (own: ConfigPath) => ConfigPath;
+
+/** All servers. */
+export interface Servers {
+  readonly entries: readonly ConfiguredServer[];
+  /** By name, those included whose entry is wrong. */
+  readonly places: ReadonlyMap<string, PlaceOf>;
+  /** Names of those that are off. */
+  readonly off: ReadonlySet<string>;
+  /** What is said about names that are not the host's. */
+  readonly renamed: readonly Fault[];
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/** An entry on its way to a server. */
+interface Found {
+  readonly name: string;
+  /** Where it stands in the file. */
+  readonly path: ConfigPath;
+  readonly raw: unknown;
+  readonly isOff: boolean;
+}
+
+/**
+ * Reads the servers.
+ *
+ * @param raw the file
+ * @param context what to read with
+ * @returns the servers, and everything that is wrong with them
+ */
+export function readServers(
+  raw: Readonly<Record<string, unknown>>,
+  context: ServersContext,
+): Servers {
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  const [holder = 'servers', ...others] = holdersOf(raw);
+  for (const other of others) {
+    const message = `stands beside ${holder}: must be one of the two`;
+    faults.push({ path: [other], at: 'key', message });
+  }
+  const at = context.host?.form.at ?? [holder];
+  const found = findEntries(at, valueUnder(raw, at), faults, context);
+  const on = found.filter(({ isOff }) => !isOff);
+  if (found.length > 0 && on.length === 0 && faults.length === 0) {
+    const message = 'has only disabled servers: must have at least one that is enabled';
+    faults.push({ path: at, at: 'value', message });
+  }
+  const places = new Map<string, PlaceOf>();
+  const entries = on.flatMap((one) => {
+    const read = readForm(one, context);
+    const placeOf: PlaceOf = (own) => [...one.path, ...read.placeOf(own)];
+    places.set(one.name, placeOf);
+    const under = ({ path, ...rest }: Fault): Fault => ({ ...rest, path: [...one.path, ...path] });
+    faults.push(...read.faults.map(under));
+    warnings.push(...read.warnings.map(under));
+    const hasFaults = read.faults.length > 0;
+    return readEntry({ ...one, raw: read.entry, placeOf, hasFaults }, faults, context);
+  });
+  const off = new Set(found.filter(({ isOff }) => isOff).map(({ name }) => name));
+  return { entries, places, off, renamed: renamedOf(on), faults, warnings };
+}
+
+function findEntries(
+  at: readonly string[],
+  map: unknown,
+  faults: Fault[],
+  { host, isHidden }: ServersContext,
+): Found[] {
+  if (!isRecord(map) || Object.keys(map).length === 0) {
+    const isNone = map === undefined || isRecord(map);
+    const there = isNone ? 'has no server' : `is ${describe(map, isHidden(at))}`;
+    const message = `${there}, must be a map of at least one name to its command, see config/sluice.example.yaml`;
+    faults.push({ path: at, at: 'value', message });
+    return [];
+  }
+  const titles = Object.keys(map);
+  const names = host === undefined ? undefined : nameServers(titles);
+  const switches = host === undefined ? OWN_SWITCH : HOST_SWITCHES;
+  const taken = new Map<string, string>();
+  return Object.entries(map).map(([title, raw]) => {
+    const path = [...at, title];
+    const name = names?.get(title) ?? title;
+    faults.push(...nameFaults(path, name, taken.get(name)));
+    taken.set(name, title);
+    const found = isRecord(raw)
+      ? readSwitches(raw, switches, (key) => isHidden([...path, ...key]))
+      : { isOff: false, faults: [] };
+    faults.push(...found.faults.map((fault) => ({ ...fault, path: [...path, ...fault.path] })));
+    return { name, path, raw, isOff: found.isOff || host?.off.has(title) === true };
+  });
+}
+
+function nameFaults(path: ConfigPath, name: string, other: string | undefined): Fault[] {
+  if (!SERVER_NAME.test(name)) {
+    const message = `is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -, such as ${fitName(name)}`;
+    return [{ path, at: 'key', message }];
+  }
+  if (other === undefined) return [];
+  const message = `becomes the server name ${name}, as ${formatPath([other])} does: must be another name`;
+  return [{ path, at: 'key', message }];
+}
+
+/** An entry in the gateway's own form. */
+function readForm(
+  { path, raw }: Found,
+  context: ServersContext,
+): Omit<ReadEntry, 'entry'> & {
+  readonly entry: unknown;
+} {
+  const { host, variable } = context;
+  if (host !== undefined && isRecord(raw)) {
+    const isHidden = (place: ConfigPath): boolean => context.isHidden([...path, ...place]);
+    return readHostEntry(raw, { form: host.form, variable, isHidden });
+  }
+  const entry = isRecord(raw) ? withoutSwitch(raw) : { entry: raw, faults: [] };
+  return { ...entry, placeOf: (own) => own, warnings: [] };
+}
+
+function withoutSwitch({ disabled: _, ...rest }: Readonly<Record<string, unknown>>): {
+  readonly entry: Readonly<Record<string, unknown>>;
+  readonly faults: readonly Fault[];
+} {
+  const transport = 'url' in rest ? kindOf(rest['transport']) : undefined;
+  // The words of frameworks for the same thing.
+  const entry = transport === undefined ? rest : { ...rest, transport };
+  if (!('enabled' in entry)) return { entry, faults: [] };
+  const { enabled: __, ...others } = entry;
+  const message = 'unknown key "enabled": must be disabled: true, to leave the server out';
+  return { entry: others, faults: [{ path: ['enabled'], at: 'key', message }] };
+}
+
+interface Readable extends Found {
+  readonly placeOf: PlaceOf;
+  /** Something in it was refused: a command that is missing may be what was meant. */
+  readonly hasFaults: boolean;
+}
+
+function readEntry(one: Readable, faults: Fault[], context: ServersContext): ConfiguredServer[] {
+  const { name, path, raw: entry, placeOf } = one;
+  if (!isRecord(entry)) {
+    const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command or a url`;
+    faults.push({ path, at: 'value', message });
+    return [];
+  }
+  // Which schema fits is decided before it is applied, so that its messages are about one kind.
+  if ('url' in entry) return readRemote(one, entry, faults, context);
+  const known = Object.keys(serverSchema.shape);
+  const isMeant = one.hasFaults || Object.keys(entry).some((key) => !known.includes(key));
+  if (!('command' in entry) && !isMeant) {
+    const message = 'has no command: must have command, the program to start, or url';
+    faults.push({ path, at: 'key', message });
+  }
+  const parsed = serverSchema.safeParse(entry);
+  if (!parsed.success) {
+    const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
+    const found = faultsOf(parsed.error.issues, [], entry, isHidden);
+    // A missing command was reported above, or is what the unknown key was meant to be.
+    const told = found.filter((fault) => 'command' in entry || fault.path.at(-1) !== 'command');
+    faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
+    return [];
+  }
+  return [ownServer(name, parsed.data, context.folder)];
+}
+
+function readRemote(
+  { name, placeOf }: Readable,
+  entry: Readonly<Record<string, unknown>>,
+  faults: Fault[],
+  context: ServersContext,
+): ConfiguredServer[] {
+  if ('command' in entry) {
+    const message = 'stands beside command: must be one of the two';
+    faults.push({ path: placeOf(['url']), at: 'key', message });
+    return [];
+  }
+  const parsed = remoteServerSchema.safeParse(entry);
+  if (parsed.success) return [farServer(name, parsed.data, context.folder)];
+  const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
+  const found = faultsOf(parsed.error.issues, [], entry, isHidden);
+  faults.push(...found.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
+  return [];
+}
+
+function renamedOf(found: readonly Found[]): Fault[] {
+  return found
+    .filter(({ name, path }) => path.at(-1) !== name)
+    .map(({ name, path }) => ({ path, at: 'key', message: `is the server ${name} here` }));
+}
