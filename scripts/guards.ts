@@ -21,6 +21,7 @@ import { accessGuards } from './guards/access.ts';
 import { bridgeGuards } from './guards/bridge.ts';
 import { catalogGuards } from './guards/catalog.ts';
 import { configurationGuards } from './guards/configuration.ts';
+import { connectionGuards } from './guards/connections.ts';
 import type { Edit, Guard } from './guards/guard.ts';
 import { listenerGuards } from './guards/listener.ts';
 import { messageGuards } from './guards/messages.ts';
@@ -34,6 +35,7 @@ const TAIL_LENGTH = 2_000;
 
 const ALL: readonly Guard[] = [
   ...listenerGuards,
+  ...connectionGuards,
   ...accessGuards,
   ...tokenGuards,
   ...messageGuards,

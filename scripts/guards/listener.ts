@@ -13,7 +13,6 @@ const EDGE_TESTS = 'test/integration/access/edges.test.ts';
 const LISTENER_TESTS = 'test/integration/access/listeners.test.ts';
 const LIMIT_TESTS = 'test/integration/access/limits.test.ts';
 const PRESSURE_TESTS = 'test/unit/listener/pressure.test.ts';
-const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 
 const BODY = 'src/listener/request-body.ts';
 const BODY_TESTS = 'test/unit/listener/request-body.test.ts';
@@ -32,48 +31,6 @@ export const listenerGuards: readonly Guard[] = [
     find: 'before > 2 * joined',
     replace: 'before > -1',
     test: [BODY_TESTS, 'byte by byte costs hardly more'],
-  },
-  {
-    name: 'listener/headers-time',
-    file: HTTP_SERVER,
-    find: 'headersTimeout: bounds.headersMs',
-    replace: 'headersTimeout: 60_000',
-    test: [BOUNDS_TESTS, 'never end their headers'],
-  },
-  {
-    name: 'listener/body-time',
-    file: HTTP_SERVER,
-    find: 'requestTimeout: bounds.requestMs',
-    replace: 'requestTimeout: 300_000',
-    test: [BOUNDS_TESTS, 'never end their body'],
-  },
-  {
-    name: 'listener/connections',
-    file: HTTP_SERVER,
-    find: 'app.server.maxConnections = bounds.connections;',
-    replace: '',
-    test: [BOUNDS_TESTS, 'beyond the cap'],
-  },
-  {
-    name: 'listener/turns-on-a-connection',
-    file: HTTP_SERVER,
-    find: 'if (response.socket !== null) this.#takeIn(request, reply, done);',
-    replace: 'if (response.writable) this.#takeIn(request, reply, done);',
-    test: ['test/integration/pipelined-requests.test.ts', 'behind an event stream'],
-  },
-  {
-    name: 'listener/refused-upgrades',
-    file: UPGRADE,
-    find: "socket.once('finish', () => socket.destroy());",
-    replace: '',
-    also: [
-      {
-        file: UPGRADE,
-        find: 'after(LAST_WORDS_MS, () => socket.destroy())',
-        replace: 'after(LAST_WORDS_MS, () => undefined)',
-      },
-    ],
-    test: [BOUNDS_TESTS, 'an upgrade that is refused'],
   },
   {
     name: 'host/known',

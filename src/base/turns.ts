@@ -3,7 +3,10 @@
 // client or server keeps the others waiting, however fast it sends.
 import { afterInput } from './clock.ts';
 
-/** The turn that runs now. It ends when all input that was there at its beginning has been read. */
+/**
+ * The turn that runs now. Its end is noted only where somebody has to wait for it, so that a quiet
+ * gateway does nothing for it: a turn may then seem longer than it was, and a source waits once for nothing.
+ */
 let turn = 0;
 let isEndScheduled = false;
 let waiting: (() => void)[] = [];
@@ -11,12 +14,11 @@ let waiting: (() => void)[] = [];
 /** Costs are bytes; each message, frame or line costs at least this much, however short it is. */
 export const LEAST_COST = 512;
 
-function currentTurn(): number {
-  if (!isEndScheduled) {
-    isEndScheduled = true;
-    afterInput(endTurn);
-  }
-  return turn;
+/** When all input that was there at its beginning has been read. */
+function scheduleEnd(): void {
+  if (isEndScheduled) return;
+  isEndScheduled = true;
+  afterInput(endTurn);
 }
 
 function endTurn(): void {
@@ -46,7 +48,10 @@ export class TurnQuota {
 
   /** Whether it has had its turn. */
   get isSpent(): boolean {
-    if (this.#turn === currentTurn() && this.#spent >= this.#limit) return true;
+    if (this.#turn === turn && this.#spent >= this.#limit) {
+      scheduleEnd();
+      return true;
+    }
     return this.#parent?.isSpent ?? false;
   }
 
@@ -56,9 +61,8 @@ export class TurnQuota {
    * @param bytes of the message
    */
   spend(bytes: number): void {
-    const now = currentTurn();
-    if (this.#turn !== now) {
-      this.#turn = now;
+    if (this.#turn !== turn) {
+      this.#turn = turn;
       this.#spent = 0;
     }
     this.#spent += Math.max(bytes, LEAST_COST);
@@ -68,6 +72,6 @@ export class TurnQuota {
 
 /** Runs `resume` at the beginning of the next turn, first come first served. It looks again whether it may. */
 export function onNextTurn(resume: () => void): void {
-  currentTurn();
+  scheduleEnd();
   waiting.push(resume);
 }

@@ -3,7 +3,7 @@
 // decided by the path table alone.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fastify, {
   type FastifyError,
@@ -22,14 +22,16 @@ import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-resp
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
+import { createNodeServer, listenBeside } from './node-server.ts';
 import { OpenSockets } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { BodyFailure } from './request-body.ts';
 import { isJsonBody } from './request-headers.ts';
+import { RequestTurns } from './request-turns.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
-import { reloadTls, tlsOptions } from './tls-files.ts';
+import { reloadTls } from './tls-files.ts';
 import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 
 const TICKETS_WAIT_MS = 30_000;
@@ -61,6 +63,8 @@ export class HttpServer {
   readonly #plain: PlainPosts;
   readonly #webSockets: WebSockets;
   readonly #sockets: OpenSockets;
+  readonly #turns: RequestTurns;
+  #beside: readonly TcpServer[] = [];
   #tlsFiles: WatchedFiles | undefined;
 
   constructor(context: ListenerContext, paths: PathTable, bounds: HttpBounds = HTTP_BOUNDS) {
@@ -71,7 +75,12 @@ export class HttpServer {
     this.#plain = new PlainPosts(context);
     this.#webSockets = new WebSockets(context);
     this.#app = this.#createApp(bounds);
-    this.#sockets = new OpenSockets(this.#app.server, context.options.tls !== undefined);
+    const isSecure = context.options.tls !== undefined;
+    const { server } = this.#app;
+    this.#sockets = new OpenSockets(server, isSecure);
+    this.#turns = new RequestTurns(server, this.#sockets, isSecure, (request, socket, head) =>
+      this.#onUpgrade(request, socket, head),
+    );
   }
 
   /** Open WebSockets. */
@@ -88,6 +97,7 @@ export class HttpServer {
     const { host, port, tls } = this.#context.options;
     this.#context.gate.open();
     await this.#app.listen({ host, port });
+    this.#beside = await listenBeside(this.#app.server, host);
     if (tls !== undefined) {
       const server = this.#app.server as unknown as SecureServer;
       this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => {
@@ -122,20 +132,20 @@ export class HttpServer {
     this.#context.pressure.close();
     this.#sse.close();
     this.#webSockets.close();
+    for (const server of this.#beside) server.close();
     await this.#sockets.sent();
     this.#app.server.closeAllConnections();
+    this.#sockets.destroyAll();
     await this.#app.close();
   }
 
   #createApp(bounds: HttpBounds): FastifyInstance {
     const { options, metrics } = this.#context;
-    const http = { headersTimeout: bounds.headersMs, connectionsCheckingInterval: bounds.sweepMs };
     const app = fastify({
-      ...(options.tls === undefined
-        ? { http }
-        : { https: { ...tlsOptions(options.tls), ...http, handshakeTimeout: bounds.headersMs } }),
-      requestTimeout: bounds.requestMs,
-      keepAliveTimeout: bounds.keepAliveMs,
+      serverFactory: (handler) =>
+        createNodeServer(bounds, options.tls, (request, response) =>
+          this.#turns.take(request, response, handler),
+        ),
       exposeHeadRoutes: false,
       frameworkErrors: (error, _request, reply) => this.#onError(error, reply),
     });
@@ -148,7 +158,7 @@ export class HttpServer {
       else this.#context.bodies.read(payload, admitted.principal, done);
     });
     app.decorateRequest('admitted', null);
-    app.addHook('onRequest', (request, reply, done) => this.#onRequest(request, reply, done));
+    app.addHook('onRequest', (request, reply, done) => this.#takeIn(request, reply, done));
     app.setErrorHandler((error: FastifyError, _request, reply) => this.#onError(error, reply));
     app.all('*', (request, reply) => {
       reply.hijack();
@@ -162,20 +172,7 @@ export class HttpServer {
       if (late === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
       else refuse(reply.raw, late);
     });
-    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#onUpgrade(request, socket, head),
-    );
     return app;
-  }
-
-  /**
-   * A request behind one on the same connection whose answer is not out waits for its turn: what it asks
-   * for would only be held, and behind an event stream that has no end.
-   */
-  #onRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-    const { raw: response } = reply;
-    if (response.socket !== null) this.#takeIn(request, reply, done);
-    else response.once('socket', () => this.#takeIn(request, reply, done));
   }
 
   /** Everything that is decided before a byte of the body is read. */
@@ -335,7 +332,6 @@ export class HttpServer {
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    socket.on('error', () => socket.destroy());
     const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
     const found = this.#paths.find(request.url ?? '/');
     const route = found?.face === 'ws' ? found : undefined;

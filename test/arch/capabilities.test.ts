@@ -22,6 +22,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:module': /^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
   // What is dialled is checked there.
   'node:dns': /^backend\/credentials\/dialling/,
+  // The addresses of `localhost`, to listen on all of them.
+  'node:dns/promises': /^listener\/node-server/,
   // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
   // pipe to a process, which is a socket.
   'node:net':
@@ -67,8 +69,9 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   {
     name: 'timers and the clock',
     uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
-    // A socket's own timer, which the system resets when bytes move, is set in unread.
-    home: /^base\/(clock|unread)/,
+    // A socket's own timer, which the system resets when bytes move, is set in unread; Node's HTTP server
+    // sets it too, which request-turns takes back.
+    home: /^base\/(clock|unread)|^listener\/request-turns/,
   },
   { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
   // json-text decodes one string; parse.ts is for the few messages that are really read.

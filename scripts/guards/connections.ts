@@ -1,0 +1,68 @@
+// Guards of connections: how much time they get, how many there may be, and what one of them may ask for.
+import type { Guard } from './guard.ts';
+
+const HTTP_SERVER = 'src/listener/http-server.ts';
+const NODE_SERVER = 'src/listener/node-server.ts';
+const REQUEST_TURNS = 'src/listener/request-turns.ts';
+const UPGRADE = 'src/listener/websocket/upgrade.ts';
+const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
+const REQUEST_TURNS_TESTS = 'test/unit/listener/request-turns.test.ts';
+
+export const connectionGuards: readonly Guard[] = [
+  {
+    name: 'listener/headers-time',
+    file: NODE_SERVER,
+    find: 'headersTimeout: bounds.headersMs',
+    replace: 'headersTimeout: 60_000',
+    test: [BOUNDS_TESTS, 'never end their headers'],
+  },
+  {
+    name: 'listener/body-time',
+    file: NODE_SERVER,
+    find: 'requestTimeout: bounds.requestMs',
+    replace: 'requestTimeout: 300_000',
+    test: [BOUNDS_TESTS, 'never end their body'],
+  },
+  {
+    name: 'listener/connections',
+    file: HTTP_SERVER,
+    find: 'app.server.maxConnections = bounds.connections;',
+    replace: '',
+    test: [BOUNDS_TESTS, 'beyond the cap'],
+  },
+  {
+    name: 'listener/turns-on-a-connection',
+    file: REQUEST_TURNS,
+    find: 'if (response.socket !== null) {',
+    replace: 'if (response.writable) {',
+    test: ['test/integration/pipelined-requests.test.ts', 'behind an event stream'],
+  },
+  {
+    name: 'listener/waiting-on-a-connection',
+    file: REQUEST_TURNS,
+    find: 'const MAX_WAITING = 8;',
+    replace: 'const MAX_WAITING = 80;',
+    test: [REQUEST_TURNS_TESTS, 'has nine requests read at a time'],
+  },
+  {
+    name: 'listener/turns-of-an-address',
+    file: 'src/listener/open-sockets.ts',
+    find: 'const TURN_OF_ADDRESS = 128 * LEAST_COST;',
+    replace: 'const TURN_OF_ADDRESS = 1_280 * LEAST_COST;',
+    test: [REQUEST_TURNS_TESTS, 'so many requests in a turn'],
+  },
+  {
+    name: 'listener/refused-upgrades',
+    file: UPGRADE,
+    find: "socket.once('finish', () => socket.destroy());",
+    replace: '',
+    also: [
+      {
+        file: UPGRADE,
+        find: 'after(LAST_WORDS_MS, () => socket.destroy())',
+        replace: 'after(LAST_WORDS_MS, () => undefined)',
+      },
+    ],
+    test: [BOUNDS_TESTS, 'an upgrade that is refused'],
+  },
+];

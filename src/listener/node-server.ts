@@ -1,0 +1,53 @@
+// Node's HTTP server as the public listener wants it: with its bounds, and on every address that a name
+// stands for.
+import { lookup } from 'node:dns/promises';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+} from 'node:net';
+import type { HttpBounds } from './http-bounds.ts';
+import type { TlsOptions } from './options.ts';
+import { tlsOptions } from './tls-files.ts';
+
+/** The server, which does not listen yet. */
+export function createNodeServer(
+  bounds: HttpBounds,
+  tls: TlsOptions | undefined,
+  listener: RequestListener,
+): Server {
+  const options: ServerOptions = {
+    headersTimeout: bounds.headersMs,
+    requestTimeout: bounds.requestMs,
+    keepAliveTimeout: bounds.keepAliveMs,
+    connectionsCheckingInterval: bounds.sweepMs,
+  };
+  if (tls === undefined) return createServer(options, listener);
+  const secure = { ...tlsOptions(tls), ...options, handshakeTimeout: bounds.headersMs };
+  return createSecureServer(secure, listener) as unknown as Server;
+}
+
+/**
+ * The other addresses of `localhost`: clients try one or the other first.
+ * @param server listens on one of them
+ * @returns what listens there for it
+ */
+export async function listenBeside(server: Server, host: string): Promise<TcpServer[]> {
+  if (host !== 'localhost') return [];
+  const { address: own, port } = server.address() as AddressInfo;
+  const addresses = await lookup(host, { all: true }).catch(() => []);
+  const others = addresses.filter(({ address }) => address !== own);
+  const opened = others.map(async ({ address }) => {
+    const beside = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      server.emit('connection', socket);
+    });
+    // Where this machine has a name for it and no such address, nobody can connect there.
+    const isOpen = await new Promise((resolve) => {
+      beside.once('error', () => resolve(false)).listen(port, address, () => resolve(true));
+    });
+    return isOpen ? [beside] : [];
+  });
+  return (await Promise.all(opened)).flat();
+}

@@ -1,0 +1,181 @@
+// When a request is worked on. Those behind others on one connection wait for the answers to these
+// (RFC 9112 9.3.2), and only a few do: then the connection is not read until they are answered, so that a
+// client that sends on and on costs what a few requests cost. What one address asks for in a turn of the
+// event loop is bounded too, over all of its connections.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { GatheredBytes } from '../base/gathered-bytes.ts';
+import { onNextTurn, type TurnQuota } from '../base/turns.ts';
+import { type Connection, connectionEvent, type OpenSockets } from './open-sockets.ts';
+
+/** Requests that wait on a connection behind the one that is worked on. */
+const MAX_WAITING = 8;
+/** What is taken in of what a client sends behind them, so that it is noticed when the client goes. */
+const MAX_UNREAD_BYTES = 16 * 1024;
+/** What Node's parser takes for an upgrade: it stops behind the head of this request. */
+const STOP_PARSING = 2;
+
+/** What Node's HTTP server keeps at a socket. */
+interface HttpSocket extends Socket {
+  readonly parser?: HttpParser | null;
+  /** The response that is being sent. */
+  readonly _httpMessage?: ServerResponse | null;
+  /** Whether the HTTP server has paused it, since too much waits for its client. */
+  _paused?: boolean;
+}
+
+interface HttpParser {
+  onIncoming(request: IncomingMessage, keepAlive: boolean): number;
+}
+
+type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Decides when the requests of one server are worked on. */
+export class RequestTurns {
+  readonly #server: Server;
+  readonly #sockets: OpenSockets;
+  readonly #event: ReturnType<typeof connectionEvent>;
+  readonly #upgrade: UpgradeListener;
+
+  /**
+   * @param isSecure whether a connection is one only after its TLS handshake
+   * @param upgrade given a request for an upgrade when its connection has nothing else to do
+   */
+  constructor(server: Server, sockets: OpenSockets, isSecure: boolean, upgrade: UpgradeListener) {
+    this.#server = server;
+    this.#sockets = sockets;
+    this.#event = connectionEvent(isSecure);
+    this.#upgrade = upgrade;
+    server.on(this.#event, (socket: HttpSocket) => this.#watch(socket));
+    server.on('upgrade', (request, socket, head) =>
+      this.#onDetached(request, socket as HttpSocket, head),
+    );
+  }
+
+  /** Hands a request to `serve` when its turn has come; not at all when its client is gone by then. */
+  take(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
+    const connection = this.#sockets.of(request.socket);
+    if (connection === undefined) return;
+    if (response.socket !== null) {
+      serveInTurn(connection.quota, request, response, serve);
+      return;
+    }
+    connection.waiting++;
+    response.once('socket', () => {
+      connection.waiting--;
+      serveInTurn(connection.quota, request, response, serve);
+    });
+  }
+
+  /** Looks at each request before anything is made of it. */
+  #watch(socket: HttpSocket): void {
+    const { parser } = socket;
+    const connection = this.#sockets.of(socket);
+    if (connection === undefined || parser === undefined || parser === null) return;
+    const take = parser.onIncoming;
+    parser.onIncoming = (request, keepAlive) => {
+      if (!hasEnough(connection)) return take.call(parser, request, keepAlive);
+      // Taken for an upgrade, the server lets go of the connection and hands over what follows the head.
+      connection.isHeld = true;
+      Object.assign(request, { upgrade: true });
+      return STOP_PARSING;
+    };
+  }
+
+  /** A connection that the HTTP server has let go of. */
+  #onDetached(request: IncomingMessage, socket: HttpSocket, rest: Buffer): void {
+    const connection = this.#sockets.of(socket);
+    if (connection === undefined || !isAnswering(socket)) {
+      this.#upgrade(request, socket, rest);
+      return;
+    }
+    // The server must not go on reading what is not its own any more.
+    socket._paused = false;
+    const unread = new UnreadInput(socket, rest);
+    const { isHeld } = connection;
+    connection.isHeld = false;
+    whenAnswered(socket, () => {
+      if (isHeld) onNextTurn(() => this.#readOn(request, socket, unread.take()));
+      else this.#upgrade(request, socket, unread.take());
+    });
+  }
+
+  /** Gives a connection back to the HTTP server, with the request that it had no room for. */
+  #readOn(request: IncomingMessage, socket: Socket, rest: Buffer): void {
+    if (socket.destroyed || !socket.writable) return;
+    // It was the time that a client may have for its next request.
+    socket.setTimeout(0);
+    socket.unshift(Buffer.concat([headOf(request), rest]));
+    this.#server.emit(this.#event, socket);
+  }
+}
+
+/** What a client sends while nobody may read it. A little is taken in, so that its end is noticed. */
+class UnreadInput {
+  readonly #socket: Socket;
+  readonly #bytes = new GatheredBytes();
+
+  constructor(socket: Socket, first: Buffer) {
+    this.#socket = socket;
+    socket.on('data', this.#gather).on('end', this.#end);
+    this.#gather(first);
+  }
+
+  /** Gives it back, and leaves the socket to the next one who listens, as Node does after an upgrade. */
+  take(): Buffer {
+    this.#socket.off('data', this.#gather).off('end', this.#end).pause();
+    Object.assign(this.#socket, { readableFlowing: null });
+    return this.#bytes.take();
+  }
+
+  readonly #gather = (chunk: Buffer): void => {
+    this.#bytes.push(chunk);
+    if (this.#bytes.length > MAX_UNREAD_BYTES) this.#socket.pause();
+  };
+
+  /** As the HTTP server does it: who sends no more gets no more answers. */
+  readonly #end = (): void => {
+    this.#socket.end();
+  };
+}
+
+/** Whether a connection has asked for all that it may for now. */
+function hasEnough({ socket, waiting, quota }: Connection): boolean {
+  return isAnswering(socket) && (waiting >= MAX_WAITING || quota.isSpent);
+}
+
+function isAnswering(socket: HttpSocket): boolean {
+  return socket._httpMessage !== undefined && socket._httpMessage !== null;
+}
+
+function serveInTurn(
+  quota: TurnQuota,
+  request: IncomingMessage,
+  response: ServerResponse,
+  serve: RequestListener,
+): void {
+  if (request.socket.destroyed) return;
+  if (quota.isSpent) {
+    onNextTurn(() => serveInTurn(quota, request, response, serve));
+  } else {
+    quota.spend(0);
+    serve(request, response);
+  }
+}
+
+/** Goes on when everything is answered, unless the connection is over with that. */
+function whenAnswered(socket: HttpSocket, then: () => void): void {
+  if (socket.destroyed) return;
+  if (isAnswering(socket)) socket._httpMessage?.once('close', () => whenAnswered(socket, then));
+  else if (socket.writable) then();
+}
+
+/** The head of a request as its client sent it, but for white space that means nothing. */
+function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
+  }
+  return Buffer.from(`${text}\r\n`, 'latin1');
+}

@@ -1,0 +1,217 @@
+/**
+ * When requests are worked on: behind those ahead of them on their connection, of which few are looked at,
+ * and within what their address may ask for in a turn of the event loop.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { OpenSockets } from '../../../src/listener/open-sockets.ts';
+import { RequestTurns } from '../../../src/listener/request-turns.ts';
+import { until } from '../../support/until.ts';
+
+const TLS = new URL('../../fixtures/tls/', import.meta.url);
+const pem = (name: string): Buffer => readFileSync(new URL(name, TLS));
+
+const open: (() => void)[] = [];
+afterEach(() => {
+  for (const close of open.splice(0).toReversed()) close();
+});
+
+type Scheme = 'http' | 'https';
+
+/** A server whose requests are served by `serve`. */
+class Rig {
+  readonly #server: Server;
+  readonly #isSecure: boolean;
+  readonly sockets: OpenSockets;
+  /** Requests that Node has read and that are not answered, now and at most. */
+  unanswered = 0;
+  most = 0;
+  /** Heads of requests that Node has read. */
+  read = 0;
+  readonly upgrades: Socket[] = [];
+
+  constructor(serve: RequestListener, scheme: Scheme = 'http') {
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      this.read++;
+      this.most = Math.max(this.most, ++this.unanswered);
+      response.once('close', () => this.unanswered--);
+      turns.take(request, response, serve);
+    };
+    this.#isSecure = scheme === 'https';
+    this.#server = this.#isSecure
+      ? (createSecureServer({ cert: pem('server.pem'), key: pem('server.key') }, listener) as never)
+      : createServer(listener);
+    this.sockets = new OpenSockets(this.#server, this.#isSecure);
+    const turns = new RequestTurns(this.#server, this.sockets, this.#isSecure, (_, socket) => {
+      this.upgrades.push(socket as Socket);
+      socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    });
+    open.push(() => {
+      this.sockets.destroyAll();
+      this.#server.close();
+    });
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+  }
+
+  connect(): Client {
+    const { port } = this.#server.address() as AddressInfo;
+    const to = { port, host: '127.0.0.1' };
+    return new Client(
+      this.#isSecure ? connectSecure({ ...to, rejectUnauthorized: false }) : connect(to),
+    );
+  }
+}
+
+class Client {
+  readonly socket: Socket;
+  received = '';
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('error', () => undefined);
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      this.received += text;
+    });
+    open.push(() => socket.destroy());
+  }
+
+  /** The bodies of the answers that have come. */
+  get answers(): string[] {
+    return [...this.received.matchAll(/<([^>]*)>/g)].map(([, body]) => body ?? '');
+  }
+}
+
+const get = (path: string): string => `GET /${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
+const range = (count: number): string[] => Array.from({ length: count }, (_, at) => String(at));
+
+const echo: RequestListener = (request, response) => {
+  let body = '';
+  request.on('data', (chunk: Buffer) => {
+    body += chunk.toString('latin1');
+  });
+  request.on('end', () => response.end(`<${request.url?.slice(1)}${body}>`));
+};
+
+describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on', (scheme) => {
+  it('has nine requests read at a time; all are answered in order', async () => {
+    const rig = new Rig(echo, scheme);
+    await rig.listen();
+    const client = rig.connect();
+    client.socket.write(range(3_000).map(get).join(''));
+    await until(() => client.answers.length === 3_000);
+    expect(client.answers).toEqual(range(3_000));
+    expect(rig.most).toBe(9);
+  });
+
+  it('has its bodies read whole, however they are sent', async () => {
+    const rig = new Rig(echo, scheme);
+    await rig.listen();
+    const client = rig.connect();
+    const post = (path: string, at: number): string => {
+      const body = `-${'b'.repeat(at * 7)}`;
+      const head = `POST /${path} HTTP/1.1\r\nHost: h\r\n`;
+      return at % 2 === 0
+        ? `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+        : `${head}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    };
+    client.socket.write(range(100).map(post).join(''));
+    await until(() => client.answers.length === 100);
+    expect(client.answers).toEqual(range(100).map((path, at) => `${path}-${'b'.repeat(at * 7)}`));
+    expect(rig.most).toBeLessThanOrEqual(9);
+  });
+
+  it('is served as usual afterwards, and others are meanwhile', async () => {
+    const held: ServerResponse[] = [];
+    const rig = new Rig((request, response) => {
+      if (request.url === '/hold') held.push(response);
+      else echo(request, response);
+    }, scheme);
+    await rig.listen();
+    const [client, beside] = [rig.connect(), rig.connect()];
+    client.socket.write(get('hold') + range(40).map(get).join(''));
+    await until(() => held.length === 1);
+    beside.socket.write(get('beside'));
+    await until(() => beside.answers.length === 1);
+    expect([rig.read, client.answers]).toEqual([10, []]);
+    held[0]?.end('<hold>');
+    await until(() => client.answers.length === 41);
+    client.socket.write(get('later'));
+    await until(() => client.answers.length === 42);
+    expect(client.answers).toEqual(['hold', ...range(40), 'later']);
+  });
+
+  it('is noticed when it goes, and nothing more is done for it', async () => {
+    const served: string[] = [];
+    let isClosed = false;
+    const rig = new Rig((request, response) => {
+      served.push(request.url ?? '');
+      response.once('close', () => {
+        isClosed = true;
+      });
+      response.write('<begun>');
+    }, scheme);
+    await rig.listen();
+    const client = rig.connect();
+    client.socket.write(range(100).map(get).join(''));
+    await until(() => client.answers.length === 1);
+    client.socket.end();
+    await until(() => isClosed);
+    expect([served, rig.read]).toEqual([['/0'], 9]);
+  });
+
+  it('gets an upgrade when everything before it is answered', async () => {
+    const held: ServerResponse[] = [];
+    const rig = new Rig((_, response) => held.push(response), scheme);
+    await rig.listen();
+    const client = rig.connect();
+    const upgrade =
+      'GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    client.socket.write(`${get('a')}${get('b')}${upgrade}`);
+    await until(() => held.length === 1);
+    held[0]?.end('<a>');
+    await until(() => held.length === 2);
+    expect(rig.upgrades).toEqual([]);
+    held[1]?.end('<b>');
+    await until(() => client.received.includes(' 101 '));
+    expect(client.received).toMatch(/<a>[\s\S]*<b>[\s\S]* 101 /);
+  });
+});
+
+it('all connections of one address together are served so many requests in a turn', async () => {
+  let inTurn = 0;
+  let most = 0;
+  let isEndScheduled = false;
+  const rig = new Rig((request, response) => {
+    most = Math.max(most, ++inTurn);
+    if (!isEndScheduled) {
+      isEndScheduled = true;
+      setImmediate(() => {
+        isEndScheduled = false;
+        inTurn = 0;
+      });
+    }
+    response.end(`<${request.url?.slice(1)}>`);
+  });
+  await rig.listen();
+  const clients = range(300).map(() => rig.connect());
+  for (const { socket } of clients) socket.write(get('first'));
+  await until(() => clients.every(({ answers }) => answers.length === 1));
+  most = 0;
+  for (const { socket } of clients) socket.write(range(5).map(get).join(''));
+  await until(() => clients.every(({ answers }) => answers.length === 6));
+  for (const { answers } of clients) expect(answers).toEqual(['first', ...range(5)]);
+  expect(most).toBeLessThanOrEqual(128);
+});
