@@ -147,8 +147,8 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'child/stderr-rate',
     file: 'src/backend/stdio/stderr-log.ts',
-    find: 'if (++this.#linesInWindow > MAX_LINES_PER_SECOND) this.#dropped++;',
-    replace: 'if (++this.#linesInWindow < 0) this.#dropped++;',
+    find: 'const isDropped = ++this.#linesInWindow > MAX_LINES_PER_SECOND;',
+    replace: 'const isDropped = ++this.#linesInWindow < 0;',
     test: ['test/integration/bounds.test.ts', 'on stderr is drained'],
   },
   {

@@ -127,9 +127,9 @@ function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell
       complain(reason);
       parts.events.closed(reason, notTaken);
     };
-    const received = (message: Buffer, about?: number): void => {
+    const received = (message: Buffer, about?: number): boolean => {
       reach.isDone = true;
-      parts.events.received(message, about);
+      return parts.events.received(message, about);
     };
     reach.isTried = true;
     return open(options, { ...parts, events: { ...parts.events, closed, received } });

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { TurnQuota } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { isCacheable } from '../mcp/modern-methods.ts';
@@ -30,6 +31,11 @@ const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set();
 const LIFE_BYTES = 9;
+/** What is read of one server in one turn of the event loop, and of all of them. */
+const TURN_BYTES = 256 * 1024;
+const ALL_SERVERS = new TurnQuota(4 * TURN_BYTES);
+/** What it costs to look whether one client is told of a notification, in bytes. */
+const COST_OF_LISTENER = 64;
 /** How much of what is no message is logged. */
 const SHOWN = 200;
 
@@ -46,7 +52,7 @@ export interface ConnectionContext {
   principal(): Principal | undefined;
   soleClient(): Downstream | undefined;
   /** Who is told what the server tells everybody, and to whom it goes. */
-  readonly audience: Pick<FanOut, 'elicited' | 'recent'>;
+  readonly audience: Pick<FanOut, 'elicited' | 'recent' | 'size'>;
 }
 
 export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'isAwaited'> {
@@ -70,6 +76,7 @@ export class Connection {
   readonly #channel: ServerChannel;
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
+  readonly #quota = new TurnQuota(TURN_BYTES, ALL_SERVERS);
   #violations: number[] = [];
   #listen: UpstreamListen | undefined;
   #hasWarned = false;
@@ -83,6 +90,7 @@ export class Connection {
       options.target.kind === 'stdio' ? randomBytes(LIFE_BYTES).toString('base64url') : '';
     this.#channel = openChannel(options, {
       logger,
+      quota: this.#quota,
       principal: () => context.principal(),
       events: {
         received: (message, about) => this.#receive(message, about),
@@ -106,7 +114,10 @@ export class Connection {
         traffic,
         recent: context.audience.recent,
         events: {
-          notified: events.notified,
+          notified: (notification, about) => {
+            events.notified(notification, about);
+            this.#quota.spend(context.audience.size * COST_OF_LISTENER);
+          },
           settled: events.settled,
           answered: (exchange, answer) => this.#answered(exchange, answer),
           isAwaited: events.isAwaited,
@@ -122,12 +133,15 @@ export class Connection {
   }
 
   /** What can't be taken is dropped: no message of a server may end the gateway. */
-  #receive(message: Buffer, about: number | undefined): void {
+  #receive(message: Buffer, about: number | undefined): boolean {
+    const { traffic } = this.#context;
+    const answers = traffic.responses - traffic.unmatched;
     try {
       this.mux.receive(message, about);
     } catch (error) {
       this.#context.logger.error({ err: error }, 'message of a server could not be taken');
     }
+    return traffic.responses - traffic.unmatched > answers;
   }
 
   get pid(): number | undefined {

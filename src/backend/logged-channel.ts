@@ -14,9 +14,9 @@ export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
       log.log({ direction, kind, method: method || undefined, id, bytes }, { server });
     };
     const { events } = parts;
-    const received = (message: Buffer, about?: number): void => {
+    const received = (message: Buffer, about?: number): boolean => {
       note('from_server', message);
-      events.received(message, about);
+      return events.received(message, about);
     };
     const channel = open(options, { ...parts, events: { ...events, received } });
     const send: ServerChannel['send'] = (message, from) => {

@@ -1,6 +1,8 @@
 // Messages framed by a `Content-Length` header block, as language servers use on stdio (Language
-// Server Protocol, base protocol). Same contract as line-framing: bounded, one event per message.
+// Server Protocol, base protocol). Same contract as line-framing: bounded in bytes and in each
+// turn of the event loop, one event per message.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
@@ -13,12 +15,15 @@ export interface ContentLengthEvents {
   oversize(head: Buffer, tail: Buffer, length: number): void;
   /** The stream no longer follows the framing; nothing more can be read from it. */
   broken(reason: string): void;
+  /** So many bytes came that are for nothing: empty messages, and what is dropped of one that is too long. */
+  wasted?(bytes: number): void;
 }
 
 /** Cuts a byte stream into messages of at most `maxBytes`. */
 export class ContentLengthFraming {
   readonly #maxBytes: number;
   readonly #events: ContentLengthEvents;
+  readonly #quota: TurnQuota | undefined;
   readonly #unread = new GatheredBytes();
   /** Body bytes that are expected; -1 while the header is read. */
   #expected = -1;
@@ -26,16 +31,34 @@ export class ContentLengthFraming {
   #dropped: MessageEnds | undefined;
   #isBroken = false;
 
-  constructor(maxBytes: number, events: ContentLengthEvents) {
+  /** @param quota what the messages may cost in one turn; absent: they are handed on at once */
+  constructor(maxBytes: number, events: ContentLengthEvents, quota?: TurnQuota) {
     this.#maxBytes = maxBytes;
     this.#events = events;
+    this.#quota = quota;
   }
 
-  /** Takes the next chunk. */
-  push(chunk: Buffer): void {
-    if (this.#isBroken) return;
+  /**
+   * Takes the next chunk.
+   * @returns false when the turn was over before the chunk was: `goOn` in another one
+   */
+  push(chunk: Buffer): boolean {
+    if (this.#isBroken) return true;
     this.#unread.push(chunk);
-    while (!this.#isBroken && (this.#expected < 0 ? this.#readHeader() : this.#readBody()));
+    this.#quota?.spend(chunk.length);
+    return this.goOn();
+  }
+
+  /**
+   * Goes on with what has come.
+   * @returns false when the turn was over again
+   */
+  goOn(): boolean {
+    for (;;) {
+      if (this.#isBroken) return true;
+      if (this.#quota?.isSpent === true) return this.#unread.length === 0;
+      if (!(this.#expected < 0 ? this.#readHeader() : this.#readBody())) return true;
+    }
   }
 
   #joined(): Buffer {
@@ -77,7 +100,9 @@ export class ContentLengthFraming {
     const expected = this.#expected;
     this.#expected = -1;
     this.#keepFrom(bytes, expected);
+    this.#quota?.spend(0);
     if (expected > 0) this.#events.message(bytes.subarray(0, expected));
+    else this.#events.wasted?.(0);
     return true;
   }
 
@@ -86,6 +111,7 @@ export class ContentLengthFraming {
     const taken = Math.min(this.#expected, bytes.length);
     this.#expected -= taken;
     dropped.push(bytes.subarray(0, taken));
+    this.#events.wasted?.(taken);
     this.#keepFrom(bytes, taken);
     if (this.#expected > 0) return false;
     this.#expected = -1;

@@ -1,6 +1,8 @@
 // Newline-delimited messages (2025-11-25 basic/transports stdio): frames on byte 0x0A only, gathers
-// what a chunk leaves unfinished, and holds no more than the limit of an endless line.
+// what a chunk leaves unfinished, holds no more than the limit of an endless line, and hands on no more
+// lines in one turn of the event loop than the sender has a share of it.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
@@ -11,20 +13,27 @@ export interface LineEvents {
   line(bytes: Buffer): void;
   /** A line was longer than the limit and was dropped. `head` and `tail` are its two ends. */
   oversize(head: Buffer, tail: Buffer, length: number): void;
+  /** So many bytes came that are for nothing: empty lines, and what is dropped of a line that is too long. */
+  wasted?(bytes: number): void;
 }
 
 /** Splits a byte stream into lines of at most `maxBytes`. */
 export class LineFraming {
   readonly #maxBytes: number;
   readonly #events: LineEvents;
+  #quota: TurnQuota | undefined;
   readonly #unfinished = new GatheredBytes();
   #length = 0;
   /** The unfinished line when it is over the limit; nothing else is kept then. */
   #dropped: MessageEnds | undefined;
+  /** What the last turn left of a chunk. */
+  #left: Buffer | undefined;
 
-  constructor(maxBytes: number, events: LineEvents) {
+  /** @param quota what the lines may cost in one turn; absent: they are handed on at once */
+  constructor(maxBytes: number, events: LineEvents, quota?: TurnQuota) {
     this.#maxBytes = maxBytes;
     this.#events = events;
+    this.#quota = quota;
   }
 
   /** Bytes of the unfinished line so far; counts what was dropped too. */
@@ -32,22 +41,62 @@ export class LineFraming {
     return this.#length;
   }
 
-  /** Takes the next chunk. Lines that it completes are handed on before this returns. */
-  push(chunk: Buffer): void {
+  /**
+   * Takes the next chunk; not before the last one is worked off. Lines that it completes are handed on
+   * before this returns.
+   * @returns false when the turn was over before the chunk was: `goOn` in another one
+   */
+  push(chunk: Buffer): boolean {
     let from = 0;
-    for (;;) {
+    while (this.#quota?.isSpent !== true) {
       const at = chunk.indexOf(LINE_FEED, from);
-      if (at < 0) break;
-      this.#finish(chunk.subarray(from, at));
-      from = at + 1;
+      if (at < 0) {
+        if (from < chunk.length) this.#keep(chunk.subarray(from));
+        return true;
+      }
+      if (at === from && this.#length === 0) {
+        from = this.#skipEmpty(chunk, at);
+      } else {
+        this.#finish(chunk.subarray(from, at));
+        from = at + 1;
+      }
     }
-    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    if (from < chunk.length) this.#left = chunk.subarray(from);
+    return this.#left === undefined;
+  }
+
+  /**
+   * Goes on with a chunk.
+   * @returns false when the turn was over again
+   */
+  goOn(): boolean {
+    const left = this.#left;
+    this.#left = undefined;
+    return left === undefined || this.push(left);
+  }
+
+  /** The stream is over: what is left is handed on at once, and what is unfinished is a line too. */
+  end(): void {
+    this.#quota = undefined;
+    this.goOn();
+    if (this.#length > 0) this.#finish(Buffer.alloc(0));
+  }
+
+  /** Steps over line feeds in a row. @returns where they end */
+  #skipEmpty(chunk: Buffer, from: number): number {
+    let at = from;
+    while (chunk[at] === LINE_FEED) at++;
+    this.#quota?.spend(at - from);
+    this.#events.wasted?.(at - from);
+    return at;
   }
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
+    this.#quota?.spend(piece.length);
     if (this.#dropped !== undefined) {
       this.#dropped.push(piece);
+      this.#events.wasted?.(piece.length);
       return;
     }
     this.#unfinished.push(piece);
@@ -62,10 +111,12 @@ export class LineFraming {
       this.#dropOversize();
       return;
     }
+    this.#quota?.spend(rest.length);
     const line = this.#length === 0 ? rest : this.#complete(rest);
     this.#length = 0;
     const end = line[line.length - 1] === CARRIAGE_RETURN ? line.length - 1 : line.length;
-    if (end > 0) this.#events.line(end === line.length ? line : line.subarray(0, end));
+    if (end === 0) this.#events.wasted?.(line.length);
+    else this.#events.line(end === line.length ? line : line.subarray(0, end));
   }
 
   #complete(rest: Buffer): Buffer {

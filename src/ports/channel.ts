@@ -17,8 +17,9 @@ export interface ChannelEvents {
   /**
    * A message came.
    * @param about the request on whose own stream it came, where the transport has such streams
+   * @returns whether it was an answer that was waited for
    */
-  received(message: Buffer, about?: number): void;
+  received(message: Buffer, about?: number): boolean;
   /** A message over the limit was dropped; `head` and `tail` are its two ends. */
   oversize(head: Buffer, tail: Buffer, length: number): void;
   /** The answer to a request will not come. Nothing happens when it has come already. */

@@ -30,7 +30,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^listener\/|^admin\/|^base\/(loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
   'node:path':
     /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
-  'node:stream': /^listener\/|^app\/connect/,
+  'node:stream': /^listener\/|^app\/connect|^backend\/stdio\/child-output/,
   'node:tls': /^listener\//,
   'node:util': /^cli\/(args|keys-args)/,
   // How much memory there is, and how much of it is used.

@@ -1,6 +1,8 @@
 /** A child process that does not read, or reads slowly: what waits for it is bounded, and nothing is lost. */
 import { expect, it, onTestFinished } from 'vitest';
+import type { OutputConsumer } from '../../src/backend/stdio/child-output.ts';
 import { ChildProcess } from '../../src/backend/stdio/child-process.ts';
+import { TurnQuota } from '../../src/base/turns.ts';
 
 const MIB = 1024 * 1024;
 const LINE_FEED = Buffer.from('\n');
@@ -21,6 +23,14 @@ const COUNTS_LINES = `
   process.stdin.on('end', () => process.stdout.write(hash.digest('hex'), () => process.exit()));
 `;
 
+const consumer = (take: (chunk: Buffer) => void): OutputConsumer => ({
+  push: (chunk) => {
+    take(chunk);
+    return true;
+  },
+  goOn: () => true,
+});
+
 function start(code: string, stallMs: number) {
   const ended = Promise.withResolvers<string>();
   const counts = { drained: 0 };
@@ -36,8 +46,8 @@ function start(code: string, stallMs: number) {
       stallMs,
     },
     {
-      stdout: (chunk) => said.resolve(chunk.toString()),
-      stderr: () => undefined,
+      stdout: consumer((chunk) => said.resolve(chunk.toString())),
+      stderr: consumer(() => undefined),
       drained: () => {
         counts.drained++;
         nextDrain.resolve();
@@ -46,6 +56,7 @@ function start(code: string, stallMs: number) {
       ended: ended.resolve,
       unwatched: () => undefined,
     },
+    new TurnQuota(MIB),
   );
   onTestFinished(() => child.stop());
   return {

@@ -3,7 +3,9 @@
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { after, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import type { TurnQuota } from '../../base/turns.ts';
 import { ChildInput } from './child-input.ts';
+import { type OutputConsumer, readInTurns } from './child-output.ts';
 import { GroupWatcher } from './group-watcher.ts';
 
 /** How long a process may take to end after its input was closed. */
@@ -28,8 +30,8 @@ export interface ChildCommand {
 }
 
 export interface ChildEvents {
-  stdout(chunk: Buffer): void;
-  stderr(chunk: Buffer): void;
+  readonly stdout: OutputConsumer;
+  readonly stderr: OutputConsumer;
   /** stdin is not full any more. */
   drained(): void;
   /** The process is over, could not be started, or closed its side of the pipes. Told once. */
@@ -57,7 +59,8 @@ export class ChildProcess {
   #stopping: Promise<void> | undefined;
   readonly #input: ChildInput | undefined;
 
-  constructor(command: ChildCommand, events: ChildEvents) {
+  /** @param quota what the output may cost in one turn of the event loop */
+  constructor(command: ChildCommand, events: ChildEvents, quota: TurnQuota) {
     this.#events = events;
     this.#stopMs = command.stopMs;
     this.#child = spawn(command.command, command.args, {
@@ -69,7 +72,7 @@ export class ChildProcess {
       ...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),
     });
     this.#input = this.#createInput(command.stallMs);
-    this.#listen(command);
+    this.#listen(command, quota);
     alive.add(this);
     if (this.pid !== undefined) watcher.add(this.pid, (why) => events.unwatched(why));
   }
@@ -110,10 +113,10 @@ export class ChildProcess {
     return new ChildInput(stdin, { drained: () => this.#events.drained(), stalled }, stallMs);
   }
 
-  #listen(command: ChildCommand): void {
+  #listen(command: ChildCommand, quota: TurnQuota): void {
     const { stdin, stdout, stderr } = this.#child;
-    stdout?.on('data', (chunk: Buffer) => this.#events.stdout(chunk));
-    stderr?.on('data', (chunk: Buffer) => this.#events.stderr(chunk));
+    if (stdout !== null) readInTurns(stdout, quota, this.#events.stdout);
+    if (stderr !== null) readInTurns(stderr, quota, this.#events.stderr);
     stdin?.on('error', () => this.#end('stdin_closed'));
     stdout?.on('end', () => this.#end('stdout_closed', OUTPUT_GRACE_MS));
     this.#child.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,24 +1,42 @@
 // What a child writes to stderr: always drained, logged line by line at debug, bounded in line
 // length and in lines a second (reliability.md F38).
 import { monotonicMs } from '../../base/clock.ts';
+import type { TurnQuota } from '../../base/turns.ts';
+import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
+import type { OutputConsumer } from './child-output.ts';
 
 const MAX_LINE_BYTES = 16 * 1024;
 const MAX_LINES_PER_SECOND = 200;
+/** What is kept of a line that is not logged. */
+const KEPT_BYTES = 1024;
 const ERROR_LINE = /^\s*(?:\w*(?:error|exception|panic|fatal)\b[^:]*:|error\b)/i;
 
 /** Logs one child's stderr. */
-export class StderrLog {
+export class StderrLog implements OutputConsumer {
   readonly #logger: Logger;
-  #rest = '';
+  readonly #framing: LineFraming;
+  #lastLine = '';
+  #lastError = '';
   #windowStartMs = 0;
   #linesInWindow = 0;
   #dropped = 0;
-  #lastLine = '';
-  #lastError = '';
 
-  constructor(logger: Logger) {
+  /**
+   * @param quota what it may cost in one turn of the event loop
+   * @param wrote told how much came
+   */
+  constructor(logger: Logger, quota?: TurnQuota, wrote: (bytes: number) => void = () => undefined) {
     this.#logger = logger;
+    const events = {
+      line: (bytes: Buffer) => {
+        wrote(bytes.length);
+        this.#log(bytes);
+      },
+      oversize: (head: Buffer) => this.#log(head.subarray(0, MAX_LINE_BYTES)),
+      wasted: wrote,
+    };
+    this.#framing = new LineFraming(MAX_LINE_BYTES, events, quota);
   }
 
   /** The last line that names an error, else the last one: often why the child ended. */
@@ -26,31 +44,34 @@ export class StderrLog {
     return this.#lastError === '' ? this.#lastLine : this.#lastError;
   }
 
-  push(chunk: Buffer): void {
-    const lines = (this.#rest + chunk.toString('utf8')).split('\n');
-    this.#rest = (lines.pop() ?? '').slice(0, MAX_LINE_BYTES);
-    for (const line of lines) this.#log(line.slice(0, MAX_LINE_BYTES).trimEnd());
+  push(chunk: Buffer): boolean {
+    return this.#framing.push(chunk);
+  }
+
+  goOn(): boolean {
+    return this.#framing.goOn();
   }
 
   /** Logs what is left when the child is gone. */
   flush(): void {
-    if (this.#rest !== '') this.#log(this.#rest);
-    this.#rest = '';
+    this.#framing.end();
     this.#summarise();
   }
 
-  #log(line: string): void {
-    if (line === '') return;
-    this.#lastLine = line;
-    // What a runtime prints behind the error itself (a stack, its own version) says less.
-    if (ERROR_LINE.test(line)) this.#lastError = line;
+  #log(bytes: Buffer): void {
     const nowMs = monotonicMs();
     if (nowMs - this.#windowStartMs >= 1_000) {
       this.#summarise();
       this.#windowStartMs = nowMs;
       this.#linesInWindow = 0;
     }
-    if (++this.#linesInWindow > MAX_LINES_PER_SECOND) this.#dropped++;
+    const isDropped = ++this.#linesInWindow > MAX_LINES_PER_SECOND;
+    const line = bytes.toString('utf8', 0, isDropped ? KEPT_BYTES : MAX_LINE_BYTES).trimEnd();
+    if (line === '') return;
+    this.#lastLine = line;
+    // What a runtime prints behind the error itself (a stack, its own version) says less.
+    if (ERROR_LINE.test(line)) this.#lastError = line;
+    if (isDropped) this.#dropped++;
     else this.#logger.debug({ line }, 'server stderr');
   }
 

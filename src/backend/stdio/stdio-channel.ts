@@ -1,4 +1,6 @@
 // A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
+
+import { LEAST_COST, type TurnQuota } from '../../base/turns.ts';
 import { ContentLengthFraming, contentLengthHeader } from '../../jsonrpc/content-length-framing.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
@@ -6,8 +8,10 @@ import type { Logger } from '../../observe/logger.ts';
 import { RareLine } from '../../observe/rare-line.ts';
 import type { ChannelEvents } from '../../ports/channel.ts';
 import type { ServerChannel } from '../server-channel.ts';
+import type { OutputConsumer } from './child-output.ts';
 import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';
+import { FloodWatch } from './flood-watch.ts';
 import { type EnvironmentOwner, liveVariables } from './live-environment.ts';
 import type { StdioTarget } from './options.ts';
 import { Program } from './program.ts';
@@ -19,6 +23,9 @@ const LINE_FEED = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** How much of a line that is no message is logged. */
 const SHOWN = 200;
+
+/** What is for nothing costs so many times more of a turn, besides what each message does. */
+const WASTE_FACTOR = 3;
 
 /** How a child process is kept. */
 export interface StdioLimits {
@@ -36,10 +43,12 @@ export class StdioChannel implements ServerChannel {
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
   readonly #stderr: StderrLog;
-  readonly #framing: { push(chunk: Buffer): void };
+  readonly #quota: TurnQuota;
+  readonly #flood = new FloodWatch();
   readonly #child: ChildProcess;
   readonly #dropped: RareLine<number>;
   #isFirstLine = true;
+  #isOver = false;
 
   constructor(
     target: StdioTarget,
@@ -50,16 +59,18 @@ export class StdioChannel implements ServerChannel {
       environment: Environment;
       owner: EnvironmentOwner;
       program: Program;
+      quota: TurnQuota;
     },
   ) {
     this.#target = target;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#stderr = new StderrLog(parts.logger);
+    const { quota } = parts;
+    this.#quota = quota;
+    this.#stderr = new StderrLog(parts.logger, quota, (bytes) => this.#wasted(bytes));
     this.#dropped = new RareLine((count, bytes) =>
       parts.logger.warn({ count, bytes }, 'server does not read: messages to it were dropped'),
     );
-    this.#framing = this.#createFraming(limits.messageBytes);
     const env = environmentOf(target, parts.environment, {
       ...target.env,
       ...liveVariables(target.liveEnv, parts.owner, parts.logger),
@@ -74,12 +85,12 @@ export class StdioChannel implements ServerChannel {
         stallMs: limits.stallMs,
       },
       {
-        stdout: (chunk) => this.#framing.push(chunk),
-        stderr: (chunk) => this.#stderr.push(chunk),
+        stdout: this.#createFraming(limits.messageBytes, quota),
+        stderr: this.#stderr,
         drained: () => this.#events.drained(),
         ended: (reason) => {
           this.#stderr.flush();
-          this.#events.closed(reason);
+          this.#end(reason);
         },
         unwatched: (why) =>
           this.#logger.warn(
@@ -87,6 +98,7 @@ export class StdioChannel implements ServerChannel {
             'server may outlive a gateway that is killed: the process that would end it can not be started',
           ),
       },
+      quota,
     );
   }
 
@@ -113,32 +125,54 @@ export class StdioChannel implements ServerChannel {
   }
 
   close(): Promise<void> {
+    this.#isOver = true;
     return this.#child.stop();
   }
 
-  #createFraming(maxBytes: number): { push(chunk: Buffer): void } {
-    const oversize = (head: Buffer, tail: Buffer, length: number): void =>
-      this.#events.oversize(head, tail, length);
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#events.closed(reason);
+  }
+
+  #createFraming(maxBytes: number, quota: TurnQuota): OutputConsumer {
+    const oversize = (head: Buffer, tail: Buffer, length: number): void => {
+      if (!this.#isOver) this.#events.oversize(head, tail, length);
+    };
+    const wasted = (bytes: number): void => this.#wasted(bytes);
     if (this.#target.framing === 'content-length') {
-      return new ContentLengthFraming(maxBytes, {
-        message: (bytes) => this.#events.received(bytes),
-        oversize,
-        broken: (reason) => this.#events.closed(`bad_framing: ${reason}`),
-      });
+      const message = (bytes: Buffer): void => this.#received(bytes);
+      const broken = (reason: string): void => this.#end(`bad_framing: ${reason}`);
+      return new ContentLengthFraming(maxBytes, { message, oversize, broken, wasted }, quota);
     }
-    return new LineFraming(maxBytes, { line: (bytes) => this.#onLine(bytes), oversize });
+    const line = (bytes: Buffer): void => this.#onLine(bytes);
+    return new LineFraming(maxBytes, { line, oversize, wasted }, quota);
+  }
+
+  #received(bytes: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#events.received(bytes)) this.#flood.noteAnswer();
+    else this.#wasted(bytes.length);
+  }
+
+  /** It wrote what nobody waits for, which comes after what somebody does. */
+  #wasted(bytes: number): void {
+    this.#quota.spend(WASTE_FACTOR * Math.max(bytes, LEAST_COST));
+    if (this.#flood.note(bytes)) this.#end('output_flood');
   }
 
   #onLine(line: Buffer): void {
+    if (this.#isOver) return;
     let bytes = line;
     if (this.#isFirstLine) {
       this.#isFirstLine = false;
       if (line.subarray(0, 3).equals(BYTE_ORDER_MARK)) bytes = line.subarray(3);
     }
     if (looksLikeMessage(bytes)) {
-      this.#events.received(bytes);
+      this.#received(bytes);
       return;
     }
+    this.#wasted(bytes.length);
     const text = bytes.toString('utf8', 0, SHOWN);
     if (text.trim() === '') return;
     this.#logger.debug({ line: text }, 'server wrote something that is no message to stdout');
