@@ -38,9 +38,23 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'audit/moved',
     file: 'src/observe/audit-file.ts',
-    find: 'this.#destination.reopen();',
-    replace: '',
+    find: 'this.#fd = this.#open(path);\n        closeSync(before);',
+    replace: 'void closeSync;\n        void before;',
     test: ['test/integration/access/audit-file.test.ts', 'is made anew'],
+  },
+  {
+    name: 'audit/links',
+    file: 'src/observe/audit-file.ts',
+    find: '  constants.O_NOFOLLOW |\n',
+    replace: '',
+    test: ['test/integration/access/audit-file.test.ts', 'that becomes a symbolic link'],
+  },
+  {
+    name: 'audit/whole-lines',
+    file: 'src/observe/line-writer.ts',
+    find: 'ftruncateSync(fd, found.size - bytes);',
+    replace: 'void ftruncateSync;\n    void bytes;',
+    test: ['test/integration/access/audit-file.test.ts', 'has whole lines'],
   },
   {
     name: 'credentials/missing',

@@ -158,8 +158,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'log/audit-owner-only',
     file: 'src/observe/audit-file.ts',
-    find: "openSync(path, 'a', OWNER_ONLY)",
-    replace: "openSync(path, 'a', OWNER_ONLY | 0o044)",
+    find: 'const OWNER_ONLY = 0o600;',
+    replace: 'const OWNER_ONLY = 0o644;',
     test: ['test/integration/access/audit.test.ts', 'says who called what'],
   },
   {

@@ -142,6 +142,11 @@ export class Gateway {
     await within(CLOSE_LIMIT_MS, this.#closeAll());
   }
 
+  /** Writes what waits for the disk now, for a process that ends at once. */
+  flush(): void {
+    this.#access.audit?.flush();
+  }
+
   async #open(): Promise<void> {
     const admin = await this.#admin.listen();
     this.#logger.info({ listener: 'admin', url: admin }, 'listening');
@@ -231,6 +236,7 @@ export class Gateway {
         traffic: backend.traffic,
       })),
       held: this.#held,
+      auditWaiting: this.#access.audit?.waiting ?? 0,
       sessions: this.#sessions.counts(),
       streams: { ...this.#heartbeat.counts(), websocket: this.#http.webSockets },
     };

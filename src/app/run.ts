@@ -49,7 +49,10 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   let gateway: Gateway | undefined;
   const stopped = untilStopped(options.exitWithParent);
   ignoreOtherSignals(logger);
-  process.once('exit', killChildren);
+  process.once('exit', () => {
+    killChildren();
+    gateway?.flush();
+  });
   try {
     // Reads files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {

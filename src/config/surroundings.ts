@@ -6,7 +6,7 @@ import { readKeyFile } from '../auth/key-file.ts';
 import type { ServerOptions } from '../backend/options.ts';
 import { findProgram } from '../backend/stdio/program.ts';
 import { messageOf, UserFileError } from '../base/errors.ts';
-import { isFolder } from '../base/folders.ts';
+import { isFolder, isLink } from '../base/folders.ts';
 import { pemFaults } from '../base/pem-files.ts';
 import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import type { Config } from './config.ts';
@@ -43,12 +43,18 @@ function lookAtOwnFiles({ listen, auth, audit, file }: Config): Fault[] {
     at(['listen', 'tls', fault.file === 'ca' ? 'clientCa' : fault.file], fault.message),
   );
   if (auth?.keyFile !== undefined) faults.push(...lookAtKeys(auth.keyFile));
-  if (audit.to !== undefined && audit.to !== 'stdout' && !isFolder(dirname(audit.to))) {
-    const message = `is ${audit.to}, but there is no such folder: make it, or correct the path`;
-    faults.push(at(['audit', 'to'], message));
-  }
+  if (audit.to !== undefined && audit.to !== 'stdout') faults.push(...lookAtAuditFile(audit.to));
   if (file !== undefined) faults.push(...complaintsOf([], () => readLockFile(lockFileOf(file))));
   return faults;
+}
+
+function lookAtAuditFile(path: string): Fault[] {
+  const place = ['audit', 'to'];
+  if (!isFolder(dirname(path))) {
+    return [at(place, `is ${path}, but there is no such folder: make it, or correct the path`)];
+  }
+  if (!isLink(path)) return [];
+  return [at(place, `is ${path}, a symbolic link: must be the path of the file itself, or stdout`)];
 }
 
 function lookAtKeys(path: string): Fault[] {

@@ -1,54 +1,50 @@
-// The file of the audit log, or stdout: lines wait for a slow disk in a bounded buffer, a file that was
-// moved away is made anew, and whether lines get there is known.
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
-import { pino } from 'pino';
-import { monotonicMs, within } from '../base/clock.ts';
+// The file of the audit log, or stdout: which file it is, who may read it, a new one where it was moved
+// away, and whether lines get there.
+import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
+import { monotonicMs } from '../base/clock.ts';
+import { codeOf, messageOf, UserFileError } from '../base/errors.ts';
+import { LineWriter } from './line-writer.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What may wait for a slow disk; more is dropped and counted. */
-const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const OWNER_ONLY = 0o600;
+const PERMISSIONS = 0o777;
+/** A pipe that nobody reads fails instead of holding the gateway up. */
+const OPEN =
+  constants.O_WRONLY |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  constants.O_NOFOLLOW |
+  constants.O_NONBLOCK;
 const STDOUT = 1;
 /** How often the path is looked at, at most. */
 const LOOK_MS = 1_000;
 /** How long the last lines may take. */
 const CLOSE_MS = 2_000;
 
-type Destination = ReturnType<typeof pino.destination>;
-
 /** Where audit lines go. */
 export class AuditFile {
   /** What pino writes to. */
   readonly stream: { write(line: string): void };
   readonly #path: string | undefined;
-  readonly #destination: Destination;
+  readonly #writer: LineWriter;
   readonly #logger: Logger;
   readonly #lost: Metrics['auditLost'];
+  #fd: number;
   #lookedMs = monotonicMs();
-  #isReopening = false;
   /** What keeps lines from getting there; told once in the log. */
   readonly #faults = new Set<'open' | 'write'>();
 
-  /** @throws when the file can't be opened */
+  /** @throws UserFileError when the file can't be opened */
   constructor(to: string, metrics: Pick<Metrics, 'auditLost'>, logger: Logger) {
     this.#path = to === 'stdout' ? undefined : to;
     this.#logger = logger;
     this.#lost = metrics.auditLost;
-    // A start fails whose audit log can't be written.
-    if (this.#path !== undefined) tryToOpen(this.#path);
-    this.#destination = pino.destination({
-      dest: this.#path ?? STDOUT,
-      sync: false,
-      append: true,
-      mode: OWNER_ONLY,
-      maxLength: MAX_WAITING_BYTES,
-    });
-    this.#destination.on('drop', () => this.#failed('write', 'full'));
-    this.#destination.on('error', (error) => this.#failed('write', 'error', error));
-    this.#destination.on('write', () => this.#mended('write'));
-    this.#destination.on('ready', () => {
-      this.#isReopening = false;
+    this.#fd = this.#path === undefined ? STDOUT : this.#open(this.#path);
+    this.#writer = new LineWriter({
+      target: () => this.#followPath(),
+      wrote: () => this.#mended('write'),
+      failed: (error) => this.#failed('write', error),
     });
     this.stream = { write: (line) => this.#write(line) };
   }
@@ -58,49 +54,77 @@ export class AuditFile {
     return this.#faults.size > 0;
   }
 
+  /** How many lines are not written yet. */
+  get waiting(): number {
+    return this.#writer.waiting;
+  }
+
   /** Writes what waits, unless it can't be written. */
   async close(): Promise<void> {
-    const over = new Promise<void>((resolve) => {
-      this.#destination.once('close', resolve);
-      this.#destination.once('error', () => resolve());
-      this.#destination.end();
-    });
-    await within(CLOSE_MS, over);
-    this.#destination.destroy();
+    await this.#writer.finish(CLOSE_MS);
+    const { waiting } = this.#writer;
+    if (waiting === 0) return;
+    this.#lost.inc({ reason: 'error' }, waiting);
+    this.#logger.error({ lines: waiting }, 'lines of the audit log are lost');
+  }
+
+  /** Writes what waits now, for a process that ends at once. */
+  flush(): void {
+    this.#writer.flush();
   }
 
   #write(line: string): void {
-    const nowMs = monotonicMs();
-    if (this.#path !== undefined && nowMs - this.#lookedMs >= LOOK_MS) {
-      this.#lookedMs = nowMs;
-      this.#followPath(this.#path);
-    }
-    this.#destination.write(line);
+    if (this.#writer.push(line)) return;
+    this.#lost.inc({ reason: 'full' });
+    this.#failed('write', new Error('too many lines wait to be written'));
   }
 
   /** Whoever rotates logs moves the file away: what is at the path then is another one, or nothing. */
-  #followPath(path: string): void {
-    const { fd } = this.#destination as unknown as { readonly fd: number };
-    if (this.#isReopening || fd < 0) return;
+  #followPath(): number {
+    const path = this.#path;
+    const nowMs = monotonicMs();
+    if (path === undefined || nowMs - this.#lookedMs < LOOK_MS) return this.#fd;
+    this.#lookedMs = nowMs;
     try {
-      const now = statSync(path, { throwIfNoEntry: false });
-      const open = fstatSync(fd);
-      if (now?.ino === open.ino && now.dev === open.dev) {
-        this.#mended('open');
-        return;
+      const now = lstatSync(path, { throwIfNoEntry: false });
+      const open = fstatSync(this.#fd);
+      if (now?.ino !== open.ino || now.dev !== open.dev) {
+        const before = this.#fd;
+        this.#fd = this.#open(path);
+        closeSync(before);
       }
-      tryToOpen(path);
-      this.#isReopening = true;
-      this.#destination.reopen();
       this.#mended('open');
     } catch (error) {
       // Lines go on into the file that is open.
-      this.#failed('open', 'error', error);
+      this.#failed('open', error);
+    }
+    return this.#fd;
+  }
+
+  #open(path: string): number {
+    let fd: number;
+    try {
+      fd = openSync(path, OPEN, OWNER_ONLY);
+    } catch (error) {
+      throw new UserFileError(`audit.to is ${path}, ${cannotOpen(error)}`, { cause: error });
+    }
+    this.#closeToOthers(fd, path);
+    return fd;
+  }
+
+  /** A file that was there before may be open to everybody. */
+  #closeToOthers(fd: number, path: string): void {
+    const found = fstatSync(fd);
+    if (!found.isFile() || (found.mode & PERMISSIONS) === OWNER_ONLY) return;
+    try {
+      fchmodSync(fd, OWNER_ONLY);
+    } catch (error) {
+      const text = 'audit log may be read by others, and its mode can not be changed';
+      this.#logger.warn({ path, why: messageOf(error) }, text);
     }
   }
 
-  #failed(fault: 'open' | 'write', reason: 'full' | 'error', error?: unknown): void {
-    this.#lost.inc({ reason });
+  #failed(fault: 'open' | 'write', error: unknown): void {
     if (!this.isFailing) this.#logger.error({ err: error, fault }, 'audit log can not be written');
     this.#faults.add(fault);
   }
@@ -111,6 +135,15 @@ export class AuditFile {
   }
 }
 
-function tryToOpen(path: string): void {
-  closeSync(openSync(path, 'a', OWNER_ONLY));
+function cannotOpen(error: unknown): string {
+  switch (codeOf(error)) {
+    case 'ELOOP':
+      return 'a symbolic link: must be the path of the file itself, or stdout';
+    case 'ENXIO':
+      return 'a pipe that nobody reads, or a socket: must be a file, or stdout';
+    case 'EISDIR':
+      return 'a folder: must be a file, or stdout';
+    default:
+      return `which can't be opened: ${messageOf(error)}`;
+  }
 }

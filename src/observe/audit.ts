@@ -113,6 +113,16 @@ export class AuditLog {
     this.#lines.info({ event, ...actor(principal), ...rest });
   }
 
+  /** How many lines are not written yet. */
+  get waiting(): number {
+    return this.#file.waiting;
+  }
+
+  /** Writes what waits now, for a process that ends at once. */
+  flush(): void {
+    this.#file.flush();
+  }
+
   /** Writes what waits. */
   close(): Promise<void> {
     return this.#file.close();

@@ -29,6 +29,7 @@ export interface Snapshot {
     readonly limitBytes: number;
     readonly byKind: Readonly<Record<string, number>>;
   };
+  readonly auditWaiting: number;
   readonly sessions: Readonly<Record<string, number>>;
   readonly streams: Readonly<Record<string, number>>;
 }
@@ -93,7 +94,7 @@ export class Metrics {
   readonly auth = this.#authTotal();
   readonly auditLost = this.#counter(
     'sluice_audit_lost_total',
-    'Lines of the audit log that could not be written.',
+    'Lines of the audit log that are lost.',
     ['reason'],
   );
   readonly insecure = this.#gauge(
@@ -143,6 +144,9 @@ export class Metrics {
     });
     this.#collected('sluice_held_bytes_limit', 'Bytes that may be held.', [], (gauge) => {
       gauge.set(snapshot().held.limitBytes);
+    });
+    this.#collected('sluice_audit_waiting_lines', 'Lines not yet written.', [], (gauge) => {
+      gauge.set(snapshot().auditWaiting);
     });
     this.#collected('sluice_sessions', 'Open client sessions.', ['transport'], (gauge) => {
       for (const [transport, count] of Object.entries(snapshot().sessions)) {

@@ -1,5 +1,5 @@
 // Whether what a configuration names is there: said with line and column, before anybody comes.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatIssue } from '../../../src/config/issues.ts';
@@ -114,6 +114,13 @@ describe('a folder', () => {
       's.yaml:3:14: audit.to: is logs/audit, but there is no such folder: make it, or correct the path',
     ]);
   });
+});
+
+it('the audit log must not be a symbolic link', () => {
+  symlinkSync('elsewhere', join(folder, 'audit'));
+  expect(look(`${GOOD}audit: { to: audit }\n`).errors).toEqual([
+    's.yaml:3:14: audit.to: is audit, a symbolic link: must be the path of the file itself, or stdout',
+  ]);
 });
 
 describe('the file of API keys', () => {
