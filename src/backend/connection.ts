@@ -160,7 +160,7 @@ export class Connection {
 
   /** Whose calls and tasks are here, those included whose caller left. */
   *callers(): Iterable<Downstream> {
-    for (const { exchange } of this.mux.calls()) if (exchange !== undefined) yield exchange.client;
+    for (const { client } of this.mux.calls()) if (client !== undefined) yield client;
     yield* this.mux.tasks.followers();
   }
 

@@ -16,7 +16,7 @@ import { isPartOf, taskKind } from '../mcp/subscription.ts';
 import { RecentCallers } from '../mux/recent-callers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Caller, Exchange } from '../ports/exchange.ts';
 import { ElicitationOwners } from './elicitation-owners.ts';
 import type { Wanted } from './server-wishes.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -124,9 +124,9 @@ export class FanOut {
 
   /**
    * Delivers a notification of the server.
-   * @param about the call that it is known to be about
+   * @param about whose call it is known to be about
    */
-  deliver(notification: Frame, about?: Exchange): void {
+  deliver(notification: Frame, about?: Caller): void {
     const { method } = notification;
     if (this.#context.isPlain) this.#toAll(notification, undefined);
     else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
@@ -195,7 +195,7 @@ export class FanOut {
     for (const { client } of watchers) client.notify(notification.bytes, kind);
   }
 
-  #logMessage(notification: Frame, about: Exchange | undefined): void {
+  #logMessage(notification: Frame, about: Caller | undefined): void {
     const { bytes, levelStart, levelEnd } = notification;
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
     this.#toCaller(notification, severity ?? 0, about);
@@ -210,14 +210,15 @@ export class FanOut {
   }
 
   /** Goes to the one client whose call it is about, or to all who are the same person. */
-  #toCaller(notification: Frame, severity: number | undefined, about: Exchange | undefined): void {
-    const caller = about ?? this.#soleCaller(severity);
-    if (caller !== undefined) {
-      if (!this.#isWantedBy(caller.client, severity)) return;
-      if (!caller.push(notification.bytes)) caller.client.notify(notification.bytes, undefined);
-      return;
+  #toCaller(notification: Frame, severity: number | undefined, about: Caller | undefined): void {
+    const exchange = about === undefined ? this.#soleCaller(severity) : about.exchange;
+    const client = about?.client ?? exchange?.client;
+    if (client === undefined) {
+      this.#toAll(notification, severity);
+    } else if (this.#isWantedBy(client, severity)) {
+      const { bytes } = notification;
+      if (exchange?.push(bytes) !== true) client.notify(bytes, undefined);
     }
-    this.#toAll(notification, severity);
   }
 
   // Calls that asked for no logs, or for none of this kind, are not what it is about.

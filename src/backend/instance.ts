@@ -7,7 +7,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Caller, Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
@@ -301,7 +301,7 @@ export class Instance {
     return connection;
   }
 
-  #onNotification(connection: Connection, notification: Frame, about?: Exchange): void {
+  #onNotification(connection: Connection, notification: Frame, about?: Caller): void {
     const told = connection.received(notification);
     if (told === undefined) return;
     this.listKeys.noticed(told.method);

@@ -35,6 +35,7 @@ class Waiting implements ExchangeHolder {
   readonly exchange: Exchange;
   readonly caller: Caller;
   readonly deadlineMs: number;
+  readonly bytes: number;
   readonly #owner: WaitingCalls;
 
   constructor(owner: WaitingCalls, exchange: Exchange, caller: Caller, deadlineMs: number) {
@@ -42,10 +43,8 @@ class Waiting implements ExchangeHolder {
     this.exchange = exchange;
     this.caller = caller;
     this.deadlineMs = deadlineMs;
-  }
-
-  get bytes(): number {
-    return this.exchange.frame.bytes.length;
+    // Noted once: a call that ends lets go of its request.
+    this.bytes = exchange.frame.bytes.length;
   }
 
   cancel(_notice: Frame | undefined): void {

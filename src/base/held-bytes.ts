@@ -262,7 +262,8 @@ export class HeldBytes {
    * everything.
    */
   client({ key, kind }: { readonly key: string; readonly kind?: string | undefined }): HeldOwner {
-    const share = kind === undefined ? this.limitBytes : this.shareBytes;
+    const isAnonymous = kind === undefined || kind === 'anonymous';
+    const share = isAnonymous ? this.limitBytes : this.shareBytes;
     return this.#clients.get(key) ?? this.#open(this.#clients, key, share);
   }
 

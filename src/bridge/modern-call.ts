@@ -9,9 +9,8 @@ import {
   METHOD_NOT_FOUND,
   type WireError,
 } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { type Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
-import { membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, jsonBytes, resultMessage } from '../jsonrpc/serialize.ts';
@@ -25,13 +24,8 @@ import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Seat } from '../ports/seat.ts';
-import {
-  answerForNobody,
-  inputRequired,
-  isWellFormed,
-  keyLetter,
-  requiredCapability,
-} from './input-requests.ts';
+import { answerForNobody, inputRequired, requiredCapability } from './input-requests.ts';
+import { KeyedQuestions } from './keyed-questions.ts';
 import { missingCapability, modernError, noObject } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
@@ -59,8 +53,6 @@ const ANYTHING: ClientCapabilities = {
 export interface ModernCallContext {
   readonly endpoint: string;
   readonly seat: Pick<Seat, 'join' | 'server'>;
-  /** Sends it to the server. */
-  send(call: Exchange): void;
   readonly dress: ResultDress;
   readonly parks: Parks<ModernCall>;
   readonly sealer: StateSealer;
@@ -72,21 +64,21 @@ export interface ModernCallContext {
 
 /** A modern client's call at a legacy server. */
 export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkable {
-  readonly frame: Frame;
+  frame: Frame;
   readonly principal: Principal;
   readonly version: string;
   readonly capabilities = ANYTHING;
-  readonly info: unknown;
+  info: unknown;
   readonly logThreshold: number;
   readonly limitMs: number | undefined;
   holder: ExchangeHolder | undefined = undefined;
   readonly #context: ModernCallContext;
-  readonly #request: Frame;
-  readonly #declared: ClientCapabilities;
+  #send: (call: Exchange) => void;
+  #request: Frame;
+  #declared: ClientCapabilities;
   /** The rounds that wait for an answer: one, or two when the client asked again. */
   #waiting: ModernExchange[] = [];
-  readonly #open = new Map<string, Question>();
-  #asked = 0;
+  readonly #open = new KeyedQuestions();
   #round = 0;
   #park: string | undefined;
   #lastResponses: Buffer | undefined;
@@ -100,8 +92,14 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #isSettled = false;
   #isOver = false;
 
-  constructor(exchange: ModernExchange, context: ModernCallContext) {
+  /** @param send to the server */
+  constructor(
+    exchange: ModernExchange,
+    context: ModernCallContext,
+    send: (call: Exchange) => void,
+  ) {
     this.#context = context;
+    this.#send = send;
     this.#request = exchange.frame;
     this.frame = legacyRequest(exchange.frame);
     this.principal = exchange.client.principal;
@@ -128,7 +126,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   /** Sends the call to the server, after the level that it wants logs from. */
   start(): void {
-    if (this.logThreshold === Number.POSITIVE_INFINITY) this.#context.send(this);
+    if (this.logThreshold === Number.POSITIVE_INFINITY) this.#send(this);
     else contain(this, this.#startWithLogs());
   }
 
@@ -136,7 +134,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     const { seat } = this.#context;
     await seat.join(levelOf(this.logThreshold));
     // The caller may have left while the server was told.
-    if (!this.#isOver) this.#context.send(this);
+    if (!this.#isOver) this.#send(this);
   }
 
   // Toward the server: the answer.
@@ -163,7 +161,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     }
     this.holder = undefined; // the call at the server is over
     const visits = new UrlVisits(frames, (isAgreed) => {
-      if (isAgreed) this.#context.send(this);
+      if (isAgreed) this.#send(this);
       else this.#declined();
     });
     for (const question of visits.questions) this.ask(question);
@@ -212,25 +210,23 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     const { frame } = question;
     if (this.#leaving !== undefined) {
       answerForNobody(question);
-      this.#leave();
+      this.#leave(undefined);
       return;
     }
     const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
-    const letter = keyLetter(frame.method);
-    if (letter === undefined || refusal !== undefined) {
+    if (refusal === undefined && this.#open.add(question)) {
+      this.#promptSoon();
+    } else {
       this.#missing = { ...this.#missing, ...requiredCapability(frame) };
       question.refuse({
         code: refusal === 'mode' ? INVALID_PARAMS : METHOD_NOT_FOUND,
         message: `The client does not offer ${frame.method}.`,
       });
-      return;
     }
-    this.#open.set(`${letter}${++this.#asked}`, question);
-    this.#promptSoon();
   }
 
   withdraw(question: Question): void {
-    for (const [key, open] of this.#open) if (open === question) this.#open.delete(key);
+    this.#open.withdraw(question);
   }
 
   // Toward the client: its rounds.
@@ -239,8 +235,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   cancel(notice: Frame | undefined): void {
     this.#waiting = this.#waiting.filter((exchange) => !exchange.isSettled);
     if (this.#waiting.length > 0 || this.#isOver) return;
-    this.#end();
-    this.holder?.cancel(notice);
+    this.#leave(notice);
   }
 
   /**
@@ -271,13 +266,31 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     if (this.#waiting.length > 0) return;
     // A server ends a call whose form was closed, but never answers one that was cancelled, and a call
     // without an answer is suspected of the server's questions for long (docs/adr/0003).
-    this.#leaving = after(LEAVE_MS, () => this.#leave());
-    this.#answerForClient();
+    this.#leaving = after(LEAVE_MS, () => this.#leave(undefined));
+    this.#open.answerForNobody();
   }
 
-  #leave(): void {
+  #leave(notice: Frame | undefined): void {
     this.#end();
-    this.holder?.cancel(undefined);
+    this.holder?.cancel(notice);
+    this.#letGo();
+  }
+
+  /**
+   * The server may still be at work on it, and ask: what is kept of the call meanwhile is whose it was,
+   * and nothing that is large.
+   */
+  #letGo(): void {
+    this.frame = GONE;
+    this.#request = GONE;
+    this.#declared = {};
+    this.info = undefined;
+    this.#missing = undefined;
+    this.#lastResponses = undefined;
+    this.#kept = undefined;
+    this.#keptFailure = undefined;
+    this.#send = () => undefined;
+    this.#open.clear();
   }
 
   /** The server ended a call that its client gave up: nobody is told. */
@@ -285,6 +298,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     if (this.#leaving === undefined) return false;
     this.#isSettled = true;
     this.#end();
+    this.#letGo();
     return true;
   }
 
@@ -296,7 +310,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #take(exchange: ModernExchange, responses: Buffer | undefined): void {
     this.#wait(exchange);
     this.#lastResponses = responses === undefined ? undefined : Buffer.from(responses);
-    if (responses !== undefined) this.#answerQuestions(responses);
+    if (responses !== undefined) this.#open.answer(responses);
     this.#continue();
   }
 
@@ -311,17 +325,6 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
   }
 
-  #answerQuestions(responses: Buffer): void {
-    for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
-      const question = this.#open.get(key);
-      const value = responses.subarray(valueStart, valueEnd);
-      if (question === undefined) continue;
-      if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
-      this.#open.delete(key);
-      question.answer(scan(resultMessage(UNUSED_ID, value)));
-    }
-  }
-
   /** Answers the round with the open questions and parks the call. */
   #prompt(): void {
     this.#coalescing = undefined;
@@ -329,7 +332,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     const { parks, sealer, endpoint, ownerOf } = this.#context;
     const park = parks.park(this, this.#park);
     if (park === undefined) {
-      this.#answerForClient();
+      this.#open.answerForNobody();
       return;
     }
     this.#park = park;
@@ -345,7 +348,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   }
 
   #inputRequired(state: string): Buffer {
-    const result = resultMessage(UNUSED_ID, inputRequired(this.#open, state));
+    const result = resultMessage(UNUSED_ID, inputRequired(this.#open.all, state));
     return this.#context.dress.addServerInfo(scan(result));
   }
 
@@ -370,18 +373,13 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #deliverFailure(failure: GatewayError): void {
     this.#settleWaiting((exchange) => exchange.fail(failure));
     this.#end();
+    this.#letGo();
   }
 
   #settleWaiting(settle: (exchange: ModernExchange) => void): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const exchange of waiting) settle(exchange);
-  }
-
-  /** Answers what the client will not: as somebody who closes a form, where that can be said. */
-  #answerForClient(): void {
-    for (const question of this.#open.values()) answerForNobody(question);
-    this.#open.clear();
   }
 
   #end(): void {

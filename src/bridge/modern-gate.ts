@@ -302,16 +302,16 @@ export class ModernGate {
     identity: ServerIdentity,
     send: (call: Exchange) => void,
   ): void {
-    const call = new ModernCall(exchange, {
+    const context = {
       endpoint: this.#endpoint,
       seat,
-      send,
       dress: this.#dressFor(identity),
       parks: this.#state.parks,
       sealer: this.#state.sealer,
       ownerOf: this.#ownerOf,
       done: () => seat.leave(),
-    });
+    };
+    const call = new ModernCall(exchange, context, send);
     call.start();
   }
 

@@ -51,14 +51,45 @@ export interface ModernPassContext {
   done(): void;
 }
 
-/** A modern client's call at a modern server. */
-export class ModernPass implements Exchange, Downstream, ExchangeHolder {
-  readonly frame: Frame;
+/** Whoever makes a call. A server that was told to cancel is remembered with it, so it is kept small. */
+class PassedClient implements Downstream {
   readonly principal: Principal;
   readonly version: string;
-  readonly capabilities: Downstream['capabilities'];
-  readonly info: unknown;
   readonly logThreshold: number;
+  capabilities: Downstream['capabilities'];
+  info: unknown;
+
+  constructor({ client, envelope }: ModernExchange) {
+    this.principal = client.principal;
+    this.version = client.version;
+    this.capabilities = client.capabilities;
+    this.info = client.info;
+    this.logThreshold = envelope.severity ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Only whose the call was matters any more. */
+  letGo(): void {
+    this.capabilities = {};
+    this.info = undefined;
+  }
+
+  notify(): void {
+    // What belongs to no call does not reach a modern client.
+  }
+
+  ask(question: Question): void {
+    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
+  }
+
+  withdraw(): void {
+    // It was asked nothing.
+  }
+}
+
+/** A modern client's call at a modern server. */
+export class ModernPass implements Exchange, ExchangeHolder {
+  readonly frame: Frame;
+  readonly client: PassedClient;
   holder: ExchangeHolder | undefined = undefined;
   readonly #exchange: ModernExchange;
   readonly #context: ModernPassContext;
@@ -71,16 +102,8 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
       task === undefined
         ? withServerState(exchange.frame, claims?.upstream)
         : withParamsTaskId(exchange.frame, task.taskId);
-    this.principal = exchange.client.principal;
-    this.version = exchange.client.version;
-    this.capabilities = exchange.client.capabilities;
-    this.info = exchange.client.info;
-    this.logThreshold = exchange.envelope.severity ?? Number.POSITIVE_INFINITY;
+    this.client = new PassedClient(exchange);
     exchange.holder = this;
-  }
-
-  get client(): Downstream {
-    return this;
   }
 
   get isSettled(): boolean {
@@ -132,6 +155,7 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
   fail(failure: GatewayError): void {
     this.#context.done();
     this.#exchange.fail(failure);
+    this.client.letGo();
   }
 
   push(message: Buffer): boolean {
@@ -141,18 +165,7 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
   cancel(notice: Frame | undefined): void {
     this.#context.done();
     this.holder?.cancel(notice);
-  }
-
-  notify(): void {
-    // What belongs to no call does not reach a modern client.
-  }
-
-  ask(question: Question): void {
-    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
+    this.client.letGo();
   }
 
   #deliverError(answer: Frame): void {
@@ -181,9 +194,9 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
   }
 
   #made(answer: Frame): Buffer | undefined {
-    if (!hasTasks(this.capabilities)) return undefined;
+    if (!hasTasks(this.client.capabilities)) return undefined;
     const { server, seat, table } = this.#context;
-    return madeTaskResult(answer, this, { server, at: seat.at, table }, this.holder);
+    return madeTaskResult(answer, this.client, { server, at: seat.at, table }, this.holder);
   }
 
   #sealed(answer: Frame): Buffer {
@@ -194,7 +207,7 @@ export class ModernPass implements Exchange, Downstream, ExchangeHolder {
     if (upstream === undefined) return bytes.subarray(resultStart, resultEnd);
     const { endpoint, sealer, ttlMs, claims, ownerOf } = this.#context;
     const state = sealer.seal({
-      principal: ownerOf(this.principal),
+      principal: ownerOf(this.client.principal),
       endpoint,
       request: digestOf(this.#exchange.frame.method, parseParams(this.#exchange.frame)),
       round: (claims?.round ?? 0) + 1,

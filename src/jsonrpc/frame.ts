@@ -162,6 +162,9 @@ export class Frame {
   }
 }
 
+/** Stands for a message that nobody needs any more, so that its bytes are not kept. */
+export const GONE = new Frame(Buffer.alloc(0));
+
 /** Where an offset is when what ends at `end` got longer by `by`. */
 function moved(offset: number, end: number, by: number): number {
   return offset < end ? offset : offset + by;

@@ -41,9 +41,7 @@ export function soleCaller(
   nowMs: number,
   mayBeFor: (client: Downstream) => boolean,
 ): Exchange | undefined {
-  const eligible = [...calls].filter(
-    ({ exchange }) => exchange !== undefined && mayBeFor(exchange.client),
-  );
+  const eligible = [...calls].filter(({ client }) => client !== undefined && mayBeFor(client));
   const verdict = judge(withoutPast(eligible, nowMs));
   return verdict.kind === 'one' ? verdict.call.exchange : undefined;
 }
@@ -79,8 +77,8 @@ export function nextDropoutMs(
 }
 
 function withoutPast(calls: readonly Call[], nowMs: number): Set<Call> {
-  const eligible = calls.filter((call) => call.exchange !== undefined);
-  const principals = new Set(eligible.map((call) => call.exchange?.client.principal.key));
+  const eligible = calls.filter(({ client }) => client !== undefined);
+  const principals = new Set(eligible.map(({ client }) => client?.principal.key));
   if (principals.size > 1) return new Set(eligible);
   return new Set(eligible.filter((call) => !isPast(call, nowMs)));
 }
@@ -100,7 +98,7 @@ export function judge(candidates: ReadonlySet<Call>): Verdict {
   let client: Downstream | undefined;
   let latest: Call | undefined;
   for (const call of candidates) {
-    const asker = call.exchange?.client;
+    const asker = call.client;
     if (asker === undefined) continue;
     if (client !== undefined && asker !== client) return { kind: 'several' };
     client = asker;

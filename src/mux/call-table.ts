@@ -57,7 +57,7 @@ export class CallTable {
 
   open(call: Call): void {
     this.#calls.set(call.id, call);
-    if (call.exchange === undefined) this.#own++;
+    if (call.client === undefined) this.#own++;
     if (call.interactiveTool !== undefined) this.#enterLane(call);
   }
 
@@ -68,8 +68,8 @@ export class CallTable {
   /** Takes a call out, answered or given up for good. */
   settle(call: Call): void {
     if (!this.#calls.delete(call.id)) return;
-    if (call.exchange === undefined) this.#own--;
-    else this.#recent.note(call.exchange.client, monotonicMs());
+    if (call.client === undefined) this.#own--;
+    else this.#recent.note(call.client, monotonicMs());
     if (call.abandonedAtMs !== undefined) this.#abandoned--;
     else if (call.interactiveTool !== undefined) this.#leaveLane(call);
   }
@@ -80,29 +80,29 @@ export class CallTable {
     call.abandonedAtMs = nowMs;
     this.#abandoned++;
     if (call.interactiveTool !== undefined) this.#leaveLane(call);
+    call.letGo();
     if (this.#abandoned > MAX_ABANDONED) this.#forgetOldest();
   }
 
   /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
   #noteInteractive(tools: InteractiveTools): void {
     for (const call of this.#calls.values()) {
-      if (call.interactiveTool !== undefined || call.abandonedAtMs !== undefined) continue;
-      if (call.exchange === undefined) continue;
+      if (call.interactiveTool !== undefined || call.exchange === undefined) continue;
       call.interactiveTool = tools.match(call.exchange.frame);
       if (call.interactiveTool !== undefined) this.#enterLane(call);
     }
   }
 
-  #enterLane({ exchange }: Call): void {
-    if (exchange === undefined) return;
-    this.#lane.set(exchange.client, (this.#lane.get(exchange.client) ?? 0) + 1);
+  #enterLane({ client }: Call): void {
+    if (client === undefined) return;
+    this.#lane.set(client, (this.#lane.get(client) ?? 0) + 1);
   }
 
-  #leaveLane({ exchange }: Call): void {
-    if (exchange === undefined) return;
-    const left = (this.#lane.get(exchange.client) ?? 0) - 1;
-    if (left > 0) this.#lane.set(exchange.client, left);
-    else this.#lane.delete(exchange.client);
+  #leaveLane({ client }: Call): void {
+    if (client === undefined) return;
+    const left = (this.#lane.get(client) ?? 0) - 1;
+    if (left > 0) this.#lane.set(client, left);
+    else this.#lane.delete(client);
   }
 
   #forgetOldest(): void {
@@ -121,8 +121,8 @@ export class CallTable {
   /** Takes every call out and returns them. */
   clear(): Call[] {
     const calls = [...this.#calls.values()];
-    for (const { exchange } of calls) {
-      if (exchange !== undefined) this.#recent.note(exchange.client, monotonicMs());
+    for (const { client } of calls) {
+      if (client !== undefined) this.#recent.note(client, monotonicMs());
     }
     this.#calls.clear();
     this.#abandoned = 0;

@@ -1,8 +1,10 @@
 // One request on its way at a server: what the server's answer, progress and questions are matched
 // with. Made and changed by mux.ts only.
 import type { Frame } from '../jsonrpc/frame.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Caller, Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
+import { toolOf } from './interactive-tools.ts';
 
 /** What a call needs of the mux that it is in. */
 export interface CallOwner {
@@ -17,8 +19,12 @@ export type OwnAnswer = (answer: Frame | undefined) => void;
 export class Call implements ExchangeHolder {
   /** The id that the server knows; never used twice in the life of a connection. */
   readonly id: number;
-  /** Undefined for the gateway's own requests. */
-  readonly exchange: Exchange | undefined;
+  /** Who called; undefined for the gateway's own requests. */
+  readonly client: Downstream | undefined;
+  /** While somebody waits for the answer. Nothing of the request is kept any longer. */
+  exchange: Exchange | undefined;
+  /** Whether a server without sessions was called: it asks nothing by itself. */
+  readonly isStateless: boolean;
   readonly onAnswer: OwnAnswer | undefined;
   /** Whether the server may ask something while it works on this. */
   readonly mayAsk: boolean;
@@ -43,6 +49,8 @@ export class Call implements ExchangeHolder {
   /** When the first of those was given to the client. */
   askedAtMs = 0;
   readonly #owner: CallOwner;
+  #tool: string | undefined;
+  #token: Buffer | undefined;
 
   constructor(
     owner: CallOwner,
@@ -62,12 +70,43 @@ export class Call implements ExchangeHolder {
     this.#owner = owner;
     this.id = id;
     this.exchange = origin.exchange;
+    this.client = origin.exchange?.client;
+    this.isStateless = (origin.exchange?.frame.claimStart ?? -1) >= 0;
     this.onAnswer = origin.onAnswer;
     this.mayAsk = origin.mayAsk ?? false;
     this.interactiveTool = origin.interactiveTool;
     this.limitMs = limits.limitMs;
     this.deadlineMs = limits.deadlineMs;
     this.lastDeadlineMs = limits.lastDeadlineMs;
+  }
+
+  /** The tool that is called; undefined when it is none. */
+  get tool(): string | undefined {
+    return this.exchange === undefined ? this.#tool : toolOf(this.exchange.frame);
+  }
+
+  /** The caller's token for progress, as it was sent. */
+  get token(): Buffer | undefined {
+    if (this.exchange === undefined) return this.#token;
+    const { frame } = this.exchange;
+    return frame.slice(frame.tokenStart, frame.tokenEnd);
+  }
+
+  /** Its progress is told after its answer too, since the task that it made goes on. */
+  keepToken(): void {
+    const { token } = this;
+    this.#token = token && Buffer.from(token);
+  }
+
+  /** Nobody waits for the answer any more: only what tells whose a question is stays. */
+  letGo(): void {
+    if (this.mayAsk) this.#tool = this.tool;
+    this.exchange = undefined;
+  }
+
+  /** Who called; undefined: the gateway itself. */
+  get caller(): Caller | undefined {
+    return this.client && { client: this.client, exchange: this.exchange };
   }
 
   cancel(notice: Frame | undefined): void {

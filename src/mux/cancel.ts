@@ -29,8 +29,7 @@ export function sendCancel(call: Call, notice: Frame | undefined, to: CancelCont
     to.notify(dialect.cancelMessage(call.id, undefined));
   }
   // A stateless server asks nothing by itself, and has no ping.
-  const isStateless = (call.exchange?.frame.claimStart ?? -1) >= 0;
-  if (!call.mayAsk || !dialect.hasPing || isStateless || to.own >= MAX_PINGS) return;
+  if (!call.mayAsk || !dialect.hasPing || call.isStateless || to.own >= MAX_PINGS) return;
   // It reads in order: with the answer to this it has read the cancel, and what it asked before
   // that is here.
   to.ask(PING, (answer) => {

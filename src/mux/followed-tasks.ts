@@ -42,6 +42,7 @@ export class FollowedTasks {
     maker: Call | undefined,
     stopped: () => void,
   ): FollowedTask {
+    maker?.keepToken();
     const before = this.#byTask.get(taskId);
     const followed: Followed = { follower, maker: maker ?? before?.maker };
     this.#byTask.set(taskId, followed);

@@ -27,11 +27,12 @@ export class InteractiveTools {
   }
 
   /**
-   * Learns from a question that one of `requests` is behind. If all call the same tool, that is known
+   * Learns from a question that one of some calls is behind. If all call the same tool, that is known
    * to ask. Otherwise each tool is suspected, if `mayBeSuspected`: its next call that runs alone will tell.
+   * @param called the tool of each call; undefined where it calls none
    */
-  learn(requests: readonly Frame[], mayBeSuspected = true): void {
-    const tools = new Set(requests.map(toolOf));
+  learn(called: readonly (string | undefined)[], mayBeSuspected = true): void {
+    const tools = new Set(called);
     if (tools.size > 1 && !mayBeSuspected) return;
     for (const tool of tools) {
       if (tool !== undefined) this.#note(tool, tools.size === 1 ? 'known' : 'suspected');

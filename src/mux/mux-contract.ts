@@ -3,7 +3,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Caller, Exchange } from '../ports/exchange.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import type { RecentCallers } from './recent-callers.ts';
 
@@ -18,9 +18,9 @@ export interface MuxOptions {
 export interface MuxEvents {
   /**
    * A notification of the server that is neither progress nor a cancel.
-   * @param about the client's request on whose own stream it came, where the channel knows
+   * @param about whose request it is on whose own stream it came, where the channel knows
    */
-  notified(notification: Frame, about?: Exchange): void;
+  notified(notification: Frame, about?: Caller): void;
   /** A call is over: there is room for another. */
   settled(): void;
   /** Whether calls of other clients wait until this client's questions are answered. */

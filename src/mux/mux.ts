@@ -293,6 +293,8 @@ export class Mux implements CallOwner {
       call.onAnswer?.(frame);
       if (exchange !== undefined) this.#respond(exchange, frame);
     }
+    // A task that it made is told of for long, and needs no more of the call than its id.
+    call.exchange = undefined;
     this.#questions?.callSettled(call);
     this.#events.settled();
   }
@@ -305,7 +307,7 @@ export class Mux implements CallOwner {
   #onNotification(frame: Frame, about: number | undefined): void {
     if (frame.method === PROGRESS) this.#onProgress(frame);
     else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
-    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.exchange);
+    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.caller);
   }
 
   #onProgress(frame: Frame): void {
@@ -358,13 +360,14 @@ export class Mux implements CallOwner {
     message: string,
     known: Partial<RequestFailure> = {},
   ): void {
+    const { exchange } = call;
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
-    if (call.abandonedAtMs === undefined) {
+    if (exchange !== undefined) {
       const { server } = this.#options;
       const { outcome = 'unknown', retryAfterMs } = known;
       const details = { outcome, server, retryAfterMs };
-      call.exchange?.fail(new GatewayError(reason, message, details));
+      exchange.fail(new GatewayError(reason, message, details));
     }
     this.#questions?.callSettled(call);
     this.#events.settled();
@@ -384,13 +387,14 @@ export class Mux implements CallOwner {
   }
 
   #expire(call: Call): void {
-    if (call.abandonedAtMs !== undefined || call.exchange === undefined) {
+    const { exchange } = call;
+    if (exchange === undefined) {
       this.#calls.settle(call);
       call.onAnswer?.(undefined);
       this.#questions?.callSettled(call);
       return;
     }
     this.#giveUp(call, undefined);
-    call.exchange.fail(lateAnswer(this.#options.server, call.limitMs));
+    exchange.fail(lateAnswer(this.#options.server, call.limitMs));
   }
 }

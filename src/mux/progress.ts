@@ -11,10 +11,8 @@ import type { Call } from './call.ts';
  * @returns what the caller is told; undefined: nothing
  */
 export function takeProgress(call: Call, frame: Frame): Buffer | undefined {
-  const { exchange } = call;
-  if (exchange === undefined || call.abandonedAtMs !== undefined) return undefined;
-  const token = exchange.frame.slice(exchange.frame.tokenStart, exchange.frame.tokenEnd);
-  if (token === undefined) return undefined;
+  const { token } = call;
+  if (token === undefined || call.abandonedAtMs !== undefined) return undefined;
   const nextMs = Math.min(monotonicMs() + call.limitMs, call.lastDeadlineMs);
   call.deadlineMs = Math.max(call.deadlineMs, nextMs);
   const value = parseSpan(frame.bytes, frame.progressStart, frame.progressEnd);

@@ -22,7 +22,7 @@ import type { Downstream, Question } from '../ports/downstream.ts';
 import type { TaskFollower } from '../ports/task.ts';
 import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
-import { type InteractiveTools, toolOf } from './interactive-tools.ts';
+import type { InteractiveTools } from './interactive-tools.ts';
 
 /** How long a question waits for the candidates to become one (design.md 5.2 step 3). */
 const HOLD_MS = 10_000;
@@ -247,9 +247,9 @@ export class Questions {
       return;
     }
     const sole = this.#context.soleClient();
-    question.isCertain = asker?.exchange !== undefined;
+    question.isCertain = asker?.client !== undefined;
     question.candidates =
-      asker?.exchange === undefined
+      asker?.client === undefined
         ? candidatesOf(this.#context.calls(), monotonicMs())
         : new Set([asker]);
     if (sole !== undefined && question.candidates.size === 0) {
@@ -279,12 +279,12 @@ export class Questions {
   #learn(candidates: ReadonlySet<Call>, mayBeSuspected: boolean): void {
     // On a private instance there is nobody else to mix a question up with.
     if (this.#context.soleClient() !== undefined) return;
-    const frames: Frame[] = [];
+    const tools: (string | undefined)[] = [];
     for (const call of candidates) {
       call.hasAsked = true;
-      if (call.exchange !== undefined) frames.push(call.exchange.frame);
+      if (call.client !== undefined) tools.push(call.tool);
     }
-    this.#context.tools.learn(frames, mayBeSuspected);
+    this.#context.tools.learn(tools, mayBeSuspected);
   }
 
   /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
@@ -308,7 +308,7 @@ export class Questions {
     if (!this.#hasAdvised) {
       this.#hasAdvised = true;
       const calls = [...(question.candidates ?? [])];
-      const tools = calls.map(({ exchange }) => exchange && toolOf(exchange.frame));
+      const tools = calls.map(({ tool }) => tool);
       // Those whose callers left: the server was told to cancel them, and did not answer.
       const abandoned = calls.filter(({ abandonedAtMs }) => abandonedAtMs !== undefined).length;
       this.#context.logger.warn(

@@ -24,6 +24,13 @@ export interface ExchangeHolder {
   follow?(taskId: string, follower: TaskFollower, isMaker: boolean): FollowedTask;
 }
 
+/** Whose call something is about. */
+export interface Caller {
+  readonly client: Downstream;
+  /** Undefined once nobody waits for the answer. */
+  readonly exchange: Exchange | undefined;
+}
+
 /** Exactly one of respond, answer, refuse and fail settles it; later ones do nothing. */
 export interface Exchange {
   readonly frame: Frame;

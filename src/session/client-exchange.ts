@@ -4,7 +4,7 @@
 import { monotonicMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { type Frame, GONE } from '../jsonrpc/frame.ts';
 import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage, resultParts } from '../jsonrpc/serialize.ts';
@@ -30,7 +30,8 @@ const NULL_ID = Buffer.from('null');
 
 /** One request of one client. */
 export class ClientExchange implements Exchange {
-  readonly frame: Frame;
+  /** Gone when nobody wants the answer any more, since somebody may hold on to the exchange. */
+  frame: Frame;
   readonly client: Downstream;
   holder: ExchangeHolder | undefined = undefined;
   readonly #sink: AnswerSink;
@@ -106,6 +107,7 @@ export class ClientExchange implements Exchange {
     if (!this.#settle('failed')) return;
     this.#meter.failed(failure);
     this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+    this.#letGo();
   }
 
   push(message: Buffer): boolean {
@@ -120,6 +122,12 @@ export class ClientExchange implements Exchange {
     if (!this.#settle('cancelled')) return;
     this.holder?.cancel(notice);
     this.#sink.abandon();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    this.frame = GONE;
+    this.holder = undefined;
   }
 
   #readable(answer: Frame): Frame {

@@ -169,9 +169,9 @@ export async function driveIfRequired(
   server: string,
   { table, tools }: TaskState,
 ): Promise<void> {
-  const { bytes, nameStart, nameEnd } = call.frame;
   const support = tools.known(seat) ?? (await tools.read(seat));
   if (call.isSettled) return;
+  const { bytes, nameStart, nameEnd } = call.frame;
   const name = parseString(bytes, nameStart, nameEnd) ?? '';
   if (support.get(name) === 'required') new DrivenTask(call, { seat, server, table }).start();
   else seat.dispatch(call);

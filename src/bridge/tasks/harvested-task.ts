@@ -3,15 +3,13 @@
 // 5.10).
 import { after, type Timer, within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { membersOf } from '../../jsonrpc/members.ts';
-import { parseSpan } from '../../jsonrpc/parse.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASK_STATUS, TASKS_RESULT } from '../../mcp/methods.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
 import type { Seat } from '../../ports/seat.ts';
-import { answerForNobody, isWellFormed, keyLetter } from '../input-requests.ts';
+import { answerForNobody } from '../input-requests.ts';
+import { KeyedQuestions } from '../keyed-questions.ts';
 import { OwnRequest } from '../own-request.ts';
-import { resultFrame } from './flat-task.ts';
 import { OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
 
 /** How long a server may take to ask once somebody waits for the result. */
@@ -22,9 +20,8 @@ export class HarvestedTask extends OwnedTask {
   /** Those that the latest request about the task declares. */
   capabilities: ClientCapabilities;
   readonly #ttlMs: number;
-  readonly #questions = new Map<string, Question>();
+  readonly #questions = new KeyedQuestions();
   readonly #watchers = new Set<() => void>();
-  #lastKey = 0;
   #harvest: OwnRequest | undefined;
   #asked: PromiseWithResolvers<void> | undefined;
   #abandoned: Timer | undefined;
@@ -46,7 +43,7 @@ export class HarvestedTask extends OwnedTask {
 
   /** What is asked and not answered, by key. A key never stands for two questions. */
   get questions(): ReadonlyMap<string, Question> {
-    return this.#questions;
+    return this.#questions.all;
   }
 
   /** The client is there. */
@@ -68,14 +65,7 @@ export class HarvestedTask extends OwnedTask {
 
   /** Takes a client's answers; those to nothing that is asked are ignored. */
   answer(responses: Buffer): void {
-    for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
-      const question = this.#questions.get(key);
-      const value = responses.subarray(valueStart, valueEnd);
-      if (question === undefined) continue;
-      if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
-      this.#questions.delete(key);
-      question.answer(resultFrame(value));
-    }
+    this.#questions.answer(responses);
     this.#watchClient();
   }
 
@@ -86,19 +76,17 @@ export class HarvestedTask extends OwnedTask {
   }
 
   ask(question: Question): void {
-    const letter = keyLetter(question.frame.method);
-    if (letter === undefined) {
+    if (!this.#questions.add(question)) {
       answerForNobody(question);
       return;
     }
-    this.#questions.set(`${letter}${++this.#lastKey}`, question);
     this.#watchClient();
     this.#wake();
     this.#changed();
   }
 
   withdraw(question: Question): void {
-    for (const [key, open] of this.#questions) if (open === question) this.#questions.delete(key);
+    this.#questions.withdraw(question);
   }
 
   tell(notification: Frame): void {
@@ -109,9 +97,7 @@ export class HarvestedTask extends OwnedTask {
   /** Answers for a client that does not come back, or wants the task no more. */
   abandon(): void {
     this.#abandoned?.cancel();
-    const open = [...this.#questions.values()];
-    this.#questions.clear();
-    for (const question of open) answerForNobody(question);
+    this.#questions.answerForNobody();
   }
 
   protected override closed(): void {

@@ -17,7 +17,7 @@ function failureWhile(
   { isWritable = true } = {},
 ): Promise<GatewayError> {
   const tools = new InteractiveTools();
-  if (isKnownToAsk) tools.learn([ASK]);
+  if (isKnownToAsk) tools.learn(['ask']);
   const timeouts = { queueMs: 1, startMs: 1, requestMs: 1, requestMaxMs: 1 };
   const limits = { queue: 8, inFlight: 1 };
   const mux = { isWritable, inFlight: 1, isLaneBusyFor: () => isLaneBusy };

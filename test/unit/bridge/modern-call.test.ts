@@ -41,16 +41,16 @@ function setUp(severity?: number) {
   const parks = new Parks<ModernCall>(TTL_MS);
   const done = vi.fn();
   const first = exchangeOf({}, severity);
-  const call = new ModernCall(first, {
+  const context = {
     endpoint: '/',
     seat: seat as unknown as Seat,
-    send: seat.dispatch,
     dress: new ResultDress({ name: 's' }),
     parks,
     sealer,
-    ownerOf: ({ key }) => key,
+    ownerOf: ({ key }: { key: string }) => key,
     done,
-  });
+  };
+  const call = new ModernCall(first, context, seat.dispatch);
   call.start();
   return { joined, seat, sealer, parks, done, first, call };
 }

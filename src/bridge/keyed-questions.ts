@@ -1,0 +1,64 @@
+// Questions that a modern client sees in answers, each under a key, and answers under that key with its
+// next request (2026-07-28 basic/patterns/mrtr).
+import { membersOf } from '../jsonrpc/members.ts';
+import { parseSpan } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { resultMessage } from '../jsonrpc/serialize.ts';
+import type { Question } from '../ports/downstream.ts';
+import { answerForNobody, isWellFormed, keyLetter } from './input-requests.ts';
+
+const UNUSED_ID = Buffer.from('0');
+
+/** What is asked and not answered. A key never stands for two questions. */
+export class KeyedQuestions {
+  readonly #open = new Map<string, Question>();
+  #lastKey = 0;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** By key. */
+  get all(): ReadonlyMap<string, Question> {
+    return this.#open;
+  }
+
+  /** @returns false when there is no way to show it */
+  add(question: Question): boolean {
+    const letter = keyLetter(question.frame.method);
+    if (letter === undefined) return false;
+    this.#open.set(`${letter}${++this.#lastKey}`, question);
+    return true;
+  }
+
+  withdraw(question: Question): void {
+    for (const [key, open] of this.#open) if (open === question) this.#open.delete(key);
+  }
+
+  /**
+   * Takes a client's answers; those to nothing that is asked are ignored.
+   * @param responses an object of answers by key, as JSON text
+   */
+  answer(responses: Buffer): void {
+    for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
+      const question = this.#open.get(key);
+      const value = responses.subarray(valueStart, valueEnd);
+      if (question === undefined) continue;
+      if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
+      this.#open.delete(key);
+      question.answer(scan(resultMessage(UNUSED_ID, value)));
+    }
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#open.clear();
+  }
+
+  /** Answers all for a client that will not. */
+  answerForNobody(): void {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const question of open) answerForNobody(question);
+  }
+}

@@ -1,0 +1,200 @@
+// The endpoints of a gateway without processes and sockets: two servers, `a` and `b`, that answer
+// everything but calls of tools, and clients on channels.
+import { createEndpoints } from '../../../src/app/endpoints.ts';
+import { ServerBackend } from '../../../src/backend/backend.ts';
+import { ProcessBudget } from '../../../src/backend/process-budget.ts';
+import { createModernState } from '../../../src/bridge/modern-gate.ts';
+import { AllLists } from '../../../src/catalog/all-lists.ts';
+import { Pins } from '../../../src/catalog/pins/pins.ts';
+import { ArgumentValidators } from '../../../src/catalog/validation/argument-validators.ts';
+import { loadText } from '../../../src/config/load.ts';
+import { servedEndpoint } from '../../../src/listener/context.ts';
+import { createLogger } from '../../../src/observe/logger.ts';
+import { Metrics } from '../../../src/observe/metrics.ts';
+import { MessageChannel } from '../../../src/session/message-channel.ts';
+import { ModernRequests } from '../../../src/session/modern-requests.ts';
+import { SessionStore } from '../../../src/session/session-store.ts';
+import { enveloped } from '../../support/modern-envelope.ts';
+import { until } from '../../support/until.ts';
+
+export type Era = 'legacy' | 'modern';
+
+const CAPABILITIES = { tools: {} };
+const NO_METHOD = { error: { code: -32601, message: 'no' } };
+
+/** What a server answers; undefined: it never does. */
+function answerOf(era: Era, method: string): object | undefined {
+  const type = era === 'modern' ? { resultType: 'complete' } : {};
+  switch (method) {
+    case 'server/discover':
+      if (era === 'legacy') return NO_METHOD;
+      return { result: { ...type, supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES } };
+    case 'initialize':
+      if (era === 'modern') return NO_METHOD;
+      return { result: { protocolVersion: '2025-11-25', capabilities: CAPABILITIES } };
+    case 'tools/list':
+      return { result: { ...type, tools: [{ name: 'hang', inputSchema: { type: 'object' } }] } };
+    case 'tools/call':
+      return undefined;
+    default:
+      return { result: type };
+  }
+}
+
+interface Answer {
+  readonly result?: { readonly tools?: { readonly name: string }[] };
+  readonly error?: { readonly data?: { readonly reason?: string } };
+}
+
+/** A client on a channel. */
+class ChannelClient {
+  readonly #channel: MessageChannel;
+  readonly #era: Era;
+  readonly #answers: Answer[] = [];
+
+  constructor(era: Era, open: (send: (message: Buffer) => void) => MessageChannel) {
+    this.#era = era;
+    this.#channel = open((message) => {
+      const answer = JSON.parse(message.toString());
+      if ('id' in answer) this.#answers.push(answer);
+    });
+  }
+
+  get answers(): number {
+    return this.#answers.length;
+  }
+
+  /** Why calls failed. */
+  reasons(): Set<string | undefined> {
+    return new Set(this.#answers.map(({ error }) => error?.data?.reason));
+  }
+
+  async initialize(): Promise<void> {
+    if (this.#era === 'modern') return;
+    const clientInfo = { name: 'c', version: '0' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    this.send({ id: 'init', method: 'initialize', params });
+    await until(() => this.#answers.length === 1);
+    this.#answers.length = 0;
+    this.send({ method: 'notifications/initialized' });
+  }
+
+  /** What a tool of server `a` is called here. */
+  async tool(own: string): Promise<string> {
+    this.#answers.length = 0;
+    const params = this.#era === 'modern' ? enveloped({}) : {};
+    this.send({ id: 'list', method: 'tools/list', params });
+    const listed = await until(() => this.#answers[0]);
+    this.#answers.length = 0;
+    const names = listed.result?.tools?.map(({ name }) => name) ?? [];
+    const name = names.find((one) => one.endsWith(own));
+    if (name === undefined) throw new Error(`no tool ${own} among ${names.join()}`);
+    return name;
+  }
+
+  call(id: string, name: string, args: object): void {
+    const params = { name, arguments: args };
+    this.send({
+      id,
+      method: 'tools/call',
+      params: this.#era === 'modern' ? enveloped(params) : params,
+    });
+  }
+
+  cancel(requestId: string): void {
+    this.send({ method: 'notifications/cancelled', params: { requestId } });
+  }
+
+  send(message: object): void {
+    this.#channel.receive(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })));
+  }
+}
+
+const text = (era: Era, request: string): string => `
+servers:
+  a: { command: a, era: ${era}, timeouts: { request: ${request} }, limits: { inFlight: 64 } }
+  b: { command: b, era: ${era} }
+sessions: { maxInFlight: 256 }
+endpoints:
+  /limited:
+    servers: [a, b]
+    shape: { a: { tools: { overrides: { hang: { concurrency: 60 } } } } }
+`;
+
+/** Starts them. */
+export async function endpointsInProcess(era: Era, { request }: { readonly request: string }) {
+  const { config } = loadText('in-process', text(era, request), {}, '/in-process');
+  const logger = createLogger({ level: 'fatal', messages: false });
+  const metrics = new Metrics({ version: '0', node: '0' });
+  const calls: Record<string, number> = { a: 0, b: 0 };
+  const backends = config.servers.map(
+    (server) =>
+      new ServerBackend(server, {
+        budget: new ProcessBudget(config.processes),
+        logger,
+        metrics,
+        gatewayVersion: '0',
+        tellsAll: true,
+        openChannel: (_, { events }) => ({
+          isWritable: true,
+          pid: 1,
+          lastWords: '',
+          close: () => Promise.resolve(),
+          send: (message) => {
+            const { id, method } = JSON.parse(message.toString());
+            if (method === 'tools/call') calls[server.name] = (calls[server.name] ?? 0) + 1;
+            const answer = id === undefined ? undefined : answerOf(era, method);
+            if (answer === undefined) return true;
+            const line = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
+            queueMicrotask(() => events.received(Buffer.from(line)));
+            return true;
+          },
+        }),
+      }),
+  );
+  const lists = new AllLists(logger);
+  const state = createModernState(config.state, lists);
+  const validators = new ArgumentValidators();
+  const pins = new Pins(new Map());
+  const parts = { policy: undefined, state, lists, validators, pins, logger, gatewayVersion: '0' };
+  const endpoints = createEndpoints(config, backends, parts);
+  const sessions = new SessionStore(config.sessions);
+  const modern = new ModernRequests();
+  await Promise.all(backends.map((backend) => backend.start()));
+  const channels: MessageChannel[] = [];
+
+  return {
+    /** Calls of tools that a server has got. */
+    calls: (server: string): number => calls[server] ?? 0,
+    /** @param path what the endpoint's paths begin with */
+    client: async (path: string, clientEra: Era): Promise<ChannelClient> => {
+      const endpoint = endpoints.find(({ prefix }) => prefix === path)?.endpoint;
+      if (endpoint === undefined) throw new Error(`no endpoint ${path}`);
+      const served = servedEndpoint(endpoint, metrics);
+      const client = new ChannelClient(clientEra, (send) => {
+        const channel = new MessageChannel({
+          transportName: 'websocket',
+          transport: { send, end: () => undefined },
+          endpoint,
+          principal: { key: 'anonymous' },
+          meter: served.meter,
+          sessions,
+          modern,
+          isDraining: () => false,
+        });
+        channels.push(channel);
+        return channel;
+      });
+      await client.initialize();
+      return client;
+    },
+    close: async (): Promise<void> => {
+      for (const channel of channels) channel.close();
+      sessions.close();
+      state.parks.close();
+      state.tasks.table.close();
+      await Promise.all(backends.map((backend) => backend.close('draining')));
+      await validators.close();
+    },
+  };
+}
