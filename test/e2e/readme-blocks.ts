@@ -3,12 +3,8 @@
  * `bash title=first-call`, each with the JSON block that shows its output, if one follows.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../support/gateway.ts';
-
-const FENCE = /^```([^\n]*)\n([\s\S]*?)^```[ \t]*$/gm;
+import { blocksOf } from '../support/doc-blocks.ts';
 
 export interface ReadmeBlock {
   readonly commands: string;
@@ -18,12 +14,11 @@ export interface ReadmeBlock {
 
 /** All blocks tagged `title=first-call`, in order. */
 export function firstCallBlocks(): ReadmeBlock[] {
-  const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const fences = [...text.matchAll(FENCE)].map(([, info = '', body = '']) => ({ info, body }));
-  return fences.flatMap(({ info, body }, i) => {
+  const blocks = blocksOf('README.md');
+  return blocks.flatMap(({ info, body }, i) => {
     if (!/^bash\b.*\btitle=first-call\b/.test(info)) return [];
-    const next = fences[i + 1];
-    return [{ commands: body, output: next?.info.trim() === 'json' ? next.body : undefined }];
+    const next = blocks[i + 1];
+    return [{ commands: body, output: next?.info === 'json' ? next.body : undefined }];
   });
 }
 
@@ -32,7 +27,8 @@ export function firstCallBlocks(): ReadmeBlock[] {
  * @returns what they printed
  * @throws Error with their output when they fail
  */
-export async function runInBash(commands: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('/bin/bash', ['-c', commands], { timeout: 30_000 });
+export async function runInBash(commands: string, cwd?: string): Promise<string> {
+  const options = { timeout: 50_000, ...(cwd === undefined ? {} : { cwd }) };
+  const { stdout } = await promisify(execFile)('/bin/bash', ['-c', commands], options);
   return stdout;
 }
