@@ -17,11 +17,14 @@ export class Child<Said, Heard> {
       // Keeps Infinity, which JSON has not.
       serialization: 'advanced',
     });
+    // It could not be started: whoever waits for it hears of its end.
+    this.#process.on('error', () => undefined);
     this.#process.on('message', (message) => this.#heard.push(message as Heard));
   }
 
   get hasEnded(): boolean {
-    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+    const { pid, exitCode, signalCode } = this.#process;
+    return pid === undefined || exitCode !== null || signalCode !== null;
   }
 
   tell(message: Said): void {

@@ -53,7 +53,7 @@ export async function measure(
   try {
     const quiet = await seriesOf(victim, () => delay(QUIET_MS));
     const rssBeforeMiB = rssMiB(gateway.pid);
-    probe.begin();
+    subject.begin();
     const did: string[] = [];
     let death: string | undefined;
     const during = await seriesOf(victim, async () => {

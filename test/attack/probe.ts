@@ -41,6 +41,12 @@ export function probeArgs(prefix: string): string[] {
   return ['--import', `${preload}?${encodeURIComponent(prefix)}`];
 }
 
+/** Arguments that have it say as well, in this file, what its longest turn did. */
+export function whyArgs(file: string): string[] {
+  const preload = pathToFileURL(join(import.meta.dirname, 'why-preload.ts')).href;
+  return ['--import', `${preload}?${encodeURIComponent(file)}`];
+}
+
 /** CPU time of the main thread of a process and how long it waited for a processor, in ms. */
 export function mainThread(pid: number): { readonly cpuMs: number; readonly waitedMs: number } {
   const [cpu, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ');

@@ -33,6 +33,8 @@ async function runOne(
     const outcome = await measure(attack, subject, victim, ms);
     results.outcomes.push(outcome);
     print(tableRow(outcome));
+    const why = subject.why();
+    if (why !== undefined) print(why);
     if (outcome.lastWords !== undefined) print(outcome.lastWords);
   } catch (error) {
     results.notRun.push({ name: attack.name, error: String(error) });
@@ -41,10 +43,13 @@ async function runOne(
 }
 
 /** Each against a gateway of its own. */
-async function runEach({ attacks, ms, checkout }: Settings, results: Results): Promise<void> {
+async function runEach(
+  { attacks, ms, checkout, asksWhy }: Settings,
+  results: Results,
+): Promise<void> {
   for (const attack of attacks) {
     const victim: Victim = new Child('victim-process.ts');
-    const subject = await Subject.start({ ...attack, checkout });
+    const subject = await Subject.start({ ...attack, checkout, asksWhy });
     try {
       await runOne(attack, subject, victim, { ms, results });
     } finally {
@@ -55,13 +60,16 @@ async function runEach({ attacks, ms, checkout }: Settings, results: Results): P
 }
 
 /** All against one gateway: those that need no configuration of their own. */
-async function runSame({ attacks, ms, checkout }: Settings, results: Results): Promise<void> {
+async function runSame(
+  { attacks, ms, checkout, asksWhy }: Settings,
+  results: Results,
+): Promise<void> {
   const fit = attacks.filter(
     ({ servers, config, openFiles, remote }) =>
       (servers ?? config ?? openFiles ?? remote) === undefined,
   );
   const victim: Victim = new Child('victim-process.ts');
-  const subject = await Subject.start({ checkout });
+  const subject = await Subject.start({ checkout, asksWhy });
   try {
     const before = rssMiB(subject.gateway.pid);
     for (const attack of fit) {

@@ -7,9 +7,11 @@ import { ATTACKS } from './attacks.ts';
 export const USAGE = `usage: npm run attack -- [options]
   --list           names all attacks and says what they do
   --only NAME...   only attacks whose name contains one of these
+  --from NAME      begins with that one
   --seconds N      how long each takes, 10 by default
   --same           one gateway through all of them, and its memory a minute later
   --gateway DIR    a checkout with other sources of the gateway (with its node_modules)
+  --why            also prints what the longest turn did (the probe costs a few percent then)
   --json FILE      also writes everything that was measured`;
 
 /** Options that were read. */
@@ -19,6 +21,7 @@ export interface Settings {
   readonly ms: number;
   readonly isSame: boolean;
   readonly checkout: string | undefined;
+  readonly asksWhy: boolean;
   readonly jsonFile: string | undefined;
 }
 
@@ -34,8 +37,10 @@ export function readSettings(args: string[]): Settings {
       help: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
+      from: { type: 'string', default: '' },
       seconds: { type: 'string', default: '10' },
       same: { type: 'boolean', default: false },
+      why: { type: 'boolean', default: false },
       gateway: { type: 'string' },
       json: { type: 'string' },
     },
@@ -48,14 +53,17 @@ export function readSettings(args: string[]): Settings {
   }
   const unknown = wanted.find((part) => !ATTACKS.some(({ name }) => name.includes(part)));
   if (unknown !== undefined) throw new TypeError(`there is no attack ${unknown}`);
+  const first = ATTACKS.findIndex(({ name }) => name.startsWith(values.from));
+  if (first === -1) throw new TypeError(`there is no attack ${values.from}`);
   const isWanted = ({ name }: Attack): boolean =>
     wanted.length === 0 || wanted.some((part) => name.includes(part));
   return {
     kind: values.help ? 'help' : values.list ? 'list' : 'run',
-    attacks: ATTACKS.filter(isWanted),
+    attacks: ATTACKS.slice(first).filter(isWanted),
     ms: seconds * 1000,
     isSame: values.same,
     checkout: values.gateway,
+    asksWhy: values.why,
     jsonFile: values.json,
   };
 }

@@ -1,5 +1,6 @@
 // The gateway under attack, started as a user does it: the real process with a configuration file, keys,
 // default limits and real servers. Only its heap is bounded by a flag, and the probe is loaded first.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Endpoint } from '../bench/wire-text.ts';
 import { TestKeys } from '../support/api-keys.ts';
@@ -8,7 +9,7 @@ import { descendants } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Attack, Entries } from './attack.ts';
 import { Child } from './child.ts';
-import { Probe, probeArgs } from './probe.ts';
+import { Probe, probeArgs, whyArgs } from './probe.ts';
 import type { RemoteReply } from './servers/remote.ts';
 import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
 import type { Facts, KeyName } from './target.ts';
@@ -36,6 +37,8 @@ const RULES = [
 export interface Equipment extends Pick<Attack, 'servers' | 'config' | 'openFiles' | 'remote'> {
   /** A checkout of other sources. */
   readonly checkout: string | undefined;
+  /** Whether it is sampled what long turns do. */
+  readonly asksWhy: boolean;
 }
 
 /** One gateway with its probe. */
@@ -45,8 +48,15 @@ export class Subject {
   readonly port: number;
   readonly #keys: TestKeys;
   readonly #remote: Remote | undefined;
+  readonly #whyFile: string;
 
-  private constructor(gateway: Gateway, probe: Probe, keys: TestKeys, remote: Remote | undefined) {
+  private constructor(
+    gateway: Gateway,
+    probe: Probe,
+    parts: { readonly keys: TestKeys; readonly remote: Remote | undefined; whyFile: string },
+  ) {
+    const { keys, remote, whyFile } = parts;
+    this.#whyFile = whyFile;
     this.gateway = gateway;
     this.probe = probe;
     this.#remote = remote;
@@ -70,13 +80,14 @@ export class Subject {
   }
 
   static async #start(
-    { servers, config, openFiles, checkout }: Equipment,
+    { servers, config, openFiles, checkout, asksWhy }: Equipment,
     remotePort: number | undefined,
     remote: Remote | undefined,
   ): Promise<Subject> {
     const keys = new TestKeys();
     for (const name of ['victim', 'low', 'attacker']) keys.add(name);
     const prefix = join(tempDir(), 'probe');
+    const whyFile = join(tempDir(), 'why');
     const remotes = remotePort === undefined ? {} : remoteServer(remotePort);
     const allServers = { ...SERVERS, ...servers, ...remotes };
     const names = Object.keys(allServers);
@@ -86,11 +97,11 @@ export class Subject {
       servers: allServers,
       log: { level: 'info' },
       config: { auth: { keys: { file: keys.file }, allow }, ...config },
-      nodeArgs: [...NODE_ARGS, ...probeArgs(prefix)],
+      nodeArgs: [...NODE_ARGS, ...probeArgs(prefix), ...(asksWhy ? whyArgs(whyFile) : [])],
       startedBy: openFiles === undefined ? [] : limit,
       ...(checkout === undefined ? {} : { checkout }),
     });
-    return new Subject(gateway, new Probe(gateway.pid, prefix), keys, remote);
+    return new Subject(gateway, new Probe(gateway.pid, prefix), { keys, remote, whyFile });
   }
 
   /** What an attacking process has to know. */
@@ -116,6 +127,17 @@ export class Subject {
     if (this.gateway.isRunning) return undefined;
     const { code, signal } = await this.gateway.exit;
     return `ended with ${signal ?? `status ${code}`}`;
+  }
+
+  /** From now on it is measured. */
+  begin(): void {
+    this.probe.begin();
+    writeFileSync(`${this.#whyFile}.begin`, '');
+  }
+
+  /** What it did in its longest turn so far, when that is known. */
+  why(): string | undefined {
+    return existsSync(this.#whyFile) ? readFileSync(this.#whyFile, 'utf8') : undefined;
   }
 
   async close(): Promise<void> {
