@@ -40,7 +40,7 @@ async function drip(target: Target, count: number, start: Buffer, part: string):
   while (!target.isOver) {
     await target.wait(200);
     for (const socket of sockets) if (socket.writable) socket.write(part);
-    refused = sockets.filter(({ destroyed }) => destroyed).length;
+    if (!target.isOver) refused = sockets.filter(({ destroyed }) => destroyed).length;
   }
   return `${sockets.length} connections, ${refused} of them were closed`;
 }

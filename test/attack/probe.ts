@@ -28,6 +28,8 @@ export interface Observation {
   /** How many turns took 100 ms of CPU time or more. */
   readonly overLimit: number;
   readonly peakRssMiB: number;
+  /** For which part of the time the gateway waited for a processor: 0 on a machine with nothing else to do. */
+  readonly waitedShare: number;
 }
 
 /** The clock that all processes of the machine share. */
@@ -73,6 +75,7 @@ export class Probe {
   readonly #prefix: string;
   readonly #timer: NodeJS.Timeout;
   #sinceMs = monotonicMs();
+  #waitedMs = 0;
   #peakBytes = 0;
   #peakField = 'VmRSS';
   /** The longest turn that was seen before it had ended. */
@@ -90,6 +93,7 @@ export class Probe {
     this.#sinceMs = monotonicMs();
     this.#peakBytes = 0;
     this.#unended = undefined;
+    this.#waitedMs = this.#waited();
     try {
       // Linux forgets the peak as well.
       writeFileSync(`/proc/${this.#pid}/clear_refs`, '5');
@@ -112,7 +116,16 @@ export class Probe {
       longest: turns[0],
       overLimit: turns.filter(({ cpuMs }) => cpuMs >= 100).length,
       peakRssMiB: this.#peakBytes / MEBI,
+      waitedShare: (this.#waited() - this.#waitedMs) / (monotonicMs() - this.#sinceMs),
     };
+  }
+
+  #waited(): number {
+    try {
+      return mainThread(this.#pid).waitedMs;
+    } catch {
+      return this.#waitedMs;
+    }
   }
 
   close(): void {

@@ -8,11 +8,20 @@ import { ATTACKS } from './attacks.ts';
 import { Child } from './child.ts';
 import { measure, type Outcome, type Victim } from './measure.ts';
 import { rssMiB } from './probe.ts';
-import { brokenLimits, type NotRun, tableHead, tableRow, verdict } from './report.ts';
+import {
+  brokenLimits,
+  isInDoubt,
+  type NotRun,
+  ratioOf,
+  tableHead,
+  tableRow,
+  verdict,
+} from './report.ts';
 import { readSettings, type Settings, USAGE } from './settings.ts';
 import { Subject } from './subject.ts';
 
 const REST_MS = 60_000;
+const MORE_TRIES = 2;
 
 interface Results {
   readonly outcomes: Outcome[];
@@ -23,47 +32,78 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function runOne(
-  attack: Attack,
+/** @throws Error when it can't be run, with what the gateway said last */
+async function runOn(
   subject: Subject,
   victim: Victim,
-  { ms, results }: { readonly ms: number; readonly results: Results },
+  attack: Attack,
+  ms: number,
+): Promise<Outcome> {
+  try {
+    return await measure(attack, subject, victim, ms);
+  } catch (cause) {
+    throw new Error(`${String(cause)}\n${subject.gateway.lastWords()}`, { cause });
+  }
+}
+
+/** Runs an attack against a gateway of its own. */
+async function runFresh(
+  attack: Attack,
+  { ms, checkout, asksWhy }: Settings,
+): Promise<readonly [Outcome, string]> {
+  const victim: Victim = new Child('victim-process.ts');
+  try {
+    const subject = await Subject.start({ ...attack, checkout, asksWhy });
+    try {
+      const outcome = await runOn(subject, victim, attack, ms);
+      return [outcome, subject.why() ?? ''];
+    } finally {
+      await subject.close();
+    }
+  } finally {
+    await victim.kill();
+  }
+}
+
+/** What is in doubt is run again, and the best of it counts: other work on the machine only makes it worse. */
+async function runCertain(attack: Attack, settings: Settings): Promise<readonly [Outcome, string]> {
+  let best = await runFresh(attack, settings);
+  for (let more = MORE_TRIES; more > 0 && isInDoubt(best[0]); more -= 1) {
+    const next = await runFresh(attack, settings);
+    const isSure = brokenLimits(next[0]).length > 0 && !isInDoubt(next[0]);
+    if (isSure || ratioOf(next[0]) < ratioOf(best[0])) best = next;
+  }
+  return best;
+}
+
+async function record(
+  attack: Attack,
+  results: Results,
+  run: () => Promise<readonly [Outcome, string]>,
 ): Promise<void> {
   try {
-    const outcome = await measure(attack, subject, victim, ms);
+    const [outcome, why] = await run();
     results.outcomes.push(outcome);
     print(tableRow(outcome));
-    const why = subject.why();
-    if (why !== undefined) print(why);
+    if (why !== '') print(why);
     if (outcome.lastWords !== undefined) print(outcome.lastWords);
   } catch (error) {
     results.notRun.push({ name: attack.name, error: String(error) });
-    print(`${attack.name}: ${String(error)}\n${subject.gateway.lastWords()}`);
+    print(`${attack.name}: ${String(error)}`);
   }
 }
 
 /** Each against a gateway of its own. */
-async function runEach(
-  { attacks, ms, checkout, asksWhy }: Settings,
-  results: Results,
-): Promise<void> {
-  for (const attack of attacks) {
-    const victim: Victim = new Child('victim-process.ts');
-    const subject = await Subject.start({ ...attack, checkout, asksWhy });
-    try {
-      await runOne(attack, subject, victim, { ms, results });
-    } finally {
-      await victim.kill();
-      await subject.close();
-    }
+async function runEach(settings: Settings, results: Results): Promise<void> {
+  for (const attack of settings.attacks) {
+    await record(attack, results, () => runCertain(attack, settings));
+    writeResults(settings, results);
   }
 }
 
 /** All against one gateway: those that need no configuration of their own. */
-async function runSame(
-  { attacks, ms, checkout, asksWhy }: Settings,
-  results: Results,
-): Promise<void> {
+async function runSame(settings: Settings, results: Results): Promise<void> {
+  const { attacks, ms, checkout, asksWhy } = settings;
   const fit = attacks.filter(
     ({ servers, config, openFiles, remote }) =>
       (servers ?? config ?? openFiles ?? remote) === undefined,
@@ -73,15 +113,21 @@ async function runSame(
   try {
     const before = rssMiB(subject.gateway.pid);
     for (const attack of fit) {
-      if (subject.gateway.isRunning) await runOne(attack, subject, victim, { ms, results });
+      if (!subject.gateway.isRunning) break;
+      await record(attack, results, async () => [await runOn(subject, victim, attack, ms), '']);
     }
     await delay(REST_MS);
     const after = rssMiB(subject.gateway.pid);
     print(`memory before ${before.toFixed(0)} MiB, a minute after ${after.toFixed(0)} MiB`);
+    writeResults(settings, results);
   } finally {
     await victim.kill();
     await subject.close();
   }
+}
+
+function writeResults({ jsonFile }: Settings, results: Results): void {
+  if (jsonFile !== undefined) writeFileSync(jsonFile, `${JSON.stringify(results, null, 2)}\n`);
 }
 
 async function main(): Promise<void> {
@@ -96,9 +142,6 @@ async function main(): Promise<void> {
     print(`\n${verdict(results.outcomes, results.notRun)}`);
     const isBroken = results.outcomes.some((outcome) => brokenLimits(outcome).length > 0);
     process.exitCode = isBroken || results.notRun.length > 0 ? 1 : 0;
-    if (settings.jsonFile !== undefined) {
-      writeFileSync(settings.jsonFile, `${JSON.stringify(results, null, 2)}\n`);
-    }
   }
 }
 
