@@ -32,7 +32,8 @@ async function drip(target: Target, count: number, start: Buffer, part: string):
   await target.begin();
   const sockets: Socket[] = [];
   for (let n = 0; n < count && !target.isOver; n += 1) {
-    const socket = await target.connect();
+    const socket = await target.connect().catch(() => undefined);
+    if (socket === undefined) continue;
     socket.resume();
     await write(socket, start);
     sockets.push(socket);
@@ -46,17 +47,21 @@ async function drip(target: Target, count: number, start: Buffer, part: string):
 }
 
 /** Connections that do nothing, as many as there may be. */
-async function idle(target: Target, count: number): Promise<string> {
+async function idle(target: Target, count: number, start?: Buffer): Promise<string> {
   await target.begin();
   const sockets: Socket[] = [];
-  while (!target.isOver && sockets.length < count) {
-    // Together, since one after the other they would take the whole time.
-    const some = await Promise.all(Array.from({ length: 100 }, () => target.connect()));
-    sockets.push(...some);
-  }
-  const taken = sockets.filter(({ destroyed }) => !destroyed).length;
-  await target.wait(60_000);
-  return `${sockets.length} connections, ${taken} of them stayed at first`;
+  let tried = 0;
+  // Together, since one after the other they would take the whole time.
+  await target.repeat(100, async () => {
+    if (tried >= count) return await target.wait(1000);
+    tried += 1;
+    const socket = await target.connect();
+    socket.resume();
+    if (start !== undefined) socket.write(start);
+    sockets.push(socket);
+    return undefined;
+  });
+  return `${tried} connections were tried, ${sockets.length} of them opened`;
 }
 
 /** Something on a connection of its own, again and again. */
@@ -289,6 +294,12 @@ const CONNECTIONS: readonly Attack[] = [
     about: '20,400 connections that do nothing',
     processes: 2,
     run: (target) => idle(target, 10_200),
+  },
+  {
+    name: 'idle-connections-kept',
+    about: '20,400 connections that made one request and are kept',
+    processes: 2,
+    run: (target) => idle(target, 10_200, smallGet(target)),
   },
   {
     name: 'few-descriptors',

@@ -64,6 +64,7 @@ export class Target {
   /**
    * A connection, closed when the attack is over. Errors close it, and nothing else: an attack goes on.
    * Nothing is read from it before `resume`.
+   * @throws Error when it is refused or closed at once
    */
   async connect(): Promise<Socket> {
     const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true });
@@ -76,6 +77,7 @@ export class Target {
       socket.once('close', resolve);
     });
     if (this.isOver) socket.destroy();
+    if (socket.destroyed) throw new Error('closed');
     return socket;
   }
 

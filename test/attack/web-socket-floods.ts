@@ -172,6 +172,25 @@ export const WEB_SOCKET_FLOODS: readonly Attack[] = [
     run: (target) => pourFrames(target, frame('text', callOf(LARGE)), { path: '/servers/late' }),
   },
   {
+    name: 'ws-too-large',
+    about: '90 WebSockets send messages of 16 MiB, which is over the limit',
+    run: (target) => pourFrames(target, frame('text', callOf(16 * MEBI))),
+  },
+  {
+    name: 'ws-binary',
+    about: '90 WebSockets send binary messages, which are not taken',
+    run: (target) => pourFrames(target, many(frame('binary', PING))),
+  },
+  {
+    name: 'ws-churn',
+    about: '90 WebSockets are closed as soon as they are open, and come back',
+    run: (target) =>
+      onSockets(target, async (socket) => {
+        await write(socket, frame('close'));
+        return 0;
+      }),
+  },
+  {
     name: 'ws-large-calls',
     about: '90 WebSockets call a tool with 4 MiB of arguments again and again',
     run: (target) => pourFrames(target, frame('text', callOf(LARGE))),
