@@ -2,7 +2,7 @@
 // stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
-import { after, delay, monotonicMs, type Timer } from '../../base/clock.ts';
+import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { ChildInput } from './child-input.ts';
 import { type OutputConsumer, readInTurns } from './child-output.ts';
@@ -12,6 +12,8 @@ import { GroupWatcher } from './group-watcher.ts';
 const EOF_GRACE_MS = 2_000;
 /** After the process ended its last output may still be on its way (reliability.md F40). */
 const OUTPUT_GRACE_MS = 100;
+/** A process that closed its input or output is most likely on its way out: how long its exit is waited for. */
+const EXIT_GRACE_MS = 500;
 const POLL_MS = 20;
 
 export interface ChildCommand {
@@ -55,7 +57,9 @@ export class ChildProcess {
   readonly #events: ChildEvents;
   readonly #stopMs: number;
   #isEnded = false;
+  #isTold = false;
   #hasExited = false;
+  #grace: Timer | undefined;
   #stopping: Promise<void> | undefined;
   readonly #input: ChildInput | undefined;
 
@@ -81,17 +85,17 @@ export class ChildProcess {
     return this.#child.pid;
   }
 
-  /** False while too much waits for the process. */
+  /** False while too much waits for the process, and when it is over. */
   get isWritable(): boolean {
-    return this.#input?.isWritable ?? false;
+    return !this.#isEnded && this.#input?.isWritable === true;
   }
 
   /**
-   * Writes a message to stdin.
-   * @returns false when it was dropped: the process is over, or too much waits for it
+   * Writes a message to stdin. A process that is over takes everything: its end is about to be told.
+   * @returns false when the message was dropped, since too much waits already
    */
   write(first: Buffer, second: Buffer): boolean {
-    return !this.#isEnded && this.#input?.write(first, second) === true;
+    return this.#isEnded || this.#input === undefined || this.#input.write(first, second);
   }
 
   /** Kills the whole process group, now. */
@@ -117,40 +121,49 @@ export class ChildProcess {
     const { stdin, stdout, stderr } = this.#child;
     if (stdout !== null) readInTurns(stdout, quota, this.#events.stdout);
     if (stderr !== null) readInTurns(stderr, quota, this.#events.stderr);
-    stdin?.on('error', () => this.#end('stdin_closed'));
-    stdout?.on('end', () => this.#end('stdout_closed', OUTPUT_GRACE_MS));
+    stdin?.on('error', () => this.#end('stdin_closed', EXIT_GRACE_MS));
+    stdout?.on('end', () => this.#end('stdout_closed', EXIT_GRACE_MS));
     this.#child.on('error', (error: NodeJS.ErrnoException) => {
       if (this.#child.pid === undefined) this.#hasExited = true;
       this.#end(`cannot_start: ${cannotStart(command, error)}`);
     });
-    this.#child.on('exit', (code, signal) => {
+    this.#child.on('exit', () => {
       this.#hasExited = true;
-      this.#end(signal === null ? `exit_${code}` : signal, OUTPUT_GRACE_MS);
+      if (this.#grace === undefined) this.#end('exit', OUTPUT_GRACE_MS);
+      else this.#tellLater('exit', OUTPUT_GRACE_MS);
+    });
+    // It has exited, and all of its output was read.
+    this.#child.on('close', () => {
+      if (this.#grace !== undefined) this.#tell('exit');
     });
   }
 
-  /** Tells the owner that it is over, after the rest of the output had time to arrive. */
+  /** It is over: tells the owner once its exit and the rest of its output had time to arrive. */
   #end(reason: string, graceMs = 0): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    if (graceMs === 0) {
-      this.#events.ended(reason);
-      return;
-    }
-    const tell = once(() => this.#events.ended(this.#exitReason(reason)));
-    const timer: Timer = after(graceMs, tell);
-    this.#child.once('close', () => {
-      timer.cancel();
-      tell();
-    });
+    if (graceMs === 0) this.#tell(reason);
+    else this.#tellLater(reason, graceMs);
   }
 
-  // stdout ends before `exit` is known; a signal or a code says more.
-  #exitReason(reason: string): string {
+  #tellLater(reason: string, graceMs: number): void {
+    this.#grace?.cancel();
+    // On a busy machine more than that may have passed before the output is looked at.
+    this.#grace = after(graceMs, () => afterInput(() => this.#tell(reason)));
+  }
+
+  #tell(reason: string): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.#grace?.cancel();
+    this.#events.ended(this.#exitReason() ?? reason);
+  }
+
+  /** A signal or a code says more than what was noticed first; undefined while it runs. */
+  #exitReason(): string | undefined {
     const { exitCode, signalCode } = this.#child;
-    if (reason !== 'stdout_closed') return reason;
     if (signalCode !== null) return signalCode;
-    return exitCode === null ? reason : `exit_${exitCode}`;
+    return exitCode === null || this.#child.pid === undefined ? undefined : `exit_${exitCode}`;
   }
 
   async #runStopLadder(): Promise<void> {
@@ -223,13 +236,4 @@ function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): strin
   }
   if (code !== 'ENOENT') return `${code} for program "${command.command}"`;
   return `ENOENT: no program "${command.command}", or no folder "${command.cwd}"`;
-}
-
-function once(task: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    task();
-  };
 }
