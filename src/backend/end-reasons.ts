@@ -34,7 +34,7 @@ const WORD = /^(\w+)(?:: |$)/;
 export function describeEnd(reason: string, lastWords: string, tellsAll: boolean): string {
   if (!tellsAll) return WORD.exec(reason)?.[1] ?? 'handshake';
   const why = cutText(reason);
-  return lastWords === '' ? why : `${why}; it last said: ${lastWords.slice(0, 200)}`;
+  return lastWords === '' ? why : `${why}; it last said: ${lastWords.slice(0, 400)}`;
 }
 
 /** How a server last ended, until it is up again. */

@@ -5,19 +5,18 @@ import type { TurnQuota } from '../../base/turns.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { OutputConsumer } from './child-output.ts';
+import { LastWords } from './last-words.ts';
 
 const MAX_LINE_BYTES = 16 * 1024;
 const MAX_LINES_PER_SECOND = 200;
 /** What is kept of a line that is not logged. */
 const KEPT_BYTES = 1024;
-const ERROR_LINE = /^\s*(?:\w*(?:error|exception|panic|fatal)\b[^:]*:|error\b)/i;
 
 /** Logs one child's stderr. */
 export class StderrLog implements OutputConsumer {
   readonly #logger: Logger;
   readonly #framing: LineFraming;
-  #lastLine = '';
-  #lastError = '';
+  readonly #lastWords = new LastWords();
   #windowStartMs = 0;
   #linesInWindow = 0;
   #dropped = 0;
@@ -39,9 +38,9 @@ export class StderrLog implements OutputConsumer {
     this.#framing = new LineFraming(MAX_LINE_BYTES, events, quota);
   }
 
-  /** The last line that names an error, else the last one: often why the child ended. */
+  /** What it said last that tells most: often why the child ended. */
   get lastLine(): string {
-    return this.#lastError === '' ? this.#lastLine : this.#lastError;
+    return this.#lastWords.text;
   }
 
   push(chunk: Buffer): boolean {
@@ -68,9 +67,7 @@ export class StderrLog implements OutputConsumer {
     const isDropped = ++this.#linesInWindow > MAX_LINES_PER_SECOND;
     const line = bytes.toString('utf8', 0, isDropped ? KEPT_BYTES : MAX_LINE_BYTES).trimEnd();
     if (line === '') return;
-    this.#lastLine = line;
-    // What a runtime prints behind the error itself (a stack, its own version) says less.
-    if (ERROR_LINE.test(line)) this.#lastError = line;
+    this.#lastWords.push(line);
     if (isDropped) this.#dropped++;
     else this.#logger.debug({ line }, 'server stderr');
   }
