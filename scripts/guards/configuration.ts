@@ -83,4 +83,32 @@ export const configurationGuards: readonly Guard[] = [
     replace: 'return (z.object as unknown as typeof z.strictObject)(shape, {',
     test: [TESTS, 'auth: { key:'],
   },
+  {
+    name: 'start/comments',
+    file: 'src/config/syntax/syntax.ts',
+    find: 'if (isNamedJson || STARTS_AS_JSON.test(text)) {',
+    replace: 'if (isNamedJson && STARTS_AS_JSON.test(file)) {',
+    test: ['test/unit/config/syntaxes.test.ts', 'a server in one is not started'],
+  },
+  {
+    name: 'start/off-stays-off',
+    file: 'src/config/hosts/switches.ts',
+    find: "['enabled', false],",
+    replace: "['enabled', true],",
+    test: ['test/unit/config/host-file.test.ts', 'may be enabled or isActive'],
+  },
+  {
+    name: 'start/hosts-tools',
+    file: 'src/config/hosts/keys.ts',
+    find: "['disabledTools', 'deny'],",
+    replace: "['disabledTools', 'allow'],",
+    test: ['test/unit/config/hosts.test.ts', 'Windsurf'],
+  },
+  {
+    name: 'start/hosts-unknown-keys',
+    file: 'src/config/hosts/entry.ts',
+    find: "else this.#refuse(path, unknownHostKey(key), 'key');",
+    replace: "else if (key === '') this.#refuse(path, unknownHostKey(key), 'key');",
+    test: ['test/unit/config/host-file.test.ts', 'a key that no host is known for'],
+  },
 ];

@@ -3,6 +3,7 @@
 import {
   type Document,
   isAlias,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
@@ -92,7 +93,7 @@ export class ConfigDocument {
         }
         const path = pathOf(node, ancestors);
         // What an alias repeats elsewhere may be read there.
-        if (node.anchor === undefined && !reading.isRead(path)) return;
+        if (![...ancestors, node].some(hasAnchor) && !reading.isRead(path)) return;
         this.#interpolateScalar(node, path, source, reading);
       },
     });
@@ -260,6 +261,10 @@ function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
     }
   });
   return path;
+}
+
+function hasAnchor(node: unknown): boolean {
+  return (isCollection(node) || isScalar(node)) && node.anchor !== undefined;
 }
 
 /** Where values may have parts that stay open until they are used. */

@@ -73,8 +73,8 @@ class Draft {
   read(path: ConfigPath, key: string, value: unknown): void {
     const list = TOOL_LISTS.get(key);
     const timeout = TIMEOUTS.get(key);
-    const notDone = NOT_DONE[key];
-    const refused = REFUSED[key];
+    const notDone = NOT_DONE.get(key);
+    const refused = REFUSED.get(key);
     if (isHostsOwn(key)) return;
     if (refused !== undefined) this.#refuse(path, refused);
     else if (list !== undefined) this.#setTools(path, list, value);

@@ -30,27 +30,33 @@ const HOSTS_OWN: ReadonlySet<string> = new Set([
 ]);
 
 /** What hosts do to come in at a server, or else, and the gateway leaves: a server may miss it. */
-export const NOT_DONE: Readonly<Record<string, string>> = {
-  auth: 'is for the login that the host does: ignored, give the server headers, or an auth with a type',
-  authProviderType: 'is for the login that the host does: ignored, give the server headers or auth',
-  experimental_environment: 'is where the host runs the server: ignored, it runs here',
-  oauth: 'is for the login that the host does: ignored, give the server headers or auth',
-  oauth_resource: 'is for the login that the host does: ignored, give the server headers or auth',
-  sandbox: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
-  sandboxEnabled: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
-  scopes: 'is for the login that the host does: ignored, give the server headers or auth',
-};
+export const NOT_DONE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    auth: 'is for the login that the host does: ignored, give the server headers, or an auth with a type',
+    authProviderType:
+      'is for the login that the host does: ignored, give the server headers or auth',
+    experimental_environment: 'is where the host runs the server: ignored, it runs here',
+    oauth: 'is for the login that the host does: ignored, give the server headers or auth',
+    oauth_resource: 'is for the login that the host does: ignored, give the server headers or auth',
+    sandbox: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
+    sandboxEnabled:
+      'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
+    scopes: 'is for the login that the host does: ignored, give the server headers or auth',
+  }),
+);
 
 /** What the server can't do without. */
-export const REFUSED: Readonly<Record<string, string>> = {
-  bearer_token:
-    'is no key of a host: must be bearer_token_env_var, the name of a variable with the token',
-  envFile: 'is not read: must be env with each variable, such as NAME: "${NAME}"',
-  headersHelper: 'is not run: must be headers, such as Authorization: "Bearer ${file:/path}"',
-  targetAudience: 'is for a login that the gateway does not do: must be headers or auth',
-  targetServiceAccount: 'is for a login that the gateway does not do: must be headers or auth',
-  tcp: 'is a WebSocket, which the gateway does not call: must be url or command',
-};
+export const REFUSED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    bearer_token:
+      'is no key of a host: must be bearer_token_env_var, the name of a variable with the token',
+    envFile: 'is not read: must be env with each variable, such as NAME: "${NAME}"',
+    headersHelper: 'is not run: must be headers, such as Authorization: "Bearer ${file:/path}"',
+    targetAudience: 'is for a login that the gateway does not do: must be headers or auth',
+    targetServiceAccount: 'is for a login that the gateway does not do: must be headers or auth',
+    tcp: 'is a WebSocket, which the gateway does not call: must be url or command',
+  }),
+);
 
 /** Keys that are the gateway's under another name. */
 export const RENAMED: ReadonlyMap<string, string> = new Map([

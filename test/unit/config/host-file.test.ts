@@ -1,4 +1,5 @@
 // What is in files of hosts: switches, names, transports, variables, and what can't be done.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitName, nameServers } from '../../../src/config/hosts/names.ts';
 import { ConfigError, formatIssue } from '../../../src/config/issues.ts';
@@ -384,6 +385,74 @@ describe('a variable', () => {
       mcpServers: { a: { command: 'x', description: 'uses ${NOT_SET}' } },
     };
     expect(names(value)).toEqual(['a']);
+  });
+});
+
+it('what a server that is off has an anchor for is read where it is used', () => {
+  const text = [
+    'servers:',
+    '  off: { disabled: true, command: x, env: &e { A: "${TOKEN}" } }',
+    '  on: { command: x, env: *e }',
+  ].join('\n');
+  const { config } = read(text, '/etc/s.yaml');
+  expect(config.servers.map(processTarget)).toMatchObject([{ env: { A: 't0ken-value' } }]);
+});
+
+describe('an entry of anything', () => {
+  const key = fc.constantFrom(
+    ...'command args env url type transport httpUrl tools includeTools disabledTools timeout'.split(
+      ' ',
+    ),
+    ...'tool_timeout_sec env_vars env_http_headers headers http_headers auth oauth tcp source'.split(
+      ' ',
+    ),
+    ...'disabled enabled bearer_token_env_var constructor toString hasOwnProperty length'.split(
+      ' ',
+    ),
+  );
+  const value = fc.oneof(
+    fc.constantFrom(
+      'x',
+      '$TOKEN',
+      '${env:TOKEN}',
+      '${input:a}',
+      '{env:TOKEN}',
+      'https://x/y',
+      'http',
+    ),
+    fc.jsonValue(),
+    fc.array(fc.string()),
+    fc.dictionary(fc.string(), fc.string()),
+  );
+  const entry = fc.dictionary(key, value);
+  const file = fc.constantFrom<(servers: unknown) => unknown>(
+    (mcpServers) => ({ mcpServers }),
+    (servers) => ({ inputs: [], servers }),
+    (servers) => ({ mcp: { servers } }),
+    (mcp) => ({ mcp }),
+    (context_servers) => ({ context_servers }),
+    (mcp_servers) => ({ mcp_servers }),
+    (servers) => ({ servers }),
+  );
+
+  it('is read or refused with a place, never anything else', () => {
+    fc.assert(
+      fc.property(file, fc.dictionary(fc.string(), entry), (make, servers) => {
+        for (const fault of faults(make(servers))) {
+          expect(fault).toMatch(/^\d+:\d+: /);
+          expect(fault).not.toContain('t0ken-value');
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('with a key of every object is refused as any other', () => {
+    for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
+      expect(faults({ mcpServers: { a: { ...x, [name]: 1 } } }).join()).toContain(
+        `mcpServers.a.${name}: unknown key "${name}"`,
+      );
+    }
   });
 });
 
