@@ -88,6 +88,13 @@ export const serverGuards: readonly Guard[] = [
     test: [END_TESTS, 'whatever happened to the watcher before'],
   },
   {
+    name: 'child/inherited-descriptors',
+    file: CHILD,
+    find: 'closeInheritedFiles();',
+    replace: 'void closeInheritedFiles;',
+    test: [CONTAINED_TESTS, 'no file that the gateway was started with'],
+  },
+  {
     name: 'child/run-as',
     file: CHILD,
     find: '...(command.runAs && { uid: command.runAs.uid, gid: command.runAs.gid }),',

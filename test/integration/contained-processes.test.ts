@@ -4,16 +4,18 @@
  */
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { LegacySession } from '../support/legacy-session.ts';
-import { isAlive, waitGone } from '../support/processes.ts';
+import { isAlive, waitGone, watcherOf } from '../support/processes.ts';
 import { FIXTURES, type ServerConfig } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -64,7 +66,12 @@ function linkOf(path: string): string {
 }
 
 describe('a child', () => {
+  const secret = join(tempDir(), 'secret');
+  writeFileSync(secret, '');
+  const given = openSync(secret, 'r');
+  afterAll(() => closeSync(given));
   const rig = useGateway(() => ({
+    inherited: [given],
     servers: {
       one: probe(),
       literal: probe({
@@ -80,6 +87,13 @@ describe('a child', () => {
     const own = shareable(rig.gateway.pid).filter((file) => !given.includes(file));
     expect(own.length).toBeGreaterThan(3);
     expect(own.filter((file) => files.includes(file))).toEqual([]);
+  });
+
+  it('has no file that the gateway was started with', async () => {
+    const { files } = await look(await rig.session());
+    expect(files).not.toContain(secret);
+    const watcher = watcherOf(rig.gateway.pid)?.pid ?? 0;
+    expect(readdirSync(`/proc/${watcher}/fd`).length).toBeLessThanOrEqual(4);
   });
 
   it('gets its arguments as they are (E03)', async () => {

@@ -2,7 +2,7 @@
  * Starts the gateway as a user does (`node src/main.ts serve --config FILE`), on ports of its own
  * choice, and stops it again with proof that nothing is left: exit status, children, grandchildren.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,9 @@ import { descendants, isAlive, processesMentioning, waitGone } from './processes
 import type { ServerConfig } from './scripted-server.ts';
 import { tempDir } from './temp-dir.ts';
 import { until, within } from './until.ts';
+
+/** Node itself closes those up to 15 to its children. */
+const FIRST_INHERITED = 20;
 
 /** The repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -33,6 +36,8 @@ export interface GatewayOptions {
   readonly nodeArgs?: readonly string[];
   /** A checkout whose sources run instead of these. */
   readonly checkout?: string;
+  /** Descriptors of this process that the gateway is started with, from 20 on. */
+  readonly inherited?: readonly number[];
   /** Also wait for `ready` (the first start attempt of all eager servers). Default true. */
   readonly waitReady?: boolean;
 }
@@ -144,7 +149,7 @@ class GatewayProcess {
     this.child = spawn(program, rest, {
       cwd: checkout,
       env: { ...process.env, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: stdioWith(options.inherited ?? []),
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
@@ -210,6 +215,11 @@ class GatewayProcess {
   #leftovers(): number[] {
     return this.#marks.flatMap((mark) => processesMentioning(mark).map((info) => info.pid));
   }
+}
+
+function stdioWith(inherited: readonly number[]): StdioOptions {
+  const gap = Array<'ignore'>(FIRST_INHERITED - 3).fill('ignore');
+  return ['ignore', 'pipe', 'pipe', ...(inherited.length === 0 ? [] : [...gap, ...inherited])];
 }
 
 /** The journal files named in the servers' arguments. */

@@ -7,6 +7,7 @@ import type { TurnQuota } from '../../base/turns.ts';
 import { ChildInput } from './child-input.ts';
 import { type OutputConsumer, readInTurns } from './child-output.ts';
 import { GroupWatcher } from './group-watcher.ts';
+import { closeInheritedFiles } from './inherited-files.ts';
 
 /** How long a process may take to end after its input was closed. */
 const EOF_GRACE_MS = 2_000;
@@ -67,6 +68,7 @@ export class ChildProcess {
   constructor(command: ChildCommand, events: ChildEvents, quota: TurnQuota) {
     this.#events = events;
     this.#stopMs = command.stopMs;
+    closeInheritedFiles();
     this.#child = spawn(command.command, command.args, {
       cwd: command.cwd,
       env: command.env,
