@@ -37,6 +37,11 @@ export function delay(delayMs: number): Promise<void> {
   });
 }
 
+/** Holds the whole process for `ms`, for what can't go on without; never while clients are served. */
+export function holdUp(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /**
  * Waits for `work`, but not longer than `limitMs`.
  * @returns the value, or `undefined` when the limit came first

@@ -1,6 +1,6 @@
 // File to frozen Config, or to every fault with its line and column.
 import { dirname, resolve } from 'node:path';
-import { readTextFile, UnusableFile } from '../base/bounded-file.ts';
+import { readTextFileOrPipe, UnusableFile } from '../base/bounded-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
 import { type HostFile, hostFile } from './hosts/form.ts';
@@ -146,7 +146,7 @@ function toValue(document: ConfigDocument): unknown {
 
 function readText(file: string, path: string): string {
   try {
-    return readTextFile(path, MAX_FILE_BYTES);
+    return readTextFileOrPipe(path, MAX_FILE_BYTES);
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     throw fileError(file, `can't be used, ${error.message}`);

@@ -2,13 +2,14 @@
 // renewed one needs no restart. Connections that are open keep the one they have, and are ended where
 // other signers of clients are trusted from now on.
 import { constants } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import type { TlsOptions as NodeTlsOptions, SecureContextOptions } from 'node:tls';
+import { readBoundedFile } from '../base/bounded-file.ts';
 import { WatchedFiles } from '../base/watched-files.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { TlsOptions } from './options.ts';
 
+const MAX_PEM_BYTES = 1024 * 1024;
 const MIN_VERSION = 'TLSv1.2';
 
 /** What `node:https` is given. */
@@ -51,14 +52,18 @@ export function reloadTls(
 }
 
 function signersIn({ clientCa }: TlsOptions): string {
-  return clientCa === undefined ? '' : String(readFileSync(clientCa));
+  return clientCa === undefined ? '' : String(readPem(clientCa));
+}
+
+function readPem(path: string): Buffer {
+  return readBoundedFile(path, MAX_PEM_BYTES);
 }
 
 function contextOf({ cert, key, clientCa, clientCerts }: TlsOptions): SecureContextOptions {
   return {
-    cert: readFileSync(cert),
-    key: readFileSync(key),
-    ...(clientCa === undefined ? {} : { ca: readFileSync(clientCa) }),
+    cert: readPem(cert),
+    key: readPem(key),
+    ...(clientCa === undefined ? {} : { ca: readPem(clientCa) }),
     minVersion: MIN_VERSION,
     // A session that is taken up again is not checked again, however long its certificate is over.
     ...(clientCerts === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),

@@ -1,17 +1,10 @@
 // The file of accepted tool definitions: beside the configuration, in version control with it, so it
 // is sorted, one member a line, and shows what can't be seen. Each definition stands with its digest;
 // a file where the two differ was changed by hand, or merged badly, and is not used.
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { messageOf, UserFileError } from '../../base/errors.ts';
+import { readBoundedFile } from '../../base/bounded-file.ts';
+import { codeOf, messageOf, UserFileError } from '../../base/errors.ts';
 import { type Member, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { compareCodeUnits, visibleString } from './canonical-json.ts';
@@ -45,9 +38,9 @@ export function lockFileOf(configFile: string): string {
 export function readLockFile(path: string): Lock {
   let text: Buffer;
   try {
-    text = readFileSync(path);
+    text = readBoundedFile(path, MAX_BYTES);
   } catch (error) {
-    if (isObject(error) && error['code'] === 'ENOENT') return new Map();
+    if (error instanceof Error && codeOf(error.cause) === 'ENOENT') return new Map();
     throw new LockFileError(`${path}: can't be read: ${messageOf(error)}`, { cause: error });
   }
   return parseLock(path, text);
@@ -103,7 +96,6 @@ function parseLock(path: string, text: Buffer): Lock {
       `${path}: ${what}; restore it, or remove it and accept all tools anew with sluice pin`,
     );
   };
-  if (text.length > MAX_BYTES) return fail(`is longer than ${MAX_BYTES} bytes`);
   let content: unknown;
   try {
     content = parseSpan(text, 0, text.length);
