@@ -16,6 +16,7 @@ import type { MuxEvents } from '../mux/mux-contract.ts';
 import { Questions } from '../mux/questions.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { RareLine } from '../observe/rare-line.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
@@ -106,6 +107,12 @@ export class Connection {
       },
     });
     const { requestMs, requestMaxMs } = options.timeouts;
+    const misnamed = new RareLine<number>((count, id) =>
+      logger.warn(
+        { count, id },
+        'server answers with the id as a text where it was sent as a number: its calls fail',
+      ),
+    );
     this.mux = new Mux(
       { server: options.name, protocol: options.protocol, requestMs, requestMaxMs },
       {
@@ -122,6 +129,7 @@ export class Connection {
           answered: (exchange, answer) => this.#answered(exchange, answer),
           isAwaited: events.isAwaited,
           violated: (what) => this.#violated(what),
+          misnamed: (id) => misnamed.note(id),
           dropped: (what, text) => {
             const line = text.toString('utf8', 0, SHOWN);
             context.logger.debug({ what, line }, 'server wrote something that is no message');

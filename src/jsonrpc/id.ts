@@ -55,6 +55,17 @@ export function integerId(bytes: Buffer, start: number, end: number): number | u
   return value;
 }
 
+/**
+ * The integer that an id of ours was made a text of: "7" is nobody else's.
+ * @returns undefined when it is no such text
+ */
+export function stringifiedId(bytes: Buffer, start: number, end: number): number | undefined {
+  if (start < 0 || end - start > 32 || bytes[start] !== QUOTE) return undefined;
+  const text = decodeString(bytes, start, end).trim();
+  const value = /^\d+(?:\.0+)?$/.test(text) ? Number(text) : undefined;
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
 // Some runtimes have only floating-point numbers and print 7 as 7.0.
 function integralId(bytes: Buffer, start: number, end: number): number | undefined {
   if (bytes[start] === QUOTE) return undefined;

@@ -48,6 +48,8 @@ export class Call implements ExchangeHolder {
   openQuestions = 0;
   /** When the first of those was given to the client. */
   askedAtMs = 0;
+  /** It was answered with its id as a text. */
+  isMisnamed = false;
   readonly #owner: CallOwner;
   #tool: string | undefined;
   #token: Buffer | undefined;

@@ -16,6 +16,11 @@ export function ownerOfInvalid(frame: Frame): number | undefined {
   return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 
+/** Why a call fails whose answer has its id as a text. */
+export function stringIdText(server: string, id: number): string {
+  return `Server "${server}" answered with the id "${id}", a text, instead of the number ${id}: JSON-RPC wants it back as it was sent.`;
+}
+
 /** Settles a call with its server's answer; with an error where that can't be used. */
 export function settleWith(exchange: Exchange, answer: Frame, server: string): void {
   try {

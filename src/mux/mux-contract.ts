@@ -29,6 +29,8 @@ export interface MuxEvents {
   answered(exchange: Exchange, answer: Frame): void;
   /** The server broke the protocol: an answer is too large, or is none. */
   violated(what: string): void;
+  /** A call was answered with its id as a text: it fails. */
+  misnamed(id: number): void;
   /** Something came that is no message; it was dropped. */
   dropped(what: string, text: Buffer): void;
 }

@@ -2,11 +2,11 @@
 // matches answers and progress with it, restores what the caller sent, keeps deadlines, cancels.
 // Knows ids; knows nothing of HTTP, sessions or processes.
 
-import { monotonicMs } from '../base/clock.ts';
+import { after, monotonicMs } from '../base/clock.ts';
 import { type FailureReason, GatewayError } from '../base/errors.ts';
 import { batchTexts } from '../jsonrpc/batch.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { integerId } from '../jsonrpc/id.ts';
+import { integerId, stringifiedId } from '../jsonrpc/id.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
@@ -23,12 +23,14 @@ import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
-import { ownerOfInvalid, settleWith } from './invalid-answers.ts';
+import { ownerOfInvalid, settleWith, stringIdText } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
 import { oversizeText, ownerOfOversize } from './oversize.ts';
-import { takeProgress } from './progress.ts';
+import { passProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
 
+/** How long the right answer may come after one with a wrong id. */
+const RIGHT_ANSWER_MS = 100;
 const EMPTY_RESULT = Buffer.from('{}');
 
 /** The client side of one connection. */
@@ -280,10 +282,9 @@ export class Mux implements CallOwner {
   }
 
   #onResponse(frame: Frame): void {
-    const id = integerId(frame.bytes, frame.idStart, frame.idEnd);
-    const call = this.#callOf(id);
+    const call = this.#callOf(integerId(frame.bytes, frame.idStart, frame.idEnd));
     if (call === undefined) {
-      this.#traffic.unmatched++;
+      this.#onUnmatched(frame);
       return;
     }
     this.#calls.settle(call);
@@ -304,23 +305,23 @@ export class Mux implements CallOwner {
     settleWith(exchange, frame, this.#options.server);
   }
 
-  #onNotification(frame: Frame, about: number | undefined): void {
-    if (frame.method === PROGRESS) this.#onProgress(frame);
-    else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
-    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.caller);
+  /** An id of ours as a text can only be meant for that call, whose answer will not come. */
+  #onUnmatched(frame: Frame): void {
+    this.#traffic.unmatched++;
+    const call = this.#callOf(stringifiedId(frame.bytes, frame.idStart, frame.idEnd));
+    if (call === undefined || call.isMisnamed) return;
+    call.isMisnamed = true;
+    after(RIGHT_ANSWER_MS, () => {
+      if (this.#calls.find(call.id) !== call) return;
+      this.#events.misnamed(call.id);
+      this.#fail(call, 'server_protocol_error', stringIdText(this.#options.server, call.id));
+    });
   }
 
-  #onProgress(frame: Frame): void {
-    // The token that the server was given is the id of the call.
-    const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
-    if (id === undefined) return;
-    const task = this.tasks.madeBy(id);
-    const call = task?.call ?? this.#calls.find(id);
-    if (call === undefined) return;
-    const message = takeProgress(call, frame);
-    if (message === undefined) return;
-    if (task === undefined) call.exchange?.push(message);
-    else task.follower.tell(scan(message));
+  #onNotification(frame: Frame, about: number | undefined): void {
+    if (frame.method === PROGRESS) passProgress(frame, this.#calls, this.tasks);
+    else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
+    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.caller);
   }
 
   #onQuestion(frame: Frame, about: number | undefined): void {

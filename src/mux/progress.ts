@@ -2,15 +2,30 @@
 // that increase. It also gives the call more time.
 import { monotonicMs } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { integerId } from '../jsonrpc/id.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { Call } from './call.ts';
+import type { CallTable } from './call-table.ts';
+import type { FollowedTasks } from './followed-tasks.ts';
 
-/**
- * Takes a progress notification.
- * @returns what the caller is told; undefined: nothing
- */
-export function takeProgress(call: Call, frame: Frame): Buffer | undefined {
+/** Passes a progress notification to whoever waits for the call, or follows the task that it made. */
+export function passProgress(frame: Frame, calls: CallTable, tasks: FollowedTasks): void {
+  // The token that the server was given is the id of the call.
+  const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
+  if (id === undefined) return;
+  const task = tasks.madeBy(id);
+  const call = task?.call ?? calls.find(id);
+  if (call === undefined) return;
+  const message = takeProgress(call, frame);
+  if (message === undefined) return;
+  if (task === undefined) call.exchange?.push(message);
+  else task.follower.tell(scan(message));
+}
+
+/** @returns what the caller is told; undefined: nothing */
+function takeProgress(call: Call, frame: Frame): Buffer | undefined {
   const { token } = call;
   if (token === undefined || call.abandonedAtMs !== undefined) return undefined;
   const nextMs = Math.min(monotonicMs() + call.limitMs, call.lastDeadlineMs);
