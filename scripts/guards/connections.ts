@@ -1,10 +1,11 @@
 // Guards of connections: how much time they get, how many there may be, and what one of them may ask for.
 import type { Guard } from './guard.ts';
 
-const HTTP_SERVER = 'src/listener/http-server.ts';
+const OPEN_SOCKETS = 'src/listener/open-sockets.ts';
 const NODE_SERVER = 'src/listener/node-server.ts';
 const REQUEST_TURNS = 'src/listener/request-turns.ts';
 const UPGRADE = 'src/listener/websocket/upgrade.ts';
+const OPEN_SOCKETS_TESTS = 'test/unit/listener/open-sockets.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 const REQUEST_TURNS_TESTS = 'test/unit/listener/request-turns.test.ts';
 
@@ -25,9 +26,9 @@ export const connectionGuards: readonly Guard[] = [
   },
   {
     name: 'listener/connections',
-    file: HTTP_SERVER,
-    find: 'app.server.maxConnections = bounds.connections;',
-    replace: '',
+    file: OPEN_SOCKETS,
+    find: "this.#open.size >= connections && !this.#closeIdle(this.#open, 'all')",
+    replace: 'false',
     test: [BOUNDS_TESTS, 'beyond the cap'],
   },
   {
@@ -46,7 +47,7 @@ export const connectionGuards: readonly Guard[] = [
   },
   {
     name: 'listener/turns-of-an-address',
-    file: 'src/listener/open-sockets.ts',
+    file: OPEN_SOCKETS,
     find: 'const TURN_OF_ADDRESS = 128 * LEAST_COST;',
     replace: 'const TURN_OF_ADDRESS = 1_280 * LEAST_COST;',
     test: [REQUEST_TURNS_TESTS, 'so many requests in a turn'],
@@ -64,5 +65,19 @@ export const connectionGuards: readonly Guard[] = [
       },
     ],
     test: [BOUNDS_TESTS, 'an upgrade that is refused'],
+  },
+  {
+    name: 'listener/idle-connections',
+    file: OPEN_SOCKETS,
+    find: 'if (!connection.isIdle(nowMs)) continue;',
+    replace: '',
+    test: [OPEN_SOCKETS_TESTS, 'the one that was not used for longest'],
+  },
+  {
+    name: 'listener/connections-of-an-address',
+    file: OPEN_SOCKETS,
+    find: "own.size >= perAddress && !this.#closeIdle(own, 'address')",
+    replace: 'false',
+    test: [OPEN_SOCKETS_TESTS, 'one address has so many'],
   },
 ];

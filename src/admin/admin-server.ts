@@ -9,6 +9,9 @@ import type { AdminOptions } from './options.ts';
 /** Taken off the mode of a socket: whoever is not its owner. */
 const OTHERS = 0o177;
 
+/** Scrapers and probes are few; the descriptors of the process are for others. */
+const MAX_CONNECTIONS = 64;
+
 /** What the admin listener may look at. */
 export interface AdminContext {
   readonly options: AdminOptions;
@@ -52,6 +55,7 @@ export class AdminServer {
     const { host, port, socket } = this.#context.options;
     if (socket !== undefined) return await this.#listenOnSocket(socket);
     await this.#app.listen({ host, port });
+    this.#outliveErrors();
     const address = this.#app.server.address() as AddressInfo;
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     return `http://${name}:${address.port}`;
@@ -63,10 +67,17 @@ export class AdminServer {
     const mask = process.umask(OTHERS);
     try {
       await this.#app.listen({ path });
+      this.#outliveErrors();
     } finally {
       process.umask(mask);
     }
     return `unix:${path}`;
+  }
+
+  /** A connection that can't be taken, since no descriptor is left, is tried again by whoever made it. */
+  #outliveErrors(): void {
+    this.#app.server.maxConnections = MAX_CONNECTIONS;
+    this.#app.server.on('error', () => undefined);
   }
 
   async close(): Promise<void> {

@@ -239,6 +239,7 @@ export class Gateway {
       auditWaiting: this.#access.audit?.waiting ?? 0,
       sessions: this.#sessions.counts(),
       streams: { ...this.#heartbeat.counts(), websocket: this.#http.webSockets },
+      connections: this.#http.connections,
     };
   }
 }

@@ -96,8 +96,7 @@ export class TokenVerifier {
   }
 
   async #check(token: string): Promise<VerifiedToken | undefined> {
-    this.#tools ??= this.#load();
-    const { jose, issuers } = await this.#tools;
+    const { jose, issuers } = await this.#loaded();
     const issuer = issuers.get(jose.decodeJwt(token).iss ?? '');
     if (issuer === undefined) return undefined;
     const { options } = issuer;
@@ -115,6 +114,17 @@ export class TokenVerifier {
     };
     const kept = this.#keepsTokens ? token : undefined;
     return verifiedToken(await withRightKey(verify, issuer.keys), options, kept);
+  }
+
+  /** Loaded once, and again after a failure: a process that has no descriptor left can't read a file. */
+  async #loaded(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {
+    this.#tools ??= this.#load();
+    try {
+      return await this.#tools;
+    } catch (error) {
+      this.#tools = undefined;
+      throw error;
+    }
   }
 
   async #load(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {

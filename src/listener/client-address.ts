@@ -25,12 +25,12 @@ export class TrustedProxies {
   /** The address of the client that sent a request: the last one that no trusted proxy has. */
   addressOf(request: IncomingMessage): string {
     const peer = request.socket.remoteAddress ?? 'unknown';
-    if (!this.#trusts(peer)) return peer;
+    if (!this.trusts(peer)) return peer;
     const hops = headerText(request, 'x-forwarded-for').split(',').slice(-MAX_HOPS);
     for (const hop of hops.reverse()) {
       const address = hop.trim();
       if (isIP(address) === 0) break;
-      if (!this.#trusts(address)) return address;
+      if (!this.trusts(address)) return address;
     }
     return peer;
   }
@@ -38,16 +38,32 @@ export class TrustedProxies {
   /** The path that a trusted proxy took off, without its last slash; undefined when it says nothing. */
   prefixOf(request: IncomingMessage): string | undefined {
     const prefix = headerText(request, 'x-forwarded-prefix');
-    if (prefix === '' || !this.#trusts(request.socket.remoteAddress ?? '')) return undefined;
+    if (prefix === '' || !this.trusts(request.socket.remoteAddress ?? '')) return undefined;
     const isPath = PREFIX.test(prefix) && !/\/\.{1,2}(?:\/|$)/.test(prefix);
     return isPath ? prefix.replace(/\/$/, '') : undefined;
   }
 
-  #trusts(address: string): boolean {
+  /** Whether an address is a trusted proxy's. */
+  trusts(address: string): boolean {
     if (this.#isEmpty) return false;
     const family = isIP(address);
     return family !== 0 && this.#list.check(address, family === 6 ? 'ipv6' : 'ipv4');
   }
+}
+
+/** Who has one address of version 6 has all that begin with the same 64 bits. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
+
+/** What the addresses of one client have in common. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = [], after] = address.split('::').map((part) => part.split(':').filter(Boolean));
+  const groups = [...before];
+  while (after !== undefined && groups.length + after.length < GROUPS) groups.push('0');
+  return `${[...groups, ...(after ?? [])].slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
 
 /** A header that may come several times means the same as one with commas. */

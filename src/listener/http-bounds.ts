@@ -11,7 +11,7 @@ export interface HttpBounds {
   readonly sweepMs: number;
   /** Without a request. */
   readonly keepAliveMs: number;
-  /** Open at once. More are closed at once: Node itself would take them until there are no descriptors. */
+  /** Open at once, where the process may have as many descriptors. */
   readonly connections: number;
 }
 
@@ -22,3 +22,17 @@ export const HTTP_BOUNDS: HttpBounds = {
   keepAliveMs: 75_000,
   connections: 20_000,
 };
+
+/** Descriptors of Node itself, the listeners, logs. */
+const OWN_DESCRIPTORS = 32;
+/** For processes, remote servers, the admin listener, files: half of what there is, up to this many. */
+const MAX_OTHER_DESCRIPTORS = 2_048;
+const MIN_CONNECTIONS = 4;
+
+/** Connections for which there are descriptors, of as many as the process may have. */
+export function connectionsWithin(descriptors: number): number {
+  if (!Number.isFinite(descriptors)) return Number.POSITIVE_INFINITY;
+  const left = descriptors - OWN_DESCRIPTORS;
+  const others = Math.min(Math.floor(left / 2), MAX_OTHER_DESCRIPTORS);
+  return Math.max(left - others, MIN_CONNECTIONS);
+}

@@ -22,13 +22,14 @@ import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-resp
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
-import { createNodeServer, listenBeside } from './node-server.ts';
-import { OpenSockets } from './open-sockets.ts';
+import { createNodeServer, listenBeside, outliveErrors } from './node-server.ts';
+import { OpenSockets, type SocketLimits } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { BodyFailure } from './request-body.ts';
 import { isJsonBody } from './request-headers.ts';
 import { RequestTurns } from './request-turns.ts';
+import { socketLimits } from './socket-limits.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
 import { reloadTls } from './tls-files.ts';
@@ -62,6 +63,7 @@ export class HttpServer {
   readonly #sse: SseStreams;
   readonly #plain: PlainPosts;
   readonly #webSockets: WebSockets;
+  readonly #limits: SocketLimits;
   readonly #sockets: OpenSockets;
   readonly #turns: RequestTurns;
   #beside: readonly TcpServer[] = [];
@@ -77,7 +79,8 @@ export class HttpServer {
     this.#app = this.#createApp(bounds);
     const isSecure = context.options.tls !== undefined;
     const { server } = this.#app;
-    this.#sockets = new OpenSockets(server, isSecure);
+    this.#limits = socketLimits(context, bounds.connections);
+    this.#sockets = new OpenSockets(server, isSecure, this.#limits);
     this.#turns = new RequestTurns(server, this.#sockets, isSecure, (request, socket, head) =>
       this.#onUpgrade(request, socket, head),
     );
@@ -86,6 +89,11 @@ export class HttpServer {
   /** Open WebSockets. */
   get webSockets(): number {
     return this.#webSockets.size;
+  }
+
+  /** Open connections, and how many there may be. */
+  get connections(): { readonly open: number; readonly limit: number } {
+    return { open: this.#sockets.size, limit: this.#limits.connections };
   }
 
   /**
@@ -98,6 +106,9 @@ export class HttpServer {
     this.#context.gate.open();
     await this.#app.listen({ host, port });
     this.#beside = await listenBeside(this.#app.server, host);
+    for (const server of [this.#app.server, ...this.#beside]) {
+      outliveErrors(server, this.#context.logger);
+    }
     if (tls !== undefined) {
       const server = this.#app.server as unknown as SecureServer;
       this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => {
@@ -140,7 +151,7 @@ export class HttpServer {
   }
 
   #createApp(bounds: HttpBounds): FastifyInstance {
-    const { options, metrics } = this.#context;
+    const { options } = this.#context;
     const app = fastify({
       serverFactory: (handler) =>
         createNodeServer(bounds, options.tls, (request, response) =>
@@ -149,8 +160,6 @@ export class HttpServer {
       exposeHeadRoutes: false,
       frameworkErrors: (error, _request, reply) => this.#onError(error, reply),
     });
-    app.server.maxConnections = bounds.connections;
-    app.server.on('drop', () => metrics.rejected.inc({ reason: 'connections' }));
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (request, payload, done) => {
       const { admitted } = request;

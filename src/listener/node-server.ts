@@ -8,6 +8,8 @@ import {
   createServer as createTcpServer,
   type Server as TcpServer,
 } from 'node:net';
+import type { Logger } from '../observe/logger.ts';
+import { RareLine } from '../observe/rare-line.ts';
 import type { HttpBounds } from './http-bounds.ts';
 import type { TlsOptions } from './options.ts';
 import { tlsOptions } from './tls-files.ts';
@@ -50,4 +52,12 @@ export async function listenBeside(server: Server, host: string): Promise<TcpSer
     return isOpen ? [beside] : [];
   });
   return (await Promise.all(opened)).flat();
+}
+
+/** A server that listens goes on when it can't take a connection, since no descriptor is left for it. */
+export function outliveErrors(server: TcpServer, logger: Logger): void {
+  const line = new RareLine<Error>((count, err) => {
+    logger.error({ err, count }, 'a connection could not be taken');
+  });
+  server.on('error', (error) => line.note(error));
 }

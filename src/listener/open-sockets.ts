@@ -1,10 +1,14 @@
-// The connections that are open at a listener: whose they are, what waits on them, what is on its way to
-// their clients, and which of them came with a certificate.
+// The connections that are open at a listener: how many there may be, whose they are, what waits on
+// them, what is on its way to their clients, and which of them came with a certificate. Where places
+// get scarce, the one that was not used for longest is closed for a new one.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { delay, monotonicMs } from '../base/clock.ts';
+import { isLoopbackHost } from '../base/loopback.ts';
 import { LEAST_COST, TurnQuota } from '../base/turns.ts';
+import { networkOf } from './client-address.ts';
+import { responseOn } from './http-socket.ts';
 
 /** How long clients may take to read what they were sent last. */
 const LAST_WORDS_MS = 1_000;
@@ -12,9 +16,28 @@ const LAST_WORDS_POLL_MS = 20;
 
 /** What all connections from one address may ask for in a turn of the event loop: 128 short requests. */
 const TURN_OF_ADDRESS = 128 * LEAST_COST;
+/** Whoever was answered so recently is about to ask again. */
+const IN_USE_MS = 1_000;
+/** Connections that are looked at, at most, to find one that can be closed. */
+const MAX_LOOKS = 256;
+
+/** Whose places are used up. */
+export type Scarcity = 'all' | 'address';
+
+export interface SocketLimits {
+  /** Open at once. */
+  readonly connections: number;
+  /** Of one address; 0 is no limit of its own. */
+  readonly perAddress: number;
+  /** Whether an address stands for many clients: a proxy's. */
+  isShared(address: string): boolean;
+  /** Told of a connection that is closed at once, or of an idle one that is closed for it. */
+  scarce(whose: Scarcity, what: 'refused' | 'closed_idle'): void;
+}
 
 /** One connection of a client. */
 export interface Connection {
+  /** What requests arrive on. */
   readonly socket: Socket;
   /** What its address may cost in a turn. */
   readonly quota: TurnQuota;
@@ -22,35 +45,76 @@ export interface Connection {
   waiting: number;
   /** Not read until what it has asked for is answered. */
   isHeld: boolean;
+  /** No longer the HTTP server's. */
+  isUpgraded: boolean;
+  /** Of its latest request. */
+  usedMs: number | undefined;
 }
 
-interface Address {
-  readonly quota: TurnQuota;
-  connections: number;
+class OpenConnection implements Connection {
+  readonly openedMs = monotonicMs();
+  readonly address: Address;
+  /** The same for both sockets of a connection with TLS. */
+  readonly peer: string;
+  socket: Socket;
+  waiting = 0;
+  isHeld = false;
+  isUpgraded = false;
+  usedMs: number | undefined;
+
+  constructor(socket: Socket, address: Address) {
+    this.socket = socket;
+    this.address = address;
+    this.peer = peerOf(socket);
+  }
+
+  get quota(): TurnQuota {
+    return this.address.quota;
+  }
+
+  isIdle(nowMs: number): boolean {
+    if (this.isUpgraded || responseOn(this.socket) !== undefined) return false;
+    return this.usedMs === undefined || nowMs - this.usedMs >= IN_USE_MS;
+  }
 }
 
-/** The event of a server that comes with a connection which requests can arrive on. */
-export function connectionEvent(isSecure: boolean): 'secureConnection' | 'connection' {
-  return isSecure ? 'secureConnection' : 'connection';
+class Address {
+  readonly name: string;
+  readonly quota = new TurnQuota(TURN_OF_ADDRESS);
+  readonly connections = new Set<OpenConnection>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
 }
 
 /** All of one server. */
 export class OpenSockets {
-  readonly #open = new Map<Socket, Connection>();
+  readonly #limits: SocketLimits;
+  readonly #open = new Set<OpenConnection>();
+  readonly #bySocket = new Map<Socket, OpenConnection>();
   readonly #addresses = new Map<string, Address>();
+  /** Before their TLS handshake is done, by peer. */
+  readonly #unproven = new Map<string, OpenConnection>();
 
-  /** @param isSecure whether a connection is one only after its TLS handshake */
-  constructor(server: Pick<Server, 'on'>, isSecure: boolean) {
-    server.on(connectionEvent(isSecure), (socket: Socket) => this.#add(socket));
+  /** @param isSecure whether requests can arrive only after a TLS handshake */
+  constructor(server: Pick<Server, 'on'>, isSecure: boolean, limits: SocketLimits) {
+    this.#limits = limits;
+    server.on('connection', (socket: Socket) => this.#onConnection(socket, isSecure));
+    if (isSecure) server.on('secureConnection', (socket: Socket) => this.#onSecure(socket));
+  }
+
+  get size(): number {
+    return this.#open.size;
   }
 
   of(socket: Socket): Connection | undefined {
-    return this.#open.get(socket);
+    return this.#bySocket.get(socket);
   }
 
   /** Whether anything is on its way to a client. */
   get hasUnsent(): boolean {
-    for (const { writableLength } of this.#open.keys()) if (writableLength > 0) return true;
+    for (const { socket } of this.#open) if (socket.writableLength > 0) return true;
     return false;
   }
 
@@ -62,34 +126,92 @@ export class OpenSockets {
 
   /** Ends those that came with a client certificate, so that it is shown again. */
   endCertified(): void {
-    for (const socket of this.#open.keys()) {
+    for (const { socket } of this.#open) {
       if (socket instanceof TLSSocket && socket.authorized) socket.destroy();
     }
   }
 
   /** Ends all of them, those too that are no longer the HTTP server's. */
   destroyAll(): void {
-    for (const socket of this.#open.keys()) socket.destroy();
+    for (const { socket } of this.#open) socket.destroy();
   }
 
-  // One that was held comes again as a new one of the HTTP server.
-  #add(socket: Socket): void {
-    if (this.#open.has(socket) || socket.destroyed) return;
-    const name = socket.remoteAddress ?? '';
-    const address = this.#addresses.get(name) ?? newAddress();
-    address.connections++;
-    this.#addresses.set(name, address);
-    this.#open.set(socket, { socket, quota: address.quota, waiting: 0, isHeld: false });
+  #onConnection(socket: Socket, isSecure: boolean): void {
+    // One that was held comes again as a new one of the HTTP server.
+    if (this.#bySocket.has(socket) || socket.destroyed) return;
     // Errors close it, whoever else listens: while nobody does, they must not be uncaught.
     socket.on('error', () => undefined);
-    socket.once('close', () => {
-      this.#open.delete(socket);
-      address.connections--;
-      if (address.connections === 0) this.#addresses.delete(name);
-    });
+    const name = networkOf(socket.remoteAddress ?? '');
+    const address = this.#addresses.get(name) ?? new Address(name);
+    const lack = this.#lackFor(socket.remoteAddress ?? '', address);
+    if (lack !== undefined) {
+      this.#limits.scarce(lack, 'refused');
+      socket.destroy();
+      return;
+    }
+    const connection = new OpenConnection(socket, address);
+    this.#addresses.set(name, address);
+    address.connections.add(connection);
+    this.#open.add(connection);
+    this.#bySocket.set(socket, connection);
+    if (isSecure) this.#unproven.set(connection.peer, connection);
+    socket.once('close', () => this.#remove(connection));
+  }
+
+  #onSecure(socket: Socket): void {
+    const connection = this.#unproven.get(peerOf(socket));
+    if (connection === undefined) return;
+    this.#unproven.delete(connection.peer);
+    this.#bySocket.delete(connection.socket);
+    this.#bySocket.set(socket, connection);
+    connection.socket = socket;
+    socket.on('error', () => undefined);
+  }
+
+  #remove(connection: OpenConnection): void {
+    const { address, socket, peer } = connection;
+    if (!this.#open.delete(connection)) return;
+    this.#bySocket.delete(socket);
+    if (this.#unproven.get(peer) === connection) this.#unproven.delete(peer);
+    address.connections.delete(connection);
+    if (address.connections.size === 0) this.#addresses.delete(address.name);
+  }
+
+  /** Why there is no room for one more, nor can any be made. */
+  #lackFor(name: string, address: Address): Scarcity | undefined {
+    const { connections, perAddress, isShared } = this.#limits;
+    const isOne = perAddress > 0 && !isLoopbackHost(name) && !isShared(name);
+    const own = address.connections;
+    if (isOne && own.size >= perAddress && !this.#closeIdle(own, 'address')) return 'address';
+    if (this.#open.size >= connections && !this.#closeIdle(this.#open, 'all')) return 'all';
+    return undefined;
+  }
+
+  /** Closes the one that was not used for longest, of some that are looked at. */
+  #closeIdle(among: Set<OpenConnection>, whose: Scarcity): boolean {
+    const nowMs = monotonicMs();
+    let looks = Math.min(among.size, MAX_LOOKS);
+    let oldest: OpenConnection | undefined;
+    for (const connection of among) {
+      if (looks-- === 0) break;
+      // Others are looked at the next time.
+      among.delete(connection);
+      among.add(connection);
+      if (!connection.isIdle(nowMs)) continue;
+      if (oldest === undefined || lastUseOf(connection) < lastUseOf(oldest)) oldest = connection;
+    }
+    if (oldest === undefined) return false;
+    this.#limits.scarce(whose, 'closed_idle');
+    this.#remove(oldest);
+    oldest.socket.destroy();
+    return true;
   }
 }
 
-function newAddress(): Address {
-  return { quota: new TurnQuota(TURN_OF_ADDRESS), connections: 0 };
+function lastUseOf({ usedMs, openedMs }: OpenConnection): number {
+  return usedMs ?? openedMs;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

@@ -44,6 +44,8 @@ export interface ListenOptions {
   readonly tlsTerminatedUpstream: boolean;
   /** Addresses and ranges whose `X-Forwarded-*` are believed. */
   readonly trustedProxies: readonly string[];
+  /** Connections that one address may have open. */
+  readonly maxConnectionsPerAddress: number;
 }
 
 /** Client sessions. */
@@ -156,6 +158,10 @@ export const listenSchema = section({
   trustedProxies: list(proxy, 'a list of addresses').prefault([]).meta({
     description:
       'Proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` are believed: addresses or ranges such as `10.0.0.0/8`.',
+  }),
+  maxConnectionsPerAddress: integer(0, 1_000_000).prefault(1_000).meta({
+    description:
+      'Connections that one address may have open, or one /64 network of IPv6; never more than half of all. More are closed at once, or the idle one that was not used for longest. 0 is no limit. Loopback and trusted proxies have none.',
   }),
 }).transform(
   ({ maxBody, publicUrl, tls: secured, ...rest }): ListenOptions => ({

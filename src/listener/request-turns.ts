@@ -5,9 +5,11 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { onNextTurn, type TurnQuota } from '../base/turns.ts';
-import { type Connection, connectionEvent, type OpenSockets } from './open-sockets.ts';
+import { type HttpSocket, responseOn } from './http-socket.ts';
+import type { Connection, OpenSockets } from './open-sockets.ts';
 
 /** Requests that wait on a connection behind the one that is worked on. */
 const MAX_WAITING = 8;
@@ -16,26 +18,14 @@ const MAX_UNREAD_BYTES = 16 * 1024;
 /** What Node's parser takes for an upgrade: it stops behind the head of this request. */
 const STOP_PARSING = 2;
 
-/** What Node's HTTP server keeps at a socket. */
-interface HttpSocket extends Socket {
-  readonly parser?: HttpParser | null;
-  /** The response that is being sent. */
-  readonly _httpMessage?: ServerResponse | null;
-  /** Whether the HTTP server has paused it, since too much waits for its client. */
-  _paused?: boolean;
-}
-
-interface HttpParser {
-  onIncoming(request: IncomingMessage, keepAlive: boolean): number;
-}
-
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Decides when the requests of one server are worked on. */
 export class RequestTurns {
   readonly #server: Server;
   readonly #sockets: OpenSockets;
-  readonly #event: ReturnType<typeof connectionEvent>;
+  /** What a server tells of a connection that requests can arrive on. */
+  readonly #event: 'secureConnection' | 'connection';
   readonly #upgrade: UpgradeListener;
 
   /**
@@ -45,7 +35,7 @@ export class RequestTurns {
   constructor(server: Server, sockets: OpenSockets, isSecure: boolean, upgrade: UpgradeListener) {
     this.#server = server;
     this.#sockets = sockets;
-    this.#event = connectionEvent(isSecure);
+    this.#event = isSecure ? 'secureConnection' : 'connection';
     this.#upgrade = upgrade;
     server.on(this.#event, (socket: HttpSocket) => this.#watch(socket));
     server.on('upgrade', (request, socket, head) =>
@@ -57,6 +47,7 @@ export class RequestTurns {
   take(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
     const connection = this.#sockets.of(request.socket);
     if (connection === undefined) return;
+    connection.usedMs = monotonicMs();
     if (response.socket !== null) {
       serveInTurn(connection.quota, request, response, serve);
       return;
@@ -86,8 +77,8 @@ export class RequestTurns {
   /** A connection that the HTTP server has let go of. */
   #onDetached(request: IncomingMessage, socket: HttpSocket, rest: Buffer): void {
     const connection = this.#sockets.of(socket);
-    if (connection === undefined || !isAnswering(socket)) {
-      this.#upgrade(request, socket, rest);
+    if (connection === undefined || responseOn(socket) === undefined) {
+      this.#handOver(request, socket, rest);
       return;
     }
     // The server must not go on reading what is not its own any more.
@@ -97,8 +88,14 @@ export class RequestTurns {
     connection.isHeld = false;
     whenAnswered(socket, () => {
       if (isHeld) onNextTurn(() => this.#readOn(request, socket, unread.take()));
-      else this.#upgrade(request, socket, unread.take());
+      else this.#handOver(request, socket, unread.take());
     });
+  }
+
+  #handOver(request: IncomingMessage, socket: Socket, rest: Buffer): void {
+    const connection = this.#sockets.of(socket);
+    if (connection !== undefined) connection.isUpgraded = true;
+    this.#upgrade(request, socket, rest);
   }
 
   /** Gives a connection back to the HTTP server, with the request that it had no room for. */
@@ -142,11 +139,7 @@ class UnreadInput {
 
 /** Whether a connection has asked for all that it may for now. */
 function hasEnough({ socket, waiting, quota }: Connection): boolean {
-  return isAnswering(socket) && (waiting >= MAX_WAITING || quota.isSpent);
-}
-
-function isAnswering(socket: HttpSocket): boolean {
-  return socket._httpMessage !== undefined && socket._httpMessage !== null;
+  return responseOn(socket) !== undefined && (waiting >= MAX_WAITING || quota.isSpent);
 }
 
 function serveInTurn(
@@ -166,8 +159,9 @@ function serveInTurn(
 
 /** Goes on when everything is answered, unless the connection is over with that. */
 function whenAnswered(socket: HttpSocket, then: () => void): void {
+  const response = responseOn(socket);
   if (socket.destroyed) return;
-  if (isAnswering(socket)) socket._httpMessage?.once('close', () => whenAnswered(socket, then));
+  if (response !== undefined) response.once('close', () => whenAnswered(socket, then));
   else if (socket.writable) then();
 }
 

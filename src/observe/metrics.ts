@@ -32,6 +32,8 @@ export interface Snapshot {
   readonly auditWaiting: number;
   readonly sessions: Readonly<Record<string, number>>;
   readonly streams: Readonly<Record<string, number>>;
+  /** Open connections to the public listener, and how many there may be. */
+  readonly connections: { readonly open: number; readonly limit: number };
 }
 
 /** All metrics of one gateway. */
@@ -82,6 +84,11 @@ export class Metrics {
     'sluice_rejected_total',
     'Client messages that were refused before they reached a server.',
     ['reason'],
+  );
+  readonly idleClosed = this.#counter(
+    'sluice_idle_connections_closed_total',
+    'Idle connections of clients that were closed to make room for others.',
+    [],
   );
   readonly heldCut = this.#counter(
     'sluice_held_bytes_cut_total',
@@ -157,6 +164,16 @@ export class Metrics {
       for (const [transport, count] of Object.entries(snapshot().streams)) {
         gauge.set({ transport }, count);
       }
+    });
+    this.#observeConnections(snapshot);
+  }
+
+  #observeConnections(snapshot: () => Snapshot): void {
+    this.#collected('sluice_connections', 'Open connections of clients.', [], (gauge) => {
+      gauge.set(snapshot().connections.open);
+    });
+    this.#collected('sluice_connections_limit', 'Connections that may be open.', [], (gauge) => {
+      gauge.set(snapshot().connections.limit);
     });
   }
 

@@ -99,6 +99,7 @@ it('the configuration has these keys', () => {
     'listen.allowedOrigins',
     'listen.host',
     'listen.maxBody',
+    'listen.maxConnectionsPerAddress',
     'listen.port',
     'listen.publicUrl',
     'listen.tls.cert',

@@ -236,6 +236,9 @@ function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): strin
     const { uid } = command.runAs;
     return `EACCES: uid ${uid} may not run "${command.command}", or not enter "${command.cwd}"`;
   }
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return `${code}: no descriptor is left to start "${command.command}"; allow more (ulimit -n)`;
+  }
   if (code !== 'ENOENT') return `${code} for program "${command.command}"`;
   return `ENOENT: no program "${command.command}", or no folder "${command.cwd}"`;
 }

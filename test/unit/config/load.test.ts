@@ -66,6 +66,7 @@ describe('a configuration', () => {
         tls: undefined,
         tlsTerminatedUpstream: false,
         trustedProxies: [],
+        maxConnectionsPerAddress: 1_000,
       },
       admin: { host: '127.0.0.1', port: 9464, allowRemote: false, socket: undefined },
       log: { level: 'info', messages: false },

@@ -3,6 +3,7 @@
  * bounds are the server's own, made short here.
  */
 import { connect, type Socket } from 'node:net';
+import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import type { ListenerContext, ServedEndpoint } from '../../../src/listener/context.ts';
@@ -34,6 +35,7 @@ async function listener(bounds: Partial<HttpBounds>) {
       tls: undefined,
     },
     metrics,
+    logger: pino({ level: 'silent' }),
     isDraining: () => false,
     pressure: { isHigh: false, close: nothing },
     bodies: new RequestBodies(new HeldBytes(heldLimits(0, 1_000_000)), { maxBytes: 1_000_000 }),

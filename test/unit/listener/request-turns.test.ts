@@ -14,7 +14,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { OpenSockets } from '../../../src/listener/open-sockets.ts';
+import { OpenSockets, type SocketLimits } from '../../../src/listener/open-sockets.ts';
 import { RequestTurns } from '../../../src/listener/request-turns.ts';
 import { until } from '../../support/until.ts';
 
@@ -25,6 +25,13 @@ const open: (() => void)[] = [];
 afterEach(() => {
   for (const close of open.splice(0).toReversed()) close();
 });
+
+const NO_LIMITS: SocketLimits = {
+  connections: 1_000,
+  perAddress: 0,
+  isShared: () => false,
+  scarce: () => undefined,
+};
 
 type Scheme = 'http' | 'https';
 
@@ -51,7 +58,7 @@ class Rig {
     this.#server = this.#isSecure
       ? (createSecureServer({ cert: pem('server.pem'), key: pem('server.key') }, listener) as never)
       : createServer(listener);
-    this.sockets = new OpenSockets(this.#server, this.#isSecure);
+    this.sockets = new OpenSockets(this.#server, this.#isSecure, NO_LIMITS);
     const turns = new RequestTurns(this.#server, this.sockets, this.#isSecure, (_, socket) => {
       this.upgrades.push(socket as Socket);
       socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');

@@ -1,0 +1,40 @@
+// How many connections the public listener takes: of anybody, as many as the process has descriptors
+// for; and of one address, so that it can't take the places of all others.
+import { descriptorLimit } from '../base/descriptors.ts';
+import { RareLine } from '../observe/rare-line.ts';
+import type { ListenerContext } from './context.ts';
+import { connectionsWithin } from './http-bounds.ts';
+import type { Scarcity, SocketLimits } from './open-sockets.ts';
+
+const REFUSED: Readonly<Record<Scarcity, string>> = {
+  all: 'connections',
+  address: 'address_connections',
+};
+
+/**
+ * The limits.
+ * @param most connections at once, where there are descriptors for them
+ */
+export function socketLimits(
+  { options, gate, logger, metrics }: ListenerContext,
+  most: number,
+  descriptors = descriptorLimit(),
+): SocketLimits {
+  const connections = Math.min(most, connectionsWithin(descriptors));
+  const perAddress = Math.min(options.maxConnectionsPerAddress, Math.ceil(connections / 2));
+  const line = new RareLine<{ readonly whose: Scarcity; readonly what: string }>((count, about) => {
+    const limit = about.whose === 'all' ? connections : perAddress;
+    const { whose, what } = about;
+    logger.warn({ whose, what, limit, descriptors, count }, 'too many connections of clients');
+  });
+  return {
+    connections,
+    perAddress,
+    isShared: (address) => gate.proxies.trusts(address),
+    scarce: (whose, what) => {
+      if (what === 'refused') metrics.rejected.inc({ reason: REFUSED[whose] });
+      else metrics.idleClosed.inc();
+      line.note({ whose, what });
+    },
+  };
+}
