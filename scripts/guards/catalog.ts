@@ -6,10 +6,12 @@ const VISIBILITY = 'src/router/aggregate/visibility.ts';
 const SERVICE = 'src/router/aggregate/modern-service.ts';
 const LINKS = 'src/router/aggregate/client-links.ts';
 const CATALOG = 'src/catalog/member-catalog.ts';
-const SPELLINGS = 'src/base/uri-spellings.ts';
+const URI_READING = 'src/base/uri-reading.ts';
+const URI_RULES = 'src/base/uri-rules.ts';
 const RULE_TESTS = 'test/integration/access/rules.test.ts';
 const PEOPLE_TESTS = 'test/integration/principals-rules.test.ts';
-const SPELLING_TESTS = 'test/unit/base/uri-spellings.test.ts';
+const URI_TESTS = 'test/unit/base/uri-rules.test.ts';
+const URI_PROPERTIES = 'test/property/uri-rules.test.ts';
 const FILTER_TESTS = 'test/unit/catalog/resource-filter.test.ts';
 const SHAPING_TESTS = 'test/integration/aggregate-shaping.test.ts';
 
@@ -147,38 +149,87 @@ export const catalogGuards: readonly Guard[] = [
   },
   {
     name: 'filter/dot-segments',
-    file: SPELLINGS,
-    find: 'const DOT_SEGMENT = ',
-    replace: 'const DOT_SEGMENT = /(?!)/ ?? ',
-    test: [SPELLING_TESTS, 'C01'],
+    file: URI_READING,
+    find: 'const DOT = ',
+    replace: 'const DOT = /(?!)/ ?? ',
+    test: [URI_TESTS, 'has no reading'],
+  },
+  {
+    name: 'filter/parameters-before-dots',
+    file: URI_READING,
+    find: "if (character === ';') break;",
+    replace: "if (character === '') break;",
+    test: [URI_TESTS, 'has no reading'],
+  },
+  {
+    name: 'filter/escaped-separators',
+    file: URI_READING,
+    find: 'const ESCAPED_SEPARATOR = ',
+    replace: 'const ESCAPED_SEPARATOR = /(?!)/ ?? ',
+    test: [URI_TESTS, 'has no reading'],
+  },
+  {
+    name: 'filter/look-alikes',
+    file: URI_READING,
+    find: 'const LOOK_ALIKE =',
+    replace: 'const LOOK_ALIKE = /(?!)/ ??',
+    test: [URI_TESTS, 'has no reading with a character'],
   },
   {
     name: 'filter/controls',
-    file: SPELLINGS,
+    file: URI_READING,
     find: 'const CONTROL = ',
     replace: 'const CONTROL = /(?!)/ ?? ',
-    test: [SPELLING_TESTS, 'C01'],
+    test: [URI_TESTS, 'has no reading'],
+  },
+  {
+    name: 'filter/marks',
+    file: URI_READING,
+    find: 'const MANY_MARKS = ',
+    replace: 'const MANY_MARKS = /(?!)/ ?? ',
+    test: [URI_TESTS, 'has no reading'],
   },
   {
     name: 'filter/files-denied',
-    file: SPELLINGS,
-    find: 'const readings = [uri, plain, parsed, ...files];',
-    replace: 'const readings = [uri, plain, parsed, ...files].slice(0, 3);',
+    file: URI_RULES,
+    find: 'if (file === undefined || glob.file === undefined) return false;',
+    replace: "if (file !== '' || glob.file === undefined) return false;",
     test: [FILTER_TESTS, 'denies'],
   },
   {
     name: 'filter/spellings-denied',
-    file: SPELLINGS,
-    find: 'const readings = [uri, plain, parsed, ...files];',
-    replace: 'const readings = [uri, plain, parsed, ...files].slice(0, 1);',
-    test: [FILTER_TESTS, ''],
+    file: URI_RULES,
+    find: 'return new Set([uri, ...all.map(withLowerHost)]);',
+    replace: 'return new Set([uri, ...all.slice(9).map(withLowerHost)]);',
+    test: [URI_TESTS, 'is denied by'],
+  },
+  {
+    name: 'filter/unreadable-denied',
+    file: URI_RULES,
+    find: 'if (reading === undefined) return globs.length > 0;',
+    replace: 'if (reading === undefined) return false;',
+    test: [URI_TESTS, 'has no reading'],
   },
   {
     name: 'filter/spellings-allowed',
-    file: SPELLINGS,
-    find: 'spellings !== undefined && globs.some((glob) => matchesGlob(plainForm(glob), spellings.plain))',
-    replace: 'spellings !== undefined',
-    test: [SPELLING_TESTS, 'C01'],
+    file: URI_RULES,
+    find: 'all.some((glob) => matchesGlob(glob.normal, normal)) &&',
+    replace: 'all.some((glob) => matchesGlob(glob.normal, uri)) &&',
+    test: [URI_TESTS, 'is the same one'],
+  },
+  {
+    name: 'filter/files-allowed',
+    file: URI_RULES,
+    find: '(file === undefined || all.some((glob) => allowsFile(glob, file)))',
+    replace: '(file === undefined || all.length > 0)',
+    test: [URI_TESTS, 'is allowed only with'],
+  },
+  {
+    name: 'filter/unreadable-allowed',
+    file: URI_RULES,
+    find: 'if (reading === undefined) return false;',
+    replace: 'if (reading === undefined) return globs.some((glob) => matchesGlob(glob, uri));',
+    test: [URI_PROPERTIES, 'no server opens'],
   },
   {
     name: 'pins/enforce',

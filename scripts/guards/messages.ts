@@ -200,7 +200,7 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'messages/cancel-twins',
     file: 'src/session/session.ts',
-    find: 'if (id === undefined || hasOtherIds(frame)) return;',
+    find: 'if (id === undefined || id.length > TEXT_LIMITS.id || hasOtherIds(frame)) return;',
     replace: 'if (id === undefined) return;',
     test: ['test/integration/json-rpc.test.ts', 'gives $/cancelRequest the id'],
   },

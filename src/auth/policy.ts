@@ -7,7 +7,7 @@
 // `resources` that it names; a rule that names none of these three allows all of them, and methods that
 // the gateway only carries.
 import { matchesGlob } from '../base/glob.ts';
-import { allowsUri } from '../base/uri-spellings.ts';
+import { allowsUri } from '../base/uri-rules.ts';
 import type { AccessItem, AccessKind, AccessPolicy, Principal } from '../ports/principal.ts';
 import type { AllowRule, DeniedForm } from './options.ts';
 

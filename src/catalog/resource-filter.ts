@@ -1,6 +1,5 @@
-// Which resources of a server can be seen and read, as its entry and its endpoint say. One resource
-// has many spellings, so each URI is looked at as servers may read it.
-import { allowsUri, deniesUri, spellingsOf } from '../base/uri-spellings.ts';
+// Which resources of a server can be seen and read, as its entry and its endpoint say.
+import { allowsUri, deniesUri } from '../base/uri-rules.ts';
 import type { Filter } from './globs.ts';
 
 /** What the levels say about the resources of one server. */
@@ -13,17 +12,14 @@ export class ResourceFilter {
   }
 
   /**
-   * Whether a URI may be read, or a URI or template be listed. Every spelling must be allowed, none
-   * may be denied.
+   * Whether a URI may be read, or a URI or template be listed: every level must allow it, none may deny it.
+   * What servers may read in several ways no `deny` lets through.
    *
    * @param uri as the server knows it
    */
   passes(uri: string): boolean {
-    if (this.#levels.length === 0) return true;
-    const spellings = spellingsOf(uri);
-    if (spellings === undefined) return false;
     return this.#levels.every(({ allow, deny }) => {
-      if (deny !== undefined && deniesUri(deny, uri, spellings)) return false;
+      if (deny !== undefined && deniesUri(deny, uri)) return false;
       return allow === undefined || allowsUri(allow, uri);
     });
   }
