@@ -2,6 +2,7 @@
 // knows all the others.
 import { AdminServer } from '../admin/admin-server.ts';
 import { ServerBackend } from '../backend/backend.ts';
+import type { FirstStarts } from '../backend/first-starts.ts';
 import { channelOpener } from '../backend/kinds.ts';
 import { logged } from '../backend/logged-channel.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
@@ -28,6 +29,7 @@ import type { SessionStore } from '../session/session-store.ts';
 import { type Access, createAccess } from './access.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createHeldBytes } from './held.ts';
+import { listenForAdmin, listenPublicly } from './listen-error.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
@@ -63,6 +65,7 @@ export class Gateway {
       environment: Environment;
       /** Texts that never reach a log. */
       secrets: ReadonlySet<string>;
+      firstStarts?: FirstStarts | undefined;
     },
   ) {
     this.#config = config;
@@ -87,6 +90,7 @@ export class Gateway {
           openChannel,
           gatewayVersion: parts.version,
           tellsAll: servesItsOwner(config),
+          firstStarts: parts.firstStarts,
         }),
     );
     this.#access = createAccess(config, this.#modern.parks, {
@@ -148,9 +152,10 @@ export class Gateway {
   }
 
   async #open(): Promise<void> {
-    const admin = await this.#admin.listen();
+    const { admin: forAdmin, listen } = this.#config;
+    const admin = await listenForAdmin(forAdmin, () => this.#admin.listen());
     this.#logger.info({ listener: 'admin', url: admin }, 'listening');
-    const address = await this.#http.listen();
+    const address = await listenPublicly(listen, () => this.#http.listen());
     this.#logger.info({ listener: 'public', url: address }, 'listening');
   }
 

@@ -1,17 +1,21 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
 
+import { FirstStarts } from '../backend/first-starts.ts';
 import { killChildren } from '../backend/stdio/child-process.ts';
 import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { messageOf, UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { createLogger, type Logger } from '../observe/logger.ts';
 import { Gateway } from './gateway.ts';
+import { ListenError } from './listen-error.ts';
 
 const OK = 0;
 const CANNOT_START = 1;
 const INTERNAL = 70;
 const PARENT_POLL_MS = 500;
+/** How often a server is started that has never been ready, where nothing else is served. */
+const FIRST_TRIES = 5;
 /** Signals that end the process, by the status that a second one of them ends it with at once. */
 const ENDING = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const;
 /** What a gateway says of the others, whose default is to end the process or to open a debugger. */
@@ -32,6 +36,8 @@ export interface RunOptions {
   readonly exitWithParent: boolean;
   /** To be logged at the start, one sentence each. */
   readonly warnings: readonly string[];
+  /** End when no server could be started, after a few tries: it is the only one. */
+  readonly needsServer: boolean;
   /** Texts that must not be logged. */
   readonly secrets: ReadonlySet<string>;
   /** The variables that children are given a choice of. */
@@ -47,6 +53,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   if (process.pid === 1) logger.warn(WITHOUT_INIT);
   let gateway: Gateway | undefined;
+  let neverReady: string | undefined;
   const stopped = untilStopped(options.exitWithParent);
   ignoreOtherSignals(logger);
   process.once('exit', () => {
@@ -60,11 +67,19 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
       version: options.version,
       environment: options.environment,
       secrets: options.secrets,
+      firstStarts: options.needsServer
+        ? new FirstStarts(FIRST_TRIES, (why) => {
+            neverReady = why;
+            stopped.stop('the server was never ready');
+          })
+        : undefined,
     });
     // A signal during the start must not wait for slow servers.
     await Promise.race([gateway.start(), stopped.reason]);
   } catch (error) {
-    logger.fatal({ err: error }, `cannot start: ${messageOf(error)}`);
+    // The stack of what the user can mend says nothing.
+    const isExplained = error instanceof UserFileError || error instanceof ListenError;
+    logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
     await gateway?.stop();
     return CANNOT_START;
   }
@@ -73,12 +88,18 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   stopped.isStopping = true;
   await gateway.stop();
   logger.info('stopped');
+  if (neverReady !== undefined) {
+    logger.fatal(`cannot start: the server was never ready in ${FIRST_TRIES} tries: ${neverReady}`);
+    return CANNOT_START;
+  }
   return stopped.isBroken ? INTERNAL : OK;
 }
 
 /** How a process comes to stop. */
 export interface Stop {
   readonly reason: Promise<string>;
+  /** Makes it stop, unless it does already. */
+  readonly stop: (reason: string) => void;
   isStopping: boolean;
   isBroken: boolean;
 }
@@ -86,7 +107,7 @@ export interface Stop {
 /** Resolves on the first signal, the end of the parent, or an error nobody handled. */
 export function untilStopped(exitWithParent: boolean): Stop {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const stop: Stop = { reason: promise, isStopping: false, isBroken: false };
+  const stop: Stop = { reason: promise, stop: resolve, isStopping: false, isBroken: false };
   for (const [signal, status] of Object.entries(ENDING)) {
     process.on(signal, () => {
       // The second signal is somebody who does not want to wait.

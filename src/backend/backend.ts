@@ -14,6 +14,7 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
+import type { FirstStarts } from './first-starts.ts';
 import { gatewayIntroduction, type Introduction } from './handshake.ts';
 import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';
@@ -31,6 +32,8 @@ export interface BackendParts {
   readonly gatewayVersion: string;
   /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
   readonly tellsAll: boolean;
+  /** Told of starts, where a server that is never ready ends the gateway. */
+  readonly firstStarts?: FirstStarts | undefined;
 }
 
 /** Stands between the name of an instance and its life. */
@@ -102,7 +105,9 @@ export class ServerBackend implements Backend {
       this.#replicas.map((instance) =>
         instance.ready().catch((error: unknown) => {
           if (error instanceof GatewayError && error.reason === 'draining') return;
-          this.#logger.error({ err: error }, 'server could not be started, it is tried again');
+          const isExplained = error instanceof GatewayError;
+          const why = isExplained ? { why: error.message } : { err: error };
+          this.#logger.error(why, 'server could not be started, it is tried again');
         }),
       ),
     );
@@ -194,6 +199,7 @@ export class ServerBackend implements Backend {
       metrics: this.#parts.metrics,
       openChannel: this.#parts.openChannel,
       tellsAll: this.#parts.tellsAll,
+      firstStarts: this.#parts.firstStarts,
     });
   }
 

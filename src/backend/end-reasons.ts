@@ -1,5 +1,6 @@
 // Why a server ended, as callers, metrics and the next start read it.
 import { cutText } from '../base/cut-text.ts';
+import type { FirstStarts } from './first-starts.ts';
 
 /** Reasons that are not ours: the process left, whatever we did. */
 const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
@@ -37,14 +38,22 @@ export function describeEnd(reason: string, lastWords: string, tellsAll: boolean
   return lastWords === '' ? why : `${why}; it last said: ${lastWords.slice(0, 400)}`;
 }
 
+export interface LastEndContext {
+  /** Whether callers run the gateway themselves. */
+  readonly tellsAll: boolean;
+  /** Told too; undefined where it does not matter whether the server was ever ready. */
+  readonly firstStarts?: FirstStarts | undefined;
+}
+
 /** How a server last ended, until it is up again. */
 export class LastEnd {
   readonly #tellsAll: boolean;
+  readonly #firstStarts: FirstStarts | undefined;
   #texts: { readonly all: string; readonly told: string } | undefined = NOT_STARTED;
 
-  /** @param tellsAll whether callers run the gateway themselves */
-  constructor(tellsAll: boolean) {
-    this.#tellsAll = tellsAll;
+  constructor(context: LastEndContext) {
+    this.#tellsAll = context.tellsAll;
+    this.#firstStarts = context.firstStarts;
   }
 
   /** For whoever runs the gateway; undefined when nothing is wrong. */
@@ -61,11 +70,13 @@ export class LastEnd {
     const all = describeEnd(reason, lastWords, true);
     const told = this.#tellsAll ? all : describeEnd(reason, lastWords, false);
     this.#texts = { all, told };
+    this.#firstStarts?.failed(all);
   }
 
   /** It is up. */
   forget(): void {
     this.#texts = undefined;
+    this.#firstStarts?.ready();
   }
 }
 

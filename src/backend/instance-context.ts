@@ -3,6 +3,7 @@ import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
+import type { FirstStarts } from './first-starts.ts';
 import type { Introduction } from './handshake.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
@@ -24,4 +25,5 @@ export interface InstanceContext {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
   readonly tellsAll: boolean;
+  readonly firstStarts: FirstStarts | undefined;
 }

@@ -63,7 +63,7 @@ export class Instance {
     });
     this.#era = new EraSearch(options);
     this.#place = new HeldPlace(context.takePlace);
-    this.lastEnd = new LastEnd(context.tellsAll);
+    this.lastEnd = new LastEnd(context);
     this.#admission = new Admission({
       options,
       tools: context.tools,

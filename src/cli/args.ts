@@ -8,12 +8,22 @@ export type Invocation =
   | { readonly kind: 'help'; readonly command: CommandName | undefined }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage-error'; readonly message: string; readonly command?: CommandName }
-  | { readonly kind: 'serve'; readonly config?: string; readonly exitWithParent: boolean }
+  | ServeInvocation
   | { readonly kind: 'check'; readonly config?: string }
   | RunInvocation
   | ConnectInvocation
   | KeysInvocation
   | PinInvocation;
+
+/** `sluice serve`. Flags that aren't given are undefined. */
+export interface ServeInvocation {
+  readonly kind: 'serve';
+  readonly config?: string;
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly adminPort: number | undefined;
+  readonly exitWithParent: boolean;
+}
 
 /** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
 export interface RunInvocation {
@@ -48,13 +58,16 @@ export interface PinInvocation {
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
 const CONFIG = { config: { type: 'string', short: 'c' } } as const;
 const PARENT = { 'exit-with-parent': { type: 'boolean' } } as const;
+const LISTENERS = {
+  port: { type: 'string', short: 'p' },
+  host: { type: 'string' },
+  'admin-port': { type: 'string' },
+} as const;
 const RUN = {
   ...HELP,
   ...PARENT,
-  port: { type: 'string', short: 'p' },
-  host: { type: 'string' },
+  ...LISTENERS,
   sharing: { type: 'string' },
-  'admin-port': { type: 'string' },
   'allow-unauthenticated': { type: 'boolean' },
 } as const;
 
@@ -99,15 +112,8 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
 
 function parseCommand(command: CommandName, words: readonly string[]): Invocation {
   switch (command) {
-    case 'serve': {
-      const options = { ...HELP, ...CONFIG, ...PARENT };
-      const { values } = parseArgs({ args: [...words], options });
-      if (values.help === true) {
-        return { kind: 'help', command };
-      }
-      const exitWithParent = values['exit-with-parent'] === true;
-      return { kind: 'serve', exitWithParent, ...given('config', values.config) };
-    }
+    case 'serve':
+      return parseServe(words);
     case 'check': {
       const { values } = parseArgs({ args: [...words], options: { ...HELP, ...CONFIG } });
       return values.help === true
@@ -126,6 +132,22 @@ function parseCommand(command: CommandName, words: readonly string[]): Invocatio
       return 'problem' in read ? { kind: 'usage-error', message: read.problem, command } : read;
     }
   }
+}
+
+function parseServe(words: readonly string[]): Invocation {
+  const options = { ...HELP, ...CONFIG, ...LISTENERS, ...PARENT };
+  const { values } = parseArgs({ args: [...words], options });
+  if (values.help === true) {
+    return { kind: 'help', command: 'serve' };
+  }
+  return {
+    kind: 'serve',
+    port: numberOf('port', values.port),
+    host: values.host,
+    adminPort: numberOf('admin-port', values['admin-port']),
+    exitWithParent: values['exit-with-parent'] === true,
+    ...given('config', values.config),
+  };
 }
 
 function parsePin(words: readonly string[]): Invocation {

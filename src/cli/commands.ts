@@ -5,17 +5,24 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
+import type { ListenerFlags } from '../config/flags.ts';
 import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
 import { type LoadedConfig, load } from '../config/load.ts';
 import { checkReport } from '../config/report.ts';
-import { remoteServerConfig, type SingleConfig, singleServerConfig } from '../config/single.ts';
+import {
+  remoteServerConfig,
+  type SingleConfig,
+  singleServerConfig,
+  whatIsMissing,
+} from '../config/single.ts';
 import {
   type ConnectInvocation,
   type Invocation,
   type PinInvocation,
   parseCommandLine,
   type RunInvocation,
+  type ServeInvocation,
 } from './args.ts';
 import { EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
@@ -42,6 +49,8 @@ export interface GatewayLaunch {
   readonly version: string;
   /** Stop when the process that started this one ends. */
   readonly exitWithParent: boolean;
+  /** End when no server could be started, after a few tries: it is the only one. */
+  readonly needsServer: boolean;
   /** To be logged at the start, one sentence each. */
   readonly warnings: readonly string[];
   /** Texts that must not be logged. */
@@ -107,18 +116,8 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
     }
     case 'check':
       return check(invocation.config, world);
-    case 'serve': {
-      const loaded = loadFrom(invocation.config, world);
-      if (loaded === undefined) {
-        return EXIT.configuration;
-      }
-      return world.startGateway(loaded.config, {
-        version: packageVersion(),
-        exitWithParent: invocation.exitWithParent,
-        warnings: warningsOf(loaded),
-        secrets: loaded.secrets,
-      });
-    }
+    case 'serve':
+      return serve(invocation, world);
     case 'run':
       return run(invocation, world);
     case 'connect':
@@ -167,12 +166,30 @@ function warningsOf(loaded: LoadedConfig): string[] {
   return [...loaded.warnings, ...warnings].map(formatIssue);
 }
 
+async function serve(invocation: ServeInvocation, world: Surroundings): Promise<number> {
+  const loaded = loadFrom(invocation.config, world, invocation);
+  if (loaded === undefined) return EXIT.configuration;
+  return world.startGateway(loaded.config, {
+    version: packageVersion(),
+    exitWithParent: invocation.exitWithParent,
+    needsServer: false,
+    warnings: warningsOf(loaded),
+    secrets: loaded.secrets,
+  });
+}
+
 async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {
   const single = singleServerConfig(invocation, world.cwd);
   if ('problems' in single) return refuse(single, 'run', world);
+  const missing = whatIsMissing(single.config, world.environment);
+  if (missing.length > 0) {
+    for (const sentence of missing) world.err(`sluice: ${sentence}\n`);
+    return EXIT.configuration;
+  }
   return world.startGateway(single.config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
+    needsServer: true,
     warnings: single.warnings,
     secrets: new Set(),
   });
@@ -194,7 +211,11 @@ function refuse(
   return EXIT.usage;
 }
 
-function loadFrom(file: string | undefined, world: Surroundings): LoadedConfig | undefined {
+function loadFrom(
+  file: string | undefined,
+  world: Surroundings,
+  flags: ListenerFlags = {},
+): LoadedConfig | undefined {
   const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(world.cwd, name)));
   if (found === undefined) {
     world.err(
@@ -203,7 +224,7 @@ function loadFrom(file: string | undefined, world: Surroundings): LoadedConfig |
     );
     return undefined;
   }
-  return load(found, world.environment, world.cwd);
+  return load(found, world.environment, world.cwd, flags);
 }
 
 function realSurroundings(): Surroundings {

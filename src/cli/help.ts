@@ -3,7 +3,7 @@
 const GENERAL = `Sluice: a gateway for the Model Context Protocol. Many clients share few servers.
 
 Usage:
-  sluice serve [--config FILE]                 run the gateway
+  sluice serve [options]                       run the gateway
   sluice run [options] -- COMMAND [ARGS...]    run one server, without a file
   sluice check [--config FILE]                 validate a configuration and print it resolved
   sluice connect URL [--header 'K: V']         be a stdio server over a remote endpoint
@@ -17,11 +17,14 @@ Usage:
 Exit status: 0 ok, 1 can't start, 2 usage, 70 internal, 143 ended by a second SIGTERM.
 `;
 
-const SERVE = `Usage: sluice serve [--config FILE] [--exit-with-parent]
+const SERVE = `Usage: sluice serve [options]
 
 Runs the gateway until SIGTERM, SIGINT or SIGQUIT. Logs go to stderr as JSON lines.
 
   -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
+  -p, --port N          port of the gateway, instead of listen.port; 0 lets the system choose
+  --host HOST           address to listen on, instead of listen.host
+  --admin-port N        port of /metrics, /healthz and /readyz, instead of admin.port or admin.socket
   --exit-with-parent    stop when the process that started the gateway ends
   -h, --help            show this
 
@@ -31,7 +34,8 @@ Each server NAME is at /servers/NAME/mcp (Streamable HTTP), /servers/NAME/sse an
 
 const RUN = `Usage: sluice run [options] -- COMMAND [ARGS...]
 
-Runs one server without a configuration file. It is at /mcp, /sse and /ws.
+Runs one server without a configuration file. It is at /mcp, /sse and /ws. Exits with 1 when the server
+is not there, or could not be started in five tries.
 
   -p, --port N               port of the gateway; default 8080, 0 lets the system choose
   --host HOST                address to listen on; default 127.0.0.1

@@ -10,7 +10,7 @@ export type ConfigPath = readonly (string | number)[];
 /** One fault (or warning) with its place in the file. */
 export interface ConfigIssue {
   readonly file: string;
-  /** From 1. */
+  /** From 1; 0 for a flag of the command line, which stands in the place of the file. */
   readonly line: number;
   /** From 1, in characters. */
   readonly column: number;
@@ -45,9 +45,10 @@ export class ConfigError extends Error {
  * The one-line form of an issue.
  *
  * @param issue the issue
- * @returns `file:line:col: path: message`, without control characters
+ * @returns `file:line:col: path: message`, or `--flag message`, without control characters
  */
 export function formatIssue(issue: ConfigIssue): string {
+  if (issue.line === 0) return printable(`${issue.file} ${issue.message}`);
   const path = issue.path === '' ? '' : `${issue.path}: `;
   return printable(`${issue.file}:${issue.line}:${issue.column}: ${path}${issue.message}`);
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { readTextFileOrPipe, UnusableFile } from '../base/bounded-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
+import { flagAt, type ListenerFlags, withFlags } from './flags.ts';
 import { type HostFile, hostFile } from './hosts/form.ts';
 import { processEnvironment } from './interpolate.ts';
 import { ConfigError, type ConfigIssue, type ConfigPath, type Fault } from './issues.ts';
@@ -39,6 +40,7 @@ export interface LoadedConfig {
  * @param file its path; messages name it as it is given
  * @param environment what `${NAME}` means; the process's own environment by default
  * @param cwd absolute; start of a relative `file`
+ * @param flags what the command line says instead of the file
  * @returns the configuration
  * @throws ConfigError with everything that is wrong
  */
@@ -46,11 +48,12 @@ export function load(
   file: string,
   environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
   cwd: string = process.cwd(),
+  flags: ListenerFlags = {},
 ): LoadedConfig {
   const path = resolve(cwd, file);
   const text = readText(file, path);
   try {
-    return loadText(file, text, environment, path);
+    return loadText(file, text, environment, path, flags);
   } catch (error) {
     if (error instanceof RangeError) {
       throw fileError(file, 'is nested too deeply: must be at most some dozens of levels deep');
@@ -66,6 +69,7 @@ export function load(
  * @param text the content
  * @param environment what `${NAME}` means
  * @param path absolute path that the text is taken to come from
+ * @param flags what the command line says instead of the text
  * @returns the configuration
  * @throws ConfigError with everything that is wrong; RangeError when it is nested too deeply
  */
@@ -74,6 +78,7 @@ export function loadText(
   text: string,
   environment: Readonly<Record<string, string | undefined>>,
   path: string = resolve(file),
+  flags: ListenerFlags = {},
 ): LoadedConfig {
   const document = new ConfigDocument(file, text);
   if (!document.isReadable) {
@@ -82,15 +87,18 @@ export function loadText(
   const raw = toValue(document);
   const host = hostFile(raw, path);
   document.interpolate({ environment, folder: dirname(path) }, readingOf(raw, host, environment));
-  const resolution = resolveDocument(document, { path, host, environment });
+  const resolution = resolveDocument(document, { path, host, environment, flags });
   const faults = resolution.faults.filter((fault) => !document.isUnresolved(fault.path));
-  const issues = [...document.issues, ...faults.map((fault) => document.locate(fault))];
+  const locate = (fault: Fault): ConfigIssue => {
+    const flag = flagAt(fault.path, flags);
+    return flag === undefined ? document.locate(fault) : ofFlag(flag, fault.message);
+  };
+  const issues = [...document.issues, ...faults.map(locate)];
   if (issues.length > 0 || resolution.config === undefined) {
     throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
   }
   const { config, warnings, places, renamed } = resolution;
-  const located = (found: readonly Fault[]): ConfigIssue[] =>
-    inOrder(found.map((fault) => document.locate(fault)));
+  const located = (found: readonly Fault[]): ConfigIssue[] => inOrder(found.map(locate));
   return {
     config,
     secrets: document.secrets,
@@ -113,9 +121,10 @@ function resolveDocument(
     readonly path: string;
     readonly host: HostFile | undefined;
     readonly environment: Environment;
+    readonly flags: ListenerFlags;
   },
 ): Resolution {
-  const { path, host, environment } = given;
+  const { path, host, environment, flags } = given;
   const context = {
     file: path,
     folder: dirname(path),
@@ -127,9 +136,10 @@ function resolveDocument(
       return value;
     },
   };
-  const first = resolveConfig(toValue(document), context);
+  const resolved = (): Resolution => resolveConfig(withFlags(toValue(document), flags), context);
+  const first = resolved();
   const typed = first.faults.filter((fault) => document.retype(fault));
-  return typed.length === 0 ? first : resolveConfig(toValue(document), context);
+  return typed.length === 0 ? first : resolved();
 }
 
 function toValue(document: ConfigDocument): unknown {
@@ -155,6 +165,11 @@ function readText(file: string, path: string): string {
 
 function fileError(file: string, message: string): ConfigError {
   return new ConfigError([{ file, line: 1, column: 1, path: '', message: `the file ${message}` }]);
+}
+
+/** What is wrong with a flag stands in no line. */
+function ofFlag(flag: string, message: string): ConfigIssue {
+  return { file: flag, line: 0, column: 0, path: '', message };
 }
 
 function inOrder(issues: readonly ConfigIssue[]): ConfigIssue[] {

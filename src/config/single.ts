@@ -1,8 +1,10 @@
 // The configuration of `sluice run` and `sluice connect`: one server from flags, no file. The same
 // schemas and rules as for a file; faults name the flag instead of a line.
 import type { Config } from './config.ts';
-import { formatPath } from './issues.ts';
+import { LISTENER_FLAGS } from './flags.ts';
+import { type Fault, formatPath } from './issues.ts';
 import { resolveConfig } from './resolve.ts';
+import { lookAround } from './surroundings.ts';
 
 /** The flags of `sluice run`. */
 export interface SingleServer {
@@ -21,9 +23,7 @@ export type SingleConfig =
   | { readonly problems: readonly string[] };
 
 const FLAGS: Readonly<Record<string, string>> = {
-  'listen.port': '--port',
-  'listen.host': '--host',
-  'admin.port': '--admin-port',
+  ...LISTENER_FLAGS,
   'servers.server.sharing': '--sharing',
   'servers.server.command': 'COMMAND',
   'servers.server.url': 'URL',
@@ -87,13 +87,35 @@ function resolveFlags(raw: unknown, folder: string): SingleConfig {
       }),
     };
   }
-  const texts = warnings.map(({ path, message }) =>
-    `${FLAGS[formatPath(path)] ?? formatPath(path)} ${message}`.replace(
+  const texts = warnings.map((warning) =>
+    inFlags(warning).replace(
       'listen.allowUnauthenticated is true',
       '--allow-unauthenticated is given',
     ),
   );
   return { config, warnings: texts };
+}
+
+/**
+ * What the server can't be started without, and is not there.
+ *
+ * @param environment the gateway's own variables
+ * @returns one sentence each
+ */
+export function whatIsMissing(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const { faults, warnings } = lookAround(config, {
+    environment,
+    placeOf: (server, own) => ['servers', server, ...own],
+    isHidden: () => false,
+  });
+  return [...faults, ...warnings].map(inFlags);
+}
+
+function inFlags({ path, message }: Fault): string {
+  return `${FLAGS[formatPath(path)] ?? formatPath(path)} ${message}`;
 }
 
 function defined(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

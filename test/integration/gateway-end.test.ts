@@ -121,10 +121,12 @@ describe('the end of the gateway', () => {
     async (signal) => {
       const one = scriptedServer();
       const file = join(tempDir(), 'sluice.yaml');
-      const listen = { port: 0 };
+      // Somebody else's ports, which the command line puts right.
+      const listen = { port: 1 };
       writeFileSync(file, JSON.stringify({ listen, admin: listen, servers: { one: one.config } }));
+      const flags = ['--config', file, '--port', '0', '--admin-port', '0'];
       // Without what comes before a start: tests install nothing.
-      const npm = spawn('npm', ['start', '--ignore-scripts', '--', '--config', file], {
+      const npm = spawn('npm', ['start', '--ignore-scripts', '--', ...flags], {
         cwd: ROOT,
         stdio: ['ignore', 'ignore', 'pipe'],
       });

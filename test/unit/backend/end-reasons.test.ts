@@ -20,7 +20,7 @@ it.each([
 });
 
 it('nothing is left of an end when the server is up again', () => {
-  const end = new LastEnd(false);
+  const end = new LastEnd({ tellsAll: false });
   expect(end.text).toBe('not started yet');
   end.note('exit_1', 'in /srv');
   expect([end.text, end.told]).toEqual(['exit_1; it last said: in /srv', 'exit_1']);

@@ -1,5 +1,5 @@
 // What each command prints, starts and answers with.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +14,12 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
   writeFileSync(join(folder, 'bad.yaml'), 'servers:\n  a: { comand: x }\n  B: { command: x }\n');
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/x'), '', { mode: 0o755 });
+  writeFileSync(
+    join(folder, 'ports.yaml'),
+    'listen: { port: 1, maxBody: 1MiB }\nadmin: { socket: admin.sock }\nservers: { a: { command: cat } }',
+  );
   writeFileSync(join(folder, 'hosts.json'), '{"mcpServers":{"a":{"command":"cat","timeout":1}}}');
   writeFileSync(
     join(folder, 'secret.yaml'),
@@ -91,7 +97,7 @@ describe('sluice', () => {
 
   it('answers a fault of its own with 70', async () => {
     const errors: string[] = [];
-    const status = await main(['run', '--', 'x'], {
+    const status = await main(['run', '--', 'cat'], {
       cwd: folder,
       environment: {},
       out: () => {},
@@ -191,10 +197,27 @@ describe('sluice serve', () => {
     expect(started[0]?.options).toEqual({
       version: packageVersion(),
       exitWithParent: true,
+      needsServer: false,
       warnings: [],
       secrets: new Set(['from-outside']),
     });
     expect((await sluice('serve -c hosts.json')).started[0]?.options.warnings).toHaveLength(1);
+  });
+
+  it('takes flags in the place of what the file says', async () => {
+    const { started } = await sluice('serve -c ports.yaml --port 8090 --host ::1 --admin-port 0');
+    expect(started[0]?.config).toMatchObject({
+      listen: { host: '::1', port: 8090, maxBodyBytes: 1024 * 1024 },
+      admin: { host: '127.0.0.1', port: 0, socket: undefined },
+    });
+    expect((await sluice('serve -c secret.yaml -p 0')).started[0]?.config.listen.port).toBe(0);
+  });
+
+  it('names the flag that is wrong, and the same rules hold', async () => {
+    const { status, err, started } = await sluice('serve -c ports.yaml -p 70000 --host 0.0.0.0');
+    expect({ status, started }).toEqual({ status: 1, started: [] });
+    expect(err).toContain('--port is the number 70000, must be');
+    expect(err).toMatch(/^--host is reachable from other machines and no authentication/m);
   });
 
   it('starts nothing with a faulty configuration', async () => {
@@ -224,11 +247,11 @@ describe('sluice run', () => {
       cwd: folder,
       sharing: 'principal',
     });
-    expect((await sluice('run -- x')).started[0]?.config.listen.port).toBe(8080);
+    expect((await sluice('run -- cat')).started[0]?.config.listen.port).toBe(8080);
   });
 
   it('does not interpolate arguments: the shell has done so', async () => {
-    const { started } = await sluice('run -- x ${HOME}');
+    const { started } = await sluice('run -- cat ${HOME}');
     expect(processTarget(started[0]?.config.servers[0]).args).toEqual(['${HOME}']);
   });
 
@@ -244,10 +267,21 @@ describe('sluice run', () => {
   });
 
   it('warns about an open host', async () => {
-    const { started } = await sluice('run --host 0.0.0.0 --allow-unauthenticated -- x');
+    const { started } = await sluice('run --host 0.0.0.0 --allow-unauthenticated -- cat');
     expect(started[0]?.options.warnings).toEqual([
       '--host is served to other machines without authentication, since --allow-unauthenticated is given',
     ]);
+  });
+});
+
+describe('sluice run with a program that is not there', () => {
+  it.each([
+    ['no-such-prog', 'COMMAND is "no-such-prog", but there is no such program on PATH: install'],
+    ['bin/y', 'but there is no such file that may be run'],
+  ])('%s: says so and ends', async (program, message) => {
+    const { status, err, started } = await sluice(`run --sharing session -- ${program}`);
+    expect({ status, started }).toEqual({ status: 1, started: [] });
+    expect(err).toContain(message);
   });
 });
 

@@ -1,0 +1,83 @@
+// Why a listener can't have its address, as a sentence for whoever starts the gateway.
+import type { AdminOptions } from '../admin/options.ts';
+import { codeOf } from '../base/errors.ts';
+import type { ListenOptions } from '../listener/options.ts';
+
+/** A listener that can't be opened. The message says which, where, and which option to change. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** Where a listener was to be, and the options that say so. */
+interface Place {
+  readonly listener: 'public' | 'admin';
+  readonly address: string;
+  readonly hostOption: string;
+  readonly portOption: string;
+}
+
+/**
+ * Opens the public listener.
+ * @throws ListenError when it can't have its address, else what `listen` throws
+ */
+export function listenPublicly(
+  { host, port }: ListenOptions,
+  listen: () => Promise<string>,
+): Promise<string> {
+  return explained(listen, {
+    listener: 'public',
+    address: hostAndPort(host, port),
+    hostOption: 'listen.host (--host)',
+    portOption: 'listen.port (--port)',
+  });
+}
+
+/** The same for the admin listener. */
+export function listenForAdmin(
+  { host, port, socket }: AdminOptions,
+  listen: () => Promise<string>,
+): Promise<string> {
+  return explained(listen, {
+    listener: 'admin',
+    address: socket ?? hostAndPort(host, port),
+    hostOption: socket === undefined ? 'admin.host' : 'admin.socket',
+    portOption: socket === undefined ? 'admin.port (--admin-port)' : 'admin.socket',
+  });
+}
+
+async function explained(listen: () => Promise<string>, place: Place): Promise<string> {
+  try {
+    return await listen();
+  } catch (error) {
+    const reason = reasonOf(place, codeOf(error));
+    if (reason === undefined) throw error;
+    const { listener, address } = place;
+    throw new ListenError(`the ${listener} listener can't have ${address}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function reasonOf({ hostOption, portOption }: Place, code: string | undefined): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `another process listens there: end it, or change ${portOption}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `the gateway has no right to listen there: change ${portOption}`;
+    case 'EADDRNOTAVAIL':
+      return `this machine has no such address: change ${hostOption}`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no such host: change ${hostOption}`;
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `there is no such folder: make it, or change ${hostOption}`;
+    default:
+      return undefined;
+  }
+}
+
+function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
