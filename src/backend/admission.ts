@@ -1,5 +1,6 @@
 // Whether a call goes to an instance now, waits, or is refused, and with which words
 // (design.md 5.2, 5.4). Owns the calls that wait.
+import { monotonicMs } from '../base/clock.ts';
 import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
@@ -24,6 +25,8 @@ export interface AdmissionContext {
   failsFast(): boolean;
   /** Why the server is not there. */
   lastFailure(): string;
+  /** How long until it is started again, in milliseconds; 0 while nothing has to be waited for. */
+  startsInMs(): number;
   /** Starts the server if nothing else will. */
   start(): void;
 }
@@ -88,6 +91,13 @@ export class Admission {
   /** Refuses everything that waits. */
   refuseWaiting(failure = this.unavailable()): void {
     for (const exchange of this.#waiting.clear()) exchange.fail(failure);
+  }
+
+  /** The server is started again after its backoff: refuses everything that can't wait for that. */
+  refuseLate(): void {
+    const failure = this.unavailable();
+    const startMs = monotonicMs() + this.#context.startsInMs();
+    for (const exchange of this.#waiting.clear(startMs)) exchange.fail(failure);
   }
 
   /** Refuses everything that waits, since the server is being stopped. */
@@ -155,11 +165,13 @@ export class Admission {
       exchange.fail(this.stopped());
       return;
     }
-    if (this.#context.failsFast() && state !== 'ready') {
+    const limitMs = this.#waitLimitMs(exchange);
+    const isHopeless = this.#context.failsFast() || this.#context.startsInMs() >= limitMs;
+    if (isHopeless && state !== 'ready') {
       exchange.fail(this.unavailable());
       return;
     }
-    if (this.#waiting.add(exchange, this.#waitLimitMs(exchange))) {
+    if (this.#waiting.add(exchange, limitMs)) {
       this.#context.start();
       return;
     }

@@ -21,7 +21,7 @@ import type { InstanceContext } from './instance-context.ts';
 import { type InstanceState, StateWaiters } from './instance-state.ts';
 import { KnownLists } from './known-lists.ts';
 import { ListKeys } from './list-keys.ts';
-import { RestartPolicy } from './restart-policy.ts';
+import { Restarts } from './restarts.ts';
 import { type ServerWishes, wishesOf } from './server-wishes.ts';
 
 /** How long a question of the gateway's own to a server may take. */
@@ -32,7 +32,7 @@ export class Instance {
   readonly fanOut: FanOut;
   readonly lastEnd: LastEnd;
   readonly #context: InstanceContext;
-  readonly #policy = new RestartPolicy();
+  readonly #restarts: Restarts;
   readonly #admission: Admission;
   readonly #lists = new KnownLists();
   #state: InstanceState = 'idle';
@@ -40,7 +40,6 @@ export class Instance {
   #identity: ServerIdentity | undefined;
   readonly #waiters = new StateWaiters();
   readonly #place: HeldPlace;
-  #restartTimer: Timer | undefined;
   #idleTimer: Timer | undefined;
   #wishes: ServerWishes | undefined;
   readonly #era: EraSearch;
@@ -61,6 +60,7 @@ export class Instance {
       soleCaller: (mayBeFor) => this.#connection?.soleCaller(mayBeFor),
       callers: () => this.#connection?.callers() ?? [],
     });
+    this.#restarts = new Restarts(() => this.#startAgain());
     this.#era = new EraSearch(options);
     this.#place = new HeldPlace(context.takePlace);
     this.lastEnd = new LastEnd(context);
@@ -69,8 +69,9 @@ export class Instance {
       tools: context.tools,
       state: () => this.#state,
       mux: () => this.#connection?.mux,
-      failsFast: () => this.#policy.isOpen,
+      failsFast: () => this.#restarts.failFast,
       lastFailure: () => this.lastEnd.told,
+      startsInMs: () => this.#restarts.dueInMs,
       start: () => this.start(),
     });
   }
@@ -154,7 +155,7 @@ export class Instance {
   /** Stops the process, which the next call starts again. */
   rest(): void {
     if (this.#state === 'starting' || this.#state === 'closed') return;
-    this.#restartTimer?.cancel();
+    this.#restarts.cancel();
     this.#transition('idle');
     this.#connection?.end('idle');
     void this.#givePlaceBack();
@@ -165,7 +166,7 @@ export class Instance {
    * @throws GatewayError when it can't be started
    */
   async ready(): Promise<void> {
-    if (this.#identity === undefined || this.#policy.isOpen) await this.running();
+    if (this.#identity === undefined || this.#restarts.failFast) await this.running();
     else this.start();
   }
 
@@ -179,7 +180,8 @@ export class Instance {
     if (this.#state === 'idle') this.takePlace();
     this.start();
     while (this.#state !== 'ready' && monotonicMs() < endMs) {
-      if (this.#state === 'closed' || this.#policy.isOpen) break;
+      if (this.#state === 'closed' || this.#restarts.failFast) break;
+      if (this.#restarts.dueInMs > endMs - monotonicMs()) break;
       await this.#waiters.next(endMs - monotonicMs());
     }
     if (this.#state === 'closed') throw this.#admission.stopped();
@@ -221,7 +223,7 @@ export class Instance {
   /** Ends the server for good and resolves when no process of it is left. */
   async close(reason: 'server_unavailable' | 'draining' = 'server_unavailable'): Promise<void> {
     this.#transition('closed');
-    this.#restartTimer?.cancel();
+    this.#restarts.cancel();
     this.#idleTimer?.cancel();
     this.#admission.close(reason);
     this.#connection?.end(reason === 'draining' ? DRAINING : 'stopped');
@@ -310,7 +312,7 @@ export class Instance {
 
   #onReady(): void {
     this.#era.found(this.#identity?.era);
-    this.#policy.ready(monotonicMs());
+    this.#restarts.ready();
     this.lastEnd.forget();
     this.listKeys.renew();
     this.#transition('ready');
@@ -354,32 +356,32 @@ export class Instance {
     if (isOver) return;
     if (this.#era.explains(reason)) {
       this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
-      this.#transition('idle');
-      this.start();
+      this.#startAgain();
       return;
     }
     this.#failed(reason, connection.lastWords, again);
+  }
+
+  #startAgain(): void {
+    this.#transition('idle');
+    this.start();
   }
 
   /** Lets the next start wait. */
   #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
     this.#era.failed(this.#identity?.era, reason);
     const { logger, metrics, options } = this.#context;
-    const backoffMs = this.#policy.failed(monotonicMs());
+    const backoffMs = this.#restarts.failed();
     this.lastEnd.note(reason, lastWords);
     logger.warn(
-      { reason, lastWords, backoffMs, failsFast: this.#policy.isOpen },
+      { reason, lastWords, backoffMs, failsFast: this.#restarts.failFast },
       'server ended, it is started again',
     );
     metrics.serverRestarts.inc({ server: options.name, reason: reasonLabel(reason) });
     this.#transition('backoff');
-    if (this.#policy.isOpen) this.#admission.refuseWaiting();
+    if (this.#restarts.failFast) this.#admission.refuseWaiting();
+    else this.#admission.refuseLate();
     for (const exchange of again) this.#admission.admit(exchange);
-    this.#restartTimer = after(backoffMs, () => {
-      if (this.#state !== 'backoff') return;
-      this.#transition('idle');
-      this.start();
-    });
   }
 
   #pump(): void {

@@ -1,9 +1,11 @@
-// When a server that ended may be started again: backoff with jitter, and a breaker that fails fast
-// after too many failures (design.md 5.3). A pure state machine; the caller has the clock.
+// When a server that ended may be started again: at once after it served for a while, else after a
+// backoff with jitter; and a breaker that fails fast after too many failures (design.md 5.3). A pure
+// state machine; the caller has the clock.
 import { backoffMs } from '../base/backoff.ts';
 
 const BACKOFF = { firstMs: 200, capMs: 30_000 };
-const HEALTHY_MS = 60_000;
+/** A server that was ready for so long can be started: why it ended has nothing to do with that. */
+const HEALTHY_MS = 10_000;
 const WINDOW_MS = 60_000;
 const FAILURES_TO_OPEN = 5;
 
@@ -30,11 +32,13 @@ export class RestartPolicy {
    * @returns milliseconds until the next start
    */
   failed(nowMs: number): number {
-    if (this.#readySinceMs !== undefined && nowMs - this.#readySinceMs >= HEALTHY_MS) {
+    const wasHealthy = this.#readySinceMs !== undefined && nowMs - this.#readySinceMs >= HEALTHY_MS;
+    this.#readySinceMs = undefined;
+    if (wasHealthy) {
       this.#failures = 0;
       this.#recent = [];
+      return 0;
     }
-    this.#readySinceMs = undefined;
     this.#failures++;
     this.#recent = this.#recent.filter((atMs) => nowMs - atMs < WINDOW_MS);
     this.#recent.push(nowMs);

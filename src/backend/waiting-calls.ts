@@ -128,11 +128,14 @@ export class WaitingCalls {
     this.#sweeper = undefined;
   }
 
-  /** Takes every call out. */
-  clear(): Exchange[] {
-    const all = this.#all();
-    for (const waiting of all) this.remove(waiting);
-    return all.map(({ exchange }) => exchange);
+  /**
+   * Takes every call out, or those only whose time is over then.
+   * @param atMs by the monotonic clock
+   */
+  clear(atMs = Number.POSITIVE_INFINITY): Exchange[] {
+    const over = this.#all().filter(({ deadlineMs }) => deadlineMs <= atMs);
+    for (const waiting of over) this.remove(waiting);
+    return over.map(({ exchange }) => exchange);
   }
 
   #all(): Waiting[] {
@@ -176,10 +179,7 @@ export class WaitingCalls {
   }
 
   #sweep(): void {
-    const nowMs = monotonicMs();
-    const over = this.#all().filter((waiting) => waiting.deadlineMs <= nowMs);
-    for (const waiting of over) this.remove(waiting);
-    for (const waiting of over) this.#events.expired(waiting.exchange);
+    for (const exchange of this.clear(monotonicMs())) this.#events.expired(exchange);
   }
 }
 

@@ -27,6 +27,7 @@ function failureWhile(
     state: () => 'ready',
     mux: () => mux,
     failsFast: () => false,
+    startsInMs: () => 0,
     lastFailure: () => '',
     start: () => undefined,
   } as unknown as AdmissionContext);
@@ -85,6 +86,7 @@ function eightPlaces(sharing: string) {
     state: () => 'ready',
     mux: () => mux,
     failsFast: () => false,
+    startsInMs: () => 0,
     lastFailure: () => '',
     start: () => undefined,
   } as unknown as AdmissionContext);

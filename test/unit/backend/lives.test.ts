@@ -2,7 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { InstanceSeat } from '../../../src/backend/instance-seat.ts';
 import { monotonicMs } from '../../../src/base/clock.ts';
+import type { GatewayError } from '../../../src/base/errors.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
+import type { Exchange } from '../../../src/ports/exchange.ts';
 import { type Life, NO_LIFE, scriptedLives } from './scripted-lives.ts';
 
 beforeEach(() => {
@@ -58,6 +61,63 @@ it('no client is placed at a replica that keeps ending while another one is up',
   await backend.close('draining');
   await vi.advanceTimersByTimeAsync(40_000);
   await started;
+});
+
+describe('a call that can’t be served within its time in the queue', () => {
+  const timeouts = {
+    startMs: 30_000,
+    requestMs: 60_000,
+    requestMaxMs: 120_000,
+    queueMs: 50,
+    idleMs: 0,
+    absentMs: 300_000,
+    unheardMs: 900_000,
+    stopMs: 1_000,
+  };
+  /** Ends as soon as it is called a second time. */
+  const endsLater = (): Life => {
+    let calls = 0;
+    return (method) => {
+      if (method === 'tools/call') return ++calls > 1 ? 'exit' : undefined;
+      return legacy(method);
+    };
+  };
+  function callOf(fail: (error: GatewayError) => void): Exchange {
+    const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}';
+    const client = { principal: { key: 'a' } };
+    return { frame: scan(Buffer.from(text)), client, fail } as unknown as Exchange;
+  }
+
+  it('is refused at once while its server is not due to be started', async () => {
+    const { backend } = scriptedLives([broken], { era: 'legacy', timeouts });
+    const started = backend.start();
+    await vi.advanceTimersByTimeAsync(0);
+    const seat = backend.place(CLIENT) as InstanceSeat;
+    expect(seat.instance.state).toBe('backoff');
+    const fail = vi.fn<(error: GatewayError) => void>();
+    seat.dispatch(callOf(fail));
+    expect(fail.mock.calls[0]?.[0]).toMatchObject({ reason: 'server_unavailable' });
+    await backend.close('draining');
+    await started;
+  });
+
+  it('is refused at once when its server ends while it waits', async () => {
+    const limits = { inFlight: 2, queue: 9, messageBytes: 1_000_000 };
+    const { backend } = scriptedLives([endsLater()], { era: 'legacy', timeouts, limits });
+    await backend.start();
+    const seat = backend.place(CLIENT) as InstanceSeat;
+    const ended = vi.fn<(error: GatewayError) => void>();
+    const waited = vi.fn<(error: GatewayError) => void>();
+    for (const fail of [ended, ended, waited]) seat.dispatch(callOf(fail));
+    expect(seat.instance.queued).toBe(1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ended.mock.calls.map(([error]) => error.reason)).toEqual([
+      'server_exited',
+      'server_exited',
+    ]);
+    expect(waited.mock.calls[0]?.[0]).toMatchObject({ reason: 'server_unavailable' });
+    await backend.close('draining');
+  });
 });
 
 describe('the private process of a client that shows no sign of life', () => {
