@@ -158,6 +158,25 @@ it('a stream that ends fails its calls, and is opened again', async () => {
   await session.close();
 });
 
+it.each([
+  [404, 'Could not find session'],
+  [400, 'No transport found for sessionId'],
+  [500, 'SSE connection not established'],
+])('a call that is refused with %i and "%s" goes to the next stream', async (status, text) => {
+  const { takeover } = server;
+  await start({ transport: 'sse' });
+  const session = await LegacySession.open(String(gateway?.endpoint('one')));
+  server.takeover = (request) => {
+    if (request.message.method !== 'tools/call' || streams.length > 1) return takeover(request);
+    request.response.writeHead(status, TEXT).end(text);
+    return true;
+  };
+  const calls = await Promise.all([session.call('echo'), session.call('echo')]);
+  expect(calls.map((call) => textOf(call))).toEqual(['over sse', 'over sse']);
+  expect(server.posts('tools/call')).toHaveLength(4);
+  await session.close();
+});
+
 it('a POST that is refused fails its call only', async () => {
   const { takeover } = server;
   await start({ transport: 'sse' });

@@ -14,13 +14,17 @@ import type { Access } from '../credentials/remote-access.ts';
 import type { ServerOptions } from '../options.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { readEvents } from '../streamable-http/answer-body.ts';
-import { type HttpAnswer, HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
+import { HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
 import { sessionHeaders } from '../streamable-http/message-headers.ts';
 import type { RemoteTarget } from '../streamable-http/options.ts';
-import { noEvidence } from '../streamable-http/refusals.ts';
+import { type HttpRefusal, refusalOf } from '../streamable-http/refusals.ts';
+import { SessionLoss } from '../streamable-http/session-loss.ts';
 
 /** How long a server may take to accept a message. */
 const ACCEPT_MS = 30_000;
+/** What the SDK says, with status 500, where the stream of a session is over. */
+const NO_STREAM = /SSE connection not established/;
+const MAX_REFUSAL_BYTES = 64 * 1024;
 /** Messages that may be on their way without an answer; more are dropped. */
 const MAX_ON_THE_WAY = 2_048;
 
@@ -50,6 +54,10 @@ export class SseChannel implements ServerChannel {
   #address: URL | undefined;
   #early: Message[] = [];
   #onTheWay = 0;
+  readonly #loss = new SessionLoss(
+    () => this.#onTheWay > 0,
+    () => this.#end('session_lost'),
+  );
   /** The last notification, which must be accepted before the next message may be sent. */
   #order: Promise<void> = Promise.resolve();
   #initializeId: number | undefined;
@@ -75,6 +83,8 @@ export class SseChannel implements ServerChannel {
     if (frame.method === DISCOVER && id !== undefined) {
       // Whoever asks must have the request in its table first.
       queueMicrotask(() => this.#events.failed(id, NO_ERA));
+    } else if (this.#loss.isKnown) {
+      this.#loss.noteNotTaken(id);
     } else if (this.#address === undefined) {
       this.#early.push({ frame, from });
     } else {
@@ -85,6 +95,7 @@ export class SseChannel implements ServerChannel {
 
   async close(): Promise<void> {
     this.#isOver = true;
+    this.#loss.stop();
     this.#abort.abort();
     await this.#endpoint.close();
   }
@@ -163,6 +174,7 @@ export class SseChannel implements ServerChannel {
       .then(() => this.#postNow(message, address))
       .finally(() => {
         this.#onTheWay--;
+        this.#loss.look();
       });
     if (id === undefined) this.#order = posted;
   }
@@ -183,8 +195,8 @@ export class SseChannel implements ServerChannel {
         },
         address,
       );
-      answer.discard();
-      if (answer.status > 299) this.#refused(frame, answer);
+      if (answer.status <= 299) answer.discard();
+      else this.#refused(frame, await refusalOf(answer, requestId(frame), MAX_REFUSAL_BYTES));
     } catch (error) {
       if (this.#isOver) return;
       if (error instanceof HttpFailure) this.#fail(frame, error.failure);
@@ -192,22 +204,19 @@ export class SseChannel implements ServerChannel {
     }
   }
 
-  #refused(frame: Frame, answer: HttpAnswer): void {
-    const { status } = answer;
+  #refused(frame: Frame, refusal: HttpRefusal): void {
+    if (this.#isOver) return;
+    const { status, answer, failure, saysSessionIsGone, isAboutSession, text } = refusal;
     this.#logger.debug({ method: frame.method, status }, 'server refused a message');
-    const isElsewhere = status === 401 || status === 403 || status === 429 || status >= 500;
-    this.#fail(
-      frame,
-      isElsewhere
-        ? noEvidence(answer)
-        : {
-            reason: 'server_protocol_error',
-            outcome: 'unknown',
-            what: `answered HTTP ${status}.`,
-          },
-    );
-    // It does not know the stream any more, however open that may look.
-    if (status === 404 || status === 410) this.#end('session_lost');
+    if (answer !== undefined && !saysSessionIsGone) {
+      this.#received(answer);
+    } else if (saysSessionIsGone || (isAboutSession && status < 500) || NO_STREAM.test(text)) {
+      // It does not know the stream any more, however open that may look.
+      this.#loss.noteNotTaken(requestId(frame));
+      this.#loss.begin();
+    } else {
+      this.#fail(frame, failure);
+    }
   }
 
   #fail(frame: Frame, failure: RequestFailure): void {
@@ -218,9 +227,11 @@ export class SseChannel implements ServerChannel {
   #end(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    for (const { frame } of this.#early) this.#loss.noteNotTaken(requestId(frame));
     this.#early = [];
+    this.#loss.stop();
     this.#abort.abort();
-    this.#events.closed(reason);
+    this.#events.closed(reason, this.#loss.notTaken);
   }
 }
 

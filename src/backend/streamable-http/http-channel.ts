@@ -86,7 +86,10 @@ export class HttpChannel implements ServerChannel {
       deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
       oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
     });
-    this.#loss = new SessionLoss(this.#posts, () => this.#end('session_lost'));
+    this.#loss = new SessionLoss(
+      () => [...this.#posts].some(({ id, isBegun }) => id !== undefined && !isBegun),
+      () => this.#end('session_lost'),
+    );
     this.#check = new ServerCheck({
       endpoint: this.#endpoint,
       headers: (message) => messageHeaders(message, this.#session, this.#tools),
@@ -104,7 +107,7 @@ export class HttpChannel implements ServerChannel {
     if (this.#isOver) return false;
     const out = new Outgoing(message, from);
     if (out.method === CANCELLED && this.#cancel(out)) return true;
-    if (this.#loss.isKnown) this.#loss.noteNotTaken(out);
+    if (this.#loss.isKnown) this.#loss.noteNotTaken(out.id);
     else if (this.#waiting === undefined) return this.#start(out);
     else this.#waiting.push(out);
     return true;
@@ -347,7 +350,7 @@ export class HttpChannel implements ServerChannel {
    */
   #lose(refused?: Outgoing): void {
     if (this.#isOver) return;
-    if (refused !== undefined) this.#loss.noteNotTaken(refused);
+    if (refused !== undefined) this.#loss.noteNotTaken(refused.id);
     this.#listening?.close();
     this.#loss.begin();
     if (refused === undefined) this.#loss.look();
@@ -357,7 +360,7 @@ export class HttpChannel implements ServerChannel {
     if (this.#isOver) return;
     this.#isOver = true;
     if (reason === 'session_lost') this.#session = undefined;
-    for (const out of this.#waiting ?? []) this.#loss.noteNotTaken(out);
+    for (const out of this.#waiting ?? []) this.#loss.noteNotTaken(out.id);
     this.#letGo();
     this.#events.closed(reason, this.#loss.notTaken);
   }

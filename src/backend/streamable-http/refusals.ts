@@ -28,6 +28,8 @@ const ERROR_MEMBER = Buffer.from('"error"');
 export interface HttpRefusal {
   readonly status: number;
   readonly failure: RequestFailure;
+  /** The beginning of the body. */
+  readonly text: string;
   /** The JSON-RPC error in the body, if it has one that may be passed on. */
   readonly error: Frame | undefined;
   /** The body, where it is a JSON-RPC answer with the id of the request: then the status is no matter. */
@@ -59,10 +61,11 @@ export async function refusalOf(
   const frame = scan(body);
   const isAnswer = isAnswerTo(frame, id);
   const isError = frame.errorStart >= 0 && errorCodeOf(frame) !== undefined;
-  const isAboutSession = isSessionText(body);
+  const isAboutSession = isSessionText(body.subarray(0, MAX_HINT_BYTES));
   const isUnknown = status === NOT_FOUND || status === GONE;
   return {
     status,
+    text: body.toString('utf8', 0, MAX_HINT_BYTES),
     failure: isNoEvidence ? noEvidence(answer) : withoutError(status),
     error: isError && !isNoEvidence ? frame : undefined,
     answer: isAnswer ? body : undefined,
@@ -92,7 +95,7 @@ function withoutError(status: number): RequestFailure {
 }
 
 /** What a call fails with where the server is not there, or not for us. */
-export function noEvidence(answer: HttpAnswer): RequestFailure {
+function noEvidence(answer: HttpAnswer): RequestFailure {
   const { status } = answer;
   if (status === TOO_MANY_REQUESTS) return tooMany(answer);
   const isAccess = status === UNAUTHORIZED || status === FORBIDDEN;
@@ -123,9 +126,7 @@ export function hintsAtLostSession(message: Buffer): boolean {
 
 /** Some servers say only in words that they do not know a session, or were not told `initialize`. */
 export function isSessionText(text: Buffer): boolean {
-  return /session|not (?:yet )?initiali[sz]ed|expect(?:ed)? initiali[sz]e/i.test(
-    text.toString('utf8', 0, MAX_HINT_BYTES),
-  );
+  return /session|not (?:yet )?initiali[sz]ed|expect(?:ed)? initiali[sz]e/i.test(text.toString());
 }
 
 /** Whether an error is one that only servers of the stateless era know. */

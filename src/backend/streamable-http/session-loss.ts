@@ -1,24 +1,23 @@
 // The end of a session that the server does not know any more: which requests it refused unread, so
 // that they may be sent in the next one, and how long is waited for the last of them.
 import { after, type Timer } from '../../base/clock.ts';
-import type { Outgoing } from './outgoing.ts';
 
 /** How long, once a session is known to be gone, others are waited for that are about to hear so. */
 const LOSS_MS = 1_000;
 
 /** One session's loss. */
 export class SessionLoss {
-  readonly #posts: ReadonlySet<Outgoing>;
+  readonly #isAnyUnheardOf: () => boolean;
   readonly #heardOfAll: () => void;
   readonly #notTaken = new Set<number>();
   #timer: Timer | undefined;
 
   /**
-   * @param posts what is on its way
+   * @param isAnyUnheardOf whether a request is on its way that the server has said nothing to
    * @param heardOfAll told when there is nothing more to wait for
    */
-  constructor(posts: ReadonlySet<Outgoing>, heardOfAll: () => void) {
-    this.#posts = posts;
+  constructor(isAnyUnheardOf: () => boolean, heardOfAll: () => void) {
+    this.#isAnyUnheardOf = isAnyUnheardOf;
     this.#heardOfAll = heardOfAll;
   }
 
@@ -36,16 +35,17 @@ export class SessionLoss {
     this.#timer ??= after(LOSS_MS, this.#heardOfAll);
   }
 
-  /** The server did not take a message. */
-  noteNotTaken({ id }: Outgoing): void {
+  /**
+   * The server did not take a message.
+   * @param id of a request
+   */
+  noteNotTaken(id: number | undefined): void {
     if (id !== undefined) this.#notTaken.add(id);
   }
 
-  /** Looks whether any request is left that the server has said nothing to. */
+  /** The server has said something to a request, or will not. */
   look(): void {
-    if (!this.isKnown) return;
-    for (const { id, isBegun } of this.#posts) if (id !== undefined && !isBegun) return;
-    this.#heardOfAll();
+    if (this.isKnown && !this.#isAnyUnheardOf()) this.#heardOfAll();
   }
 
   /** Nobody waits any more. */
