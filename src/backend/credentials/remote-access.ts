@@ -1,9 +1,10 @@
-// How the gateway comes in at one remote server: headers, tokens, certificates, and how long the server
-// wants to be left alone. One for all connections to that server, whosever they are; a client's own
+// How the gateway comes in at one remote server: headers, tokens, certificates, how long the server wants
+// to be left alone, and how much of what it sends is read at a time. One for all connections to that server, whosever they are; a client's own
 // credentials are never among what is sent (2025-06-18 basic/authorization; reliability.md D01).
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
 import type { LiveText } from '../../base/live-text.ts';
 import { RecentMap } from '../../base/recent-map.ts';
+import { TurnQuota } from '../../base/turns.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -16,6 +17,8 @@ import { LiveValues } from './live-values.ts';
 import type { OAuthOptions } from './options.ts';
 import { type IssuedToken, requestToken, type TokenProofs } from './token-request.ts';
 
+/** How much of what one server sends is read in a turn of the event loop. */
+const TURN_BYTES = 512 * 1024;
 /** Clients of which tokens are kept; those that were seen last. */
 const MAX_TOKENS = 1_000;
 /** A server that says more must not be out of reach for so long by one header. */
@@ -37,6 +40,8 @@ export interface Access {
    */
   refused(sent: Headers, from?: Principal): boolean;
   readonly connect: Connector;
+  /** How much of what the server sends is read in a turn of the event loop, on all connections. */
+  readonly reading: TurnQuota;
   /** What requests fail with while the server wants to be left alone; else undefined. */
   quiet(from?: Principal): RequestFailure | undefined;
   /** The server said, to a request, for how long it wants to be left alone. */
@@ -52,6 +57,7 @@ export class RemoteAccess {
   readonly #tokens = new RecentMap<string, AccessToken>(MAX_TOKENS);
   readonly #policy: DialPolicy;
   readonly #connector: LiveConnector;
+  readonly #reading = new TurnQuota(TURN_BYTES);
   /** Until when the server wants to be left alone, by whose requests: '' where all come in as one. */
   readonly #quietUntilMs = new RecentMap<string, number>(MAX_TOKENS);
 
@@ -76,6 +82,7 @@ export class RemoteAccess {
       headers: (from) => this.#headersFor(from ?? owner()),
       refused: (sent, from) => this.#refused(sent, from ?? owner()),
       connect: (options, callback) => this.#connector.connect(options, callback),
+      reading: this.#reading,
       quiet: (from) => this.#quiet(from ?? owner()),
       leaveAlone: (ms, from) =>
         this.#quietUntilMs.set(

@@ -115,7 +115,7 @@ export class SseChannel implements ServerChannel {
         return;
       }
       const position = { lastId: undefined, retryMs: undefined };
-      await readEvents(answer.body, this.#options.limits.messageBytes, position, {
+      await readEvents(answer, this.#options.limits.messageBytes, position, {
         message: (bytes) => this.#received(bytes),
         oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
         other: (event) => this.#onEvent(event),
@@ -190,6 +190,7 @@ export class SseChannel implements ServerChannel {
           headers: { 'content-type': 'application/json', ...sessionHeaders(session) },
           body: frame.bytes,
           signal: this.#abort.signal,
+          isCall: requestId(frame) !== undefined,
           from,
           headMs: ACCEPT_MS,
         },

@@ -1,7 +1,14 @@
 // The body of an answer, bounded: one JSON text, or the events of a stream.
 import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
+import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
+
+/** What comes from a server, and how much of all that comes from it is read in a turn. */
+export interface Body {
+  readonly body: AsyncIterable<Buffer>;
+  readonly quota: TurnQuota;
+}
 
 /**
  * Reads a whole body.
@@ -9,15 +16,25 @@ import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
  * @throws when the connection breaks off
  */
 export async function collect(
-  body: AsyncIterable<Buffer>,
+  { body, quota }: Body,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   const bytes = new GatheredBytes();
   for await (const chunk of body) {
     if (bytes.length + chunk.length > maxBytes) return undefined;
     bytes.push(chunk);
+    quota.spend(chunk.length);
+    if (quota.isSpent) await untilAllowed(quota);
   }
   return bytes.take();
+}
+
+async function untilAllowed(quota: TurnQuota): Promise<void> {
+  while (quota.isSpent) {
+    await new Promise<void>((resolve) => {
+      onNextTurn(resolve);
+    });
+  }
 }
 
 /** Where a stream stands. */
@@ -58,7 +75,7 @@ export interface StreamTaker {
  * @returns whether it ended in order; false when it broke off
  */
 export async function readEvents(
-  body: AsyncIterable<Buffer>,
+  { body, quota }: Body,
   maxBytes: number,
   position: StreamPosition,
   taker: StreamTaker,
@@ -74,7 +91,14 @@ export async function readEvents(
     oversize: (head, tail, length) => taker.oversize(head, tail, length),
   });
   try {
-    for await (const chunk of body) parser.push(chunk);
+    for await (const chunk of body) {
+      let read = parser.push(chunk, 0, quota);
+      while (read < chunk.length) {
+        await untilAllowed(quota);
+        read = parser.push(chunk, read, quota);
+      }
+      if (quota.isSpent) await untilAllowed(quota);
+    }
     return true;
   } catch {
     return false; // reset, or ended by us

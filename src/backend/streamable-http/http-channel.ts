@@ -17,7 +17,9 @@ import { ListeningStream } from './listening-stream.ts';
 import { type HttpSession, messageHeaders, sessionHeaders } from './message-headers.ts';
 import type { RemoteTarget } from './options.ts';
 import { Outgoing } from './outgoing.ts';
+import { deleteSession } from './own-request.ts';
 import { ENDED_EARLY, PostAnswers } from './post-answer.ts';
+import { PostWatch } from './post-watch.ts';
 import {
   type HttpRefusal,
   hintsAtLostSession,
@@ -35,9 +37,10 @@ import { refreshTools } from './tool-refresh.ts';
 const HEADER_MISMATCH = -32020;
 /** How long a server may take to accept what it need not answer. */
 const ACCEPT_MS = 30_000;
-const MAX_DELETE_MS = 2_000;
 /** Messages without an answer that may be on their way; more are dropped. */
 const MAX_UNANSWERED = 1_024;
+/** What a message without an answer costs of what may be read from its server in a turn; bytes. */
+const MESSAGE_COST = 8 * 1024;
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 export interface HttpChannelParts {
@@ -64,11 +67,13 @@ export class HttpChannel implements ServerChannel {
   readonly #check: ServerCheck;
   readonly #tools: ToolHeaders;
   readonly #posts = new Set<Outgoing>();
+  readonly #watch = new PostWatch(this.#posts, (id) => this.#events.awaits(id));
   /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
   #waiting: Outgoing[] | undefined;
   #session: HttpSession | undefined;
   #listening: ListeningStream | undefined;
   readonly #loss: SessionLoss;
+  #isDropping = false;
   #isOver = false;
 
   constructor(target: RemoteTarget, options: ServerOptions, parts: HttpChannelParts) {
@@ -116,17 +121,22 @@ export class HttpChannel implements ServerChannel {
   async close(): Promise<void> {
     this.#isOver = true;
     this.#letGo();
-    await this.#deleteSession();
+    await deleteSession(this.#endpoint, this.#session, this.#options.timeouts.stopMs);
     await this.#endpoint.close();
   }
 
   /** @returns false when it was dropped */
   #start(out: Outgoing): boolean {
     if (out.id === undefined && this.#posts.size > this.#options.limits.inFlight + MAX_UNANSWERED) {
-      this.#logger.warn({ method: out.method }, 'server takes no messages: one was dropped');
+      if (!this.#isDropping)
+        this.#logger.warn('server takes no messages: those for it are dropped');
+      this.#isDropping = true;
       return false;
     }
+    // A server that asks much gets as many answers: they cost more than to read what it asks.
+    if (out.id === undefined) this.#endpoint.quota.spend(MESSAGE_COST);
     this.#posts.add(out);
+    this.#watch.begin();
     if (out.method === INITIALIZED) this.#waiting = [];
     void this.#run(out).finally(() => this.#ended(out));
     return true;
@@ -134,6 +144,7 @@ export class HttpChannel implements ServerChannel {
 
   #ended(out: Outgoing): void {
     this.#posts.delete(out);
+    if (this.#posts.size <= this.#options.limits.inFlight) this.#isDropping = false;
     out.cancels?.abort();
     this.#loss.look();
     if (out.method !== INITIALIZED) return;
@@ -154,6 +165,7 @@ export class HttpChannel implements ServerChannel {
     }
     // Nobody waits for what a session's server may still say; without this its stream would stay.
     notice.cancels = call;
+    if (call !== undefined) call.isCancelled = true;
     return this.#session === undefined;
   }
 
@@ -167,6 +179,7 @@ export class HttpChannel implements ServerChannel {
         headers: messageHeaders(out, this.#session, this.#tools),
         body: out.frame.bytes,
         signal: out.signal,
+        isCall: out.isCall,
         from: out.from,
         headMs: out.id === undefined ? ACCEPT_MS : requestMaxMs + ACCEPT_MS,
       });
@@ -367,26 +380,10 @@ export class HttpChannel implements ServerChannel {
 
   #letGo(): void {
     this.#loss.stop();
+    this.#watch.stop();
     this.#check.close();
     this.#listening?.close();
     this.#waiting = undefined;
     for (const post of this.#posts) post.abort();
-  }
-
-  async #deleteSession(): Promise<void> {
-    const session = this.#session;
-    if (session?.id === undefined) return;
-    const limitMs = Math.min(this.#options.timeouts.stopMs, MAX_DELETE_MS);
-    try {
-      const answer = await this.#endpoint.request({
-        method: 'DELETE',
-        headers: sessionHeaders(session),
-        signal: AbortSignal.timeout(limitMs),
-        headMs: limitMs,
-      });
-      answer.discard();
-    } catch {
-      // It is gone, or takes no notice: either way the session is over for us.
-    }
   }
 }

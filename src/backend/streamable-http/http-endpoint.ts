@@ -1,18 +1,26 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
+import { TurnQuota } from '../../base/turns.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { AccessFailure } from '../credentials/access-failure.ts';
 import type { Access, Headers } from '../credentials/remote-access.ts';
+import type { Body } from './answer-body.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 const MAX_REDIRECTS = 3;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Connections besides those of calls: notifications, the listening stream, subscriptions. */
+/** Connections for calls beyond the limit of a server: the gateway's own lists, subscriptions. */
 const SPARE_CONNECTIONS = 32;
+/** Connections for all that is no call, apart, so that none of it takes the place of a call. */
+const OTHER_CONNECTIONS = 32;
+/** How much is read on one connection to a server in a turn of the event loop. */
+const TURN_BYTES = 64 * 1024;
+/** How long the rest of an answer may take that nobody reads. */
+const DISCARD_MS = 2_000;
 
 /** Codes of failures before the first byte of a request was sent. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
@@ -26,13 +34,12 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** The head of an answer and its body to come. */
-export interface HttpAnswer {
+export interface HttpAnswer extends Body {
   readonly status: number;
   /** Media type in lower case, without parameters; empty when there is none. */
   readonly type: string;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  readonly body: AsyncIterable<Buffer>;
   /** Reads and forgets the body, so that the connection can be used again. */
   discard(): void;
   /** Ends it where it is, and with it the connection. */
@@ -44,7 +51,10 @@ export interface HttpRequest {
   /** Besides the endpoint's own. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
+  /** Ends it, wherever it is, and the reading of the answer as well. */
   readonly signal: AbortSignal;
+  /** Whether somebody waits for the answer as for that of a call. */
+  readonly isCall?: boolean;
   /** Whose it is; absent where it is the gateway's own. */
   readonly from?: Principal | undefined;
   /** How long the head of the answer may take; 0 is for ever. */
@@ -68,20 +78,26 @@ export class HttpFailure extends Error {
 export class HttpEndpoint {
   readonly url: URL;
   readonly #access: Access;
-  readonly #pool: Pool;
+  readonly #calls: Pool;
+  readonly #others: Pool;
+  /** How much of what it sends is read in a turn of the event loop. */
+  readonly quota: TurnQuota;
 
   /** @param calls how many requests may wait for their answer at once */
   constructor(target: { readonly url: string }, calls: number, access: Access) {
     this.url = new URL(target.url);
     this.#access = access;
-    this.#pool = new Pool(this.url.origin, {
-      connections: calls + SPARE_CONNECTIONS,
+    this.quota = new TurnQuota(TURN_BYTES, access.reading);
+    const options = {
       pipelining: 1,
       allowH2: false,
       connect: access.connect,
       maxHeaderSize: MAX_HEADER_BYTES,
       bodyTimeout: 0,
-    });
+    };
+    const { origin } = this.url;
+    this.#calls = new Pool(origin, { ...options, connections: calls + SPARE_CONNECTIONS });
+    this.#others = new Pool(origin, { ...options, connections: OTHER_CONNECTIONS });
   }
 
   /**
@@ -140,17 +156,18 @@ export class HttpEndpoint {
 
   /** Ends every connection. */
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await Promise.all([this.#calls.destroy(), this.#others.destroy()]);
   }
 
   async #once(request: HttpRequest, own: Headers, target: URL): Promise<HttpAnswer> {
-    const { method, headers, body, signal, headMs } = request;
+    const { method, headers, body, signal, headMs, isCall } = request;
+    const pool = isCall === true ? this.#calls : this.#others;
     try {
       const {
         statusCode,
         headers: received,
         body: stream,
-      } = await this.#pool.request({
+      } = await pool.request({
         path: `${target.pathname}${target.search}`,
         method,
         headers: {
@@ -170,8 +187,10 @@ export class HttpEndpoint {
         type: mediaType(received['content-type']),
         header: (name) => firstOf(received[name]),
         body: stream,
+        quota: this.quota,
         discard: () => {
-          stream.dump({ limit: MAX_HEADER_BYTES }).catch(() => undefined);
+          const limit = { limit: MAX_HEADER_BYTES, signal: AbortSignal.timeout(DISCARD_MS) };
+          stream.dump(limit).catch(() => undefined);
         },
         cut: () => {
           stream.on('error', () => undefined).destroy();

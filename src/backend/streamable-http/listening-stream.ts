@@ -73,7 +73,7 @@ export class ListeningStream {
         return await this.#onRefused(answer);
       }
       this.#onOpen();
-      await readEvents(answer.body, maxBytes, this.#position, taker);
+      await readEvents(answer, maxBytes, this.#position, taker);
     } catch (error) {
       if (signal.aborted) return false;
       if (error instanceof HttpFailure && error.isUnreachable) {

@@ -2,7 +2,7 @@
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { scan } from '../../jsonrpc/scan.ts';
-import { INITIALIZE } from '../../mcp/methods.ts';
+import { INITIALIZE, PING } from '../../mcp/methods.ts';
 import { DISCOVER, isCacheable } from '../../mcp/modern-methods.ts';
 import type { Principal } from '../../ports/principal.ts';
 
@@ -20,6 +20,10 @@ export class Outgoing {
   hasNewHeaders = false;
   /** Something that came on its stream was over the limit, maybe its answer. */
   wasTooLarge = false;
+  /** Its caller took it back: its answer is of no use any more. */
+  isCancelled = false;
+  /** How often it was looked at while it had no business to go on. */
+  looks = 0;
   /** The server has begun to answer it. */
   isBegun = false;
   /** Its answer may mean that the session is gone: over when that has been found out. */
@@ -48,6 +52,11 @@ export class Outgoing {
   /** Whether the server has to answer it before anything else can be said. */
   get isHandshake(): boolean {
     return this.method === INITIALIZE || this.method === DISCOVER;
+  }
+
+  /** Whether somebody waits for what only this server can say: it has room before all else. */
+  get isCall(): boolean {
+    return this.id !== undefined && this.method !== PING;
   }
 
   /** Whether it may be sent again after it was lost: once, and only what changes nothing. */

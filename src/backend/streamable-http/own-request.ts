@@ -3,7 +3,10 @@
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { collect, readEvents } from './answer-body.ts';
 import type { HttpAnswer, HttpEndpoint } from './http-endpoint.ts';
+import { type HttpSession, sessionHeaders } from './message-headers.ts';
 import type { Outgoing } from './outgoing.ts';
+
+const MAX_DELETE_MS = 2_000;
 
 export interface OwnRequest {
   readonly message: Outgoing;
@@ -11,6 +14,8 @@ export interface OwnRequest {
   /** Who it is made for. */
   readonly from: Outgoing['from'];
   readonly signal: AbortSignal;
+  /** Whether a call waits for it. */
+  readonly isCall: boolean;
   /** How long the answer may take in all. */
   readonly limitMs: number;
 }
@@ -21,13 +26,14 @@ export interface OwnRequest {
  */
 export async function requestOwn(
   endpoint: HttpEndpoint,
-  { message, headers, from, signal, limitMs }: OwnRequest,
+  { message, headers, from, signal, isCall, limitMs }: OwnRequest,
 ): Promise<HttpAnswer> {
   return await endpoint.request({
     method: 'POST',
     headers,
     body: message.frame.bytes,
     signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+    isCall,
     from,
     headMs: limitMs,
   });
@@ -38,20 +44,41 @@ export async function lastMessage(
   answer: HttpAnswer,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
-  if (answer.type === 'application/json') return await collect(answer.body, maxBytes);
+  if (answer.type === 'application/json') return await collect(answer, maxBytes);
   if (answer.type !== 'text/event-stream') {
     answer.discard();
     return undefined;
   }
   let last: Buffer | undefined;
   const position = { lastId: undefined, retryMs: undefined };
-  await readEvents(answer.body, maxBytes, position, {
+  await readEvents(answer, maxBytes, position, {
     message: (bytes) => {
       last = bytes;
     },
     oversize: () => undefined,
   });
   return last;
+}
+
+/** Tells the server that a session is over, if it has one. Fails for nothing, and does not take long. */
+export async function deleteSession(
+  endpoint: HttpEndpoint,
+  session: HttpSession | undefined,
+  stopMs: number,
+): Promise<void> {
+  if (session?.id === undefined) return;
+  const limitMs = Math.min(stopMs, MAX_DELETE_MS);
+  try {
+    const answer = await endpoint.request({
+      method: 'DELETE',
+      headers: sessionHeaders(session),
+      signal: AbortSignal.timeout(limitMs),
+      headMs: limitMs,
+    });
+    answer.discard();
+  } catch {
+    // It is gone, or takes no notice: either way the session is over for us.
+  }
 }
 
 /** The envelope of a request of a stateless connection, for another request on its behalf. */

@@ -39,7 +39,7 @@ export class PostAnswers {
    */
   async read(out: Outgoing, id: number, answer: HttpAnswer): Promise<RequestFailure> {
     if (answer.type === 'application/json') {
-      const bytes = await collect(answer.body, this.#context.maxBytes);
+      const bytes = await collect(answer, this.#context.maxBytes);
       if (bytes === undefined) return TOO_LARGE;
       this.#context.deliver(out, id, bytes, answer);
       return NO_ANSWER;
@@ -65,7 +65,7 @@ export class PostAnswers {
     let answer: HttpAnswer | undefined = first;
     for (let resumes = 1; answer !== undefined; resumes++) {
       const before = position.lastId;
-      await readEvents(answer.body, maxBytes, position, taker);
+      await readEvents(answer, maxBytes, position, taker);
       if (out.isModern || position.lastId === undefined || !isMissing(id)) return;
       // A server that says more each time may be followed for as long as the call may take.
       if (position.lastId !== before) resumes = 1;
@@ -90,6 +90,7 @@ export class PostAnswers {
         'last-event-id': position.lastId ?? '',
       },
       signal: out.signal,
+      isCall: true,
       from: out.from,
       headMs: RESUME_MS,
     });

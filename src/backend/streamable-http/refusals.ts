@@ -77,7 +77,7 @@ export async function refusalOf(
 
 /** The text of a refusal; empty where it takes long or is too large. */
 async function bodyOf(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
-  const reading = collect(answer.body, maxBytes).catch(() => undefined);
+  const reading = collect(answer, maxBytes).catch(() => undefined);
   const body = await within(BODY_MS, reading);
   if (body === undefined) answer.cut();
   return body ?? Buffer.alloc(0);

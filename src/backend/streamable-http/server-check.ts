@@ -103,7 +103,7 @@ export class ServerCheck {
     const { signal } = this.#abort;
     let verdict: Verdict;
     try {
-      const request = { message, headers: headers(message), from: about.from };
+      const request = { message, headers: headers(message), from: about.from, isCall: false };
       const answer = await requestOwn(endpoint, { ...request, signal, limitMs: CHECK_MS });
       verdict = answer.status > 299 ? await refusedWith(answer) : await answeredWith(answer);
       if (verdict === 'session_gone' && about.isModern) verdict = UNANSWERED;

@@ -37,6 +37,7 @@ export async function refreshTools(
       headers: messageHeaders(message, undefined, tools),
       from: call.from,
       signal: call.signal,
+      isCall: true,
       limitMs: PAGE_MS,
     });
     if (answer.status !== 200) {
