@@ -1,6 +1,7 @@
 // Finds tools by words: full text search over what their servers say of them, ranked by BM25+ as
 // MiniSearch has it. A value made of one list of tools; another list has another one.
-import MiniSearch from 'minisearch';
+import MiniSearch, { type SearchResult } from 'minisearch';
+import { onNextTurn } from '../../base/turns.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 
 export const MAX_QUERY_CHARS = 500;
@@ -18,6 +19,15 @@ const MIN_PREFIX_CHARS = 3;
 const MIN_FUZZY_CHARS = 5;
 /** Edits per character of a word that may be misspelt. */
 const FUZZINESS = 0.2;
+/** More are another word. */
+const MAX_EDITS = 3;
+/**
+ * Places of words that one query looks at: all of them among a thousand tools, whatever the query. Among
+ * more, the words that most tools have, and that say least, are left out.
+ */
+const MAX_STEPS = 60_000;
+/** And without a break for others. */
+const TURN_STEPS = 5_000;
 /** A name says more of a tool than a sentence about it. */
 const BOOST = { name: 4, title: 3, server: 2, argumentNames: 1.5, description: 1 } as const;
 
@@ -64,21 +74,36 @@ export function searchableTool(name: string, server: string, definition: Buffer)
 export class ToolSearch {
   readonly #tools: readonly SearchableTool[];
   readonly #index: MiniSearch;
+  readonly #spread: WordSpread;
 
-  private constructor(tools: readonly SearchableTool[], index: MiniSearch) {
+  private constructor(tools: readonly SearchableTool[], index: MiniSearch, spread: WordSpread) {
     this.#tools = tools;
     this.#index = index;
+    this.#spread = spread;
   }
 
-  /** Makes an index, in slices of some milliseconds. */
-  static async create(tools: readonly SearchableTool[]): Promise<ToolSearch> {
+  /**
+   * Makes an index, in slices of some milliseconds.
+   * @param tools read one after the other, as they are needed
+   */
+  static async create(tools: Iterable<SearchableTool>): Promise<ToolSearch> {
+    const spread = new WordSpread();
     const index = new MiniSearch({
       fields: Object.keys(BOOST),
       tokenize: wordsOf,
-      processTerm: (term) => term,
+      processTerm: (term) => {
+        spread.note(term);
+        return term;
+      },
     });
-    await index.addAllAsync(documentsOf(tools), { chunkSize: SLICE });
-    return new ToolSearch(tools, index);
+    const all: SearchableTool[] = [];
+    const documents = new Documents();
+    for (const tool of tools) {
+      index.add(documents.of(tool, all.length));
+      all.push(tool);
+      if (all.length % SLICE === 0) await nextTurn();
+    }
+    return new ToolSearch(all, index, spread);
   }
 
   /** Names of the servers that have tools here, in the order of the list. */
@@ -92,34 +117,92 @@ export class ToolSearch {
    * @param options.server only tools of this server
    * @param options.limit the most tools to give
    */
-  find(
+  async find(
     query: string,
     options: { readonly limit: number; readonly server?: string | undefined },
-  ): Found {
+  ): Promise<Found> {
     const words = wordsOf(query.slice(0, MAX_QUERY_CHARS)).slice(0, MAX_TERMS);
-    const found = words.length === 0 ? this.#tools : this.#search(words);
+    const found = words.length === 0 ? this.#tools : await this.#search(words);
     const { server, limit } = options;
     const fitting = server === undefined ? found : found.filter((tool) => tool.server === server);
     return { tools: fitting.slice(0, Math.min(limit, MAX_FOUND)), matches: fitting.length };
   }
 
-  #search(words: readonly string[]): SearchableTool[] {
-    const results = this.#index.search(words.join(' '), {
-      boost: BOOST,
-      prefix: (word) => word.length >= MIN_PREFIX_CHARS,
-      fuzzy: (word) => (word.length >= MIN_FUZZY_CHARS ? FUZZINESS : false),
-    });
-    return results
-      .map(({ id, score }): [number, number] => [Number(id), score])
+  /** Word by word, each in a turn of its own: what a word finds adds up, and more words found count more. */
+  async #search(words: readonly string[]): Promise<SearchableTool[]> {
+    const scores = new Map<number, { score: number; words: number }>();
+    const budget = { steps: MAX_STEPS };
+    let before = budget.steps;
+    for (const word of this.#spread.rarestFirst(words)) {
+      // Half of it would favour the tools that are listed first.
+      if (scores.size > 0 && this.#spread.countOf(word) > budget.steps) break;
+      if (before - budget.steps > TURN_STEPS) {
+        before = budget.steps;
+        await nextTurn();
+      }
+      for (const { id, score } of this.#searchWord(word, budget)) {
+        const one = scores.get(Number(id)) ?? { score: 0, words: 0 };
+        scores.set(Number(id), { score: one.score + score, words: one.words + 1 });
+      }
+    }
+    return [...scores]
+      .map(([id, { score, words: found }]): [number, number] => [id, score * found])
       .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
       .flatMap(([id]) => this.#tools[id] ?? []);
   }
+
+  #searchWord(word: string, budget: { steps: number }): SearchResult[] {
+    return this.#index.search(word, {
+      // It is a word already, and none of what is indexed.
+      tokenize: (one) => [one],
+      processTerm: (one) => one,
+      boost: BOOST,
+      prefix: word.length >= MIN_PREFIX_CHARS,
+      fuzzy: word.length >= MIN_FUZZY_CHARS ? FUZZINESS : false,
+      maxFuzzy: MAX_EDITS,
+      // Asked for each place where a word, or one like it, stands: itself first.
+      boostDocument: () => (budget.steps-- > 0 ? 1 : 0),
+    });
+  }
+}
+
+/** How often words stand in what is indexed. */
+class WordSpread {
+  readonly #byWord = new Map<string, number>();
+  /** Of all words that begin alike. */
+  readonly #byStart = new Map<string, number>();
+
+  note(word: string): void {
+    this.#byWord.set(word, (this.#byWord.get(word) ?? 0) + 1);
+    const start = word.slice(0, MIN_PREFIX_CHARS);
+    this.#byStart.set(start, (this.#byStart.get(start) ?? 0) + 1);
+  }
+
+  /** Different words, those first that say most: few tools have them. */
+  rarestFirst(words: readonly string[]): string[] {
+    return [...new Set(words)].sort((left, right) => this.countOf(left) - this.countOf(right));
+  }
+
+  /** At how many places it stands. A short one is mostly the beginning of others. */
+  countOf(word: string): number {
+    const isStart = word.length >= MIN_PREFIX_CHARS && word.length < MIN_FUZZY_CHARS;
+    const counts = isStart ? this.#byStart : this.#byWord;
+    return counts.get(isStart ? word.slice(0, MIN_PREFIX_CHARS) : word) ?? 0;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    onNextTurn(resolve);
+  });
 }
 
 /** What of tools is indexed. */
-function documentsOf(tools: readonly SearchableTool[]): object[] {
-  const said = new Map<string, number>();
-  return tools.map(({ name, title, description, argumentNames, server }, id) => {
+class Documents {
+  /** Characters of each server so far. */
+  readonly #said = new Map<string, number>();
+
+  of({ name, title, description, argumentNames, server }: SearchableTool, id: number): object {
     const texts = {
       name: name.slice(0, MAX_CHARS.name),
       title,
@@ -127,10 +210,10 @@ function documentsOf(tools: readonly SearchableTool[]): object[] {
       argumentNames: argumentNames.join(' ').slice(0, MAX_CHARS.argumentNames),
     };
     const chars = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
-    const total = (said.get(server) ?? 0) + chars;
-    said.set(server, total);
+    const total = (this.#said.get(server) ?? 0) + chars;
+    this.#said.set(server, total);
     return total <= MAX_SERVER_CHARS ? { id, server, ...texts } : { id, server, name: texts.name };
-  });
+  }
 }
 
 /** `readFiles`, `read_file`, `Read a file` -> read, file. Scripts without spaces: one by one. */

@@ -16,7 +16,11 @@ import {
   SEARCH_TOOLS,
   unwrapCall,
 } from '../../catalog/search/search-tools.ts';
-import { searchableTool, ToolSearch } from '../../catalog/search/tool-search.ts';
+import {
+  type SearchableTool,
+  searchableTool,
+  ToolSearch,
+} from '../../catalog/search/tool-search.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -100,7 +104,8 @@ export class SearchService {
     const asked = readFind(args);
     if ('problem' in asked) return { result: problemResult(asked.problem) };
     const index = await this.#indexOf(await seenTools(context));
-    return { result: foundResult(index.find(asked.query, asked), index.servers) };
+    const found = await index.find(asked.query, asked);
+    return { result: foundResult(found, index.servers) };
   }
 
   async #describe(args: unknown, context: SearchContext): Promise<Searched> {
@@ -123,19 +128,22 @@ export class SearchService {
 
   async #unknownIn(listing: Listing, name: string): Promise<Buffer> {
     const index = await this.#indexOf(listing);
-    return problemResult(unknownTool(name, index.find(name, { limit: ALIKE })));
+    return problemResult(unknownTool(name, await index.find(name, { limit: ALIKE })));
   }
 
   #indexOf(listing: Listing): Promise<ToolSearch> {
     let index = this.#indexes.get(listing);
     if (index === undefined) {
-      const tools = listing.entries.map(({ name, member, modernText }) =>
-        searchableTool(name, this.#keys[member] ?? '', modernText),
-      );
-      index = ToolSearch.create(tools);
+      index = ToolSearch.create(this.#toolsOf(listing));
       this.#indexes.set(listing, index);
     }
     return index;
+  }
+
+  *#toolsOf({ entries }: Listing): Iterable<SearchableTool> {
+    for (const { name, member, modernText } of entries) {
+      yield searchableTool(name, this.#keys[member] ?? '', modernText);
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // Which tools a search finds, and in which order.
-import { describe, expect, it } from 'vitest';
+import MiniSearch from 'minisearch';
+import { describe, expect, it, vi } from 'vitest';
+import { onNextTurn } from '../../../../src/base/turns.ts';
 import { toolListSchema } from '../../../../src/catalog/search/options.ts';
 import { searchableTool, ToolSearch } from '../../../../src/catalog/search/tool-search.ts';
 
@@ -19,8 +21,8 @@ const TOOLS = [
 ];
 const search = await ToolSearch.create(TOOLS);
 
-function names(query: string, limit = 3, server?: string): string[] {
-  return search.find(query, { limit, server }).tools.map(({ name }) => name);
+async function names(query: string, limit = 3, server?: string): Promise<string[]> {
+  return (await search.find(query, { limit, server })).tools.map(({ name }) => name);
 }
 
 describe('a search for tools', () => {
@@ -36,34 +38,37 @@ describe('a search for tools', () => {
     ['attend', 'cal__create_event'],
     ['页', 'web__fetch'],
     ['cal create', 'cal__create_event'],
-  ])('%j finds %s first', (query, expected) => {
-    expect(names(query, 1)).toEqual([expected]);
+  ])('%j finds %s first', async (query, expected) => {
+    expect(await names(query, 1)).toEqual([expected]);
   });
 
-  it('prefers a name to a sentence', () => {
-    expect(names('read')).toEqual(['files__read_file', 'cal__find']);
+  it('prefers a name to a sentence', async () => {
+    expect(await names('read')).toEqual(['files__read_file', 'cal__find']);
   });
 
-  it('can be of one server, and says how many match', () => {
-    expect(search.find('file', { limit: 1 })).toMatchObject({ tools: { length: 1 }, matches: 4 });
-    expect(names('read file', 9, 'cal')).toEqual(['cal__find']);
-    expect(names('read file', 9, 'none')).toEqual([]);
+  it('can be of one server, and says how many match', async () => {
+    expect(await search.find('file', { limit: 1 })).toMatchObject({
+      tools: { length: 1 },
+      matches: 4,
+    });
+    expect(await names('read file', 9, 'cal')).toEqual(['cal__find']);
+    expect(await names('read file', 9, 'none')).toEqual([]);
     expect(search.servers).toEqual(['files', 'cal', 'web']);
   });
 
-  it('finds all tools in their order when it has no word', () => {
-    expect(names(' ?! ', 2)).toEqual(['files__read_file', 'files__write_file']);
-    expect(search.find('', { limit: 9 }).matches).toBe(6);
+  it('finds all tools in their order when it has no word', async () => {
+    expect(await names(' ?! ', 2)).toEqual(['files__read_file', 'files__write_file']);
+    expect((await search.find('', { limit: 9 })).matches).toBe(6);
   });
 
-  it('finds nothing for what nobody says', () => {
-    expect(search.find('zzzzzz', { limit: 9 })).toEqual({ tools: [], matches: 0 });
+  it('finds nothing for what nobody says', async () => {
+    expect(await search.find('zzzzzz', { limit: 9 })).toEqual({ tools: [], matches: 0 });
   });
 
   it('takes words that objects have by themselves', async () => {
-    expect(names('constructor __proto__')).toEqual([]);
+    expect(await names('constructor __proto__')).toEqual([]);
     const odd = await ToolSearch.create([tool('constructor', '')]);
-    expect(odd.find('constructor', { limit: 1 }).matches).toBe(1);
+    expect((await odd.find('constructor', { limit: 1 })).matches).toBe(1);
   });
 
   it('has bounds on what it looks at and gives', async () => {
@@ -71,18 +76,18 @@ describe('a search for tools', () => {
       tool(`t${i}`, `Makes thing. ${'x '.repeat(5_000)}last`),
     );
     const large = await ToolSearch.create(many);
-    expect(large.find('thing', { limit: 1_000 }).tools).toHaveLength(50);
-    expect(large.find('last', { limit: 1 }).matches).toBe(0);
-    expect(large.find(`${'y '.repeat(10_000)}thing`, { limit: 1 }).matches).toBe(0);
+    expect((await large.find('thing', { limit: 1_000 })).tools).toHaveLength(50);
+    expect((await large.find('last', { limit: 1 })).matches).toBe(0);
+    expect((await large.find(`${'y '.repeat(10_000)}thing`, { limit: 1 })).matches).toBe(0);
   });
 
   it('gives equally good ones in the order of the list', async () => {
     const twins = await ToolSearch.create(['b', 'a', 'c'].map((name) => tool(name, 'Same words.')));
-    const found = twins.find('same words', { limit: 3 }).tools;
+    const found = (await twins.find('same words', { limit: 3 })).tools;
     expect(found.map(({ name }) => name)).toEqual(['b', 'a', 'c']);
   });
 
-  it('reads only what is there of a definition', () => {
+  it('reads only what is there of a definition', async () => {
     expect(searchableTool('a', 's', Buffer.from('{"name":"x","description":1}'))).toEqual({
       name: 'a',
       title: '',
@@ -92,7 +97,7 @@ describe('a search for tools', () => {
     });
   });
 
-  it('is not what an endpoint has by default', () => {
+  it('is not what an endpoint has by default', async () => {
     expect(toolListSchema.parse(undefined)).toBe('full');
   });
 });
@@ -109,22 +114,77 @@ describe('what a server says at length', () => {
       JSON.stringify({ name: 'a', inputSchema: { type: 'object', properties: { [long]: {} } } }),
     ]) {
       const one = await ToolSearch.create([searchableTool('a', 's', Buffer.from(text))]);
-      expect(one.find('w7x', { limit: 1 }).matches).toBe(1);
-      expect(one.find('w9999x', { limit: 1 }).matches).toBe(0);
-      expect(one.find('', { limit: 1 }).tools[0]?.title.length).toBeLessThan(201);
+      expect((await one.find('w7x', { limit: 1 })).matches).toBe(1);
+      expect((await one.find('w9999x', { limit: 1 })).matches).toBe(0);
+      expect((await one.find('', { limit: 1 })).tools[0]?.title.length).toBeLessThan(201);
     }
     const named = await ToolSearch.create([tool(`w7x ${long}`, '')]);
-    expect(named.find('w7x', { limit: 1 }).matches).toBe(1);
-    expect(named.find('w9999x', { limit: 1 }).matches).toBe(0);
+    expect((await named.find('w7x', { limit: 1 })).matches).toBe(1);
+    expect((await named.find('w9999x', { limit: 1 })).matches).toBe(0);
   });
 
   it('is searched as far as all that it says of its tools is not too much', async () => {
     const description = 'd'.repeat(1_990);
     const many = Array.from({ length: 600 }, (_, i) => tool(`many_t${i}`, `deep ${description}`));
     const all = await ToolSearch.create([...many, tool('other', 'deep too', [], 'other')]);
-    expect(all.find('deep', { limit: 1 }).matches).toBeGreaterThan(400);
-    expect(all.find('deep', { limit: 1 }).matches).toBeLessThan(510);
-    expect(all.find('deep', { limit: 1, server: 'other' }).matches).toBe(1);
-    expect(all.find('t599', { limit: 1 }).matches).toBe(1);
+    expect((await all.find('deep', { limit: 1 })).matches).toBeGreaterThan(400);
+    expect((await all.find('deep', { limit: 1 })).matches).toBeLessThan(510);
+    expect((await all.find('deep', { limit: 1, server: 'other' })).matches).toBe(1);
+    expect((await all.find('t599', { limit: 1 })).matches).toBe(1);
+  });
+});
+
+describe('a query among very many tools', () => {
+  const COMMON = 'alpha bravo chart delta event field group house index joint knife lemon'.split(
+    ' ',
+  );
+
+  /** Counts the places that are looked at, and the turns that it takes. */
+  function counted(): { steps: number; longest: number } {
+    const count = { steps: 0, longest: 0 };
+    const original = MiniSearch.prototype.search;
+    vi.spyOn(MiniSearch.prototype, 'search').mockImplementation(function (
+      this: MiniSearch,
+      query,
+      options,
+    ) {
+      const before = count.steps;
+      const boost = options?.boostDocument;
+      const boostDocument: typeof boost = (...place) => {
+        const factor = boost?.(...place) ?? 1;
+        if (factor > 0) count.steps++;
+        return factor;
+      };
+      const found = original.call(this, query, { ...options, boostDocument });
+      count.longest = Math.max(count.longest, count.steps - before);
+      return found;
+    });
+    return count;
+  }
+
+  it('looks at so many places at most, with a break behind each word that has many', async () => {
+    const many = Array.from({ length: 6_000 }, (_, at) => tool(`rare${at}`, COMMON.join(' ')));
+    const large = await ToolSearch.create(many);
+    const count = counted();
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns++;
+      if (!isOver) onNextTurn(turn);
+    };
+    onNextTurn(turn);
+    const found = await large.find(COMMON.join(' '), { limit: 3 });
+    isOver = true;
+    expect(found.matches).toBe(6_000);
+    expect(count.steps).toBeLessThanOrEqual(60_000);
+    expect(count.longest).toBeLessThanOrEqual(6_000);
+    expect(turns).toBeGreaterThanOrEqual(5);
+  });
+
+  it('finds by the word that few have, however many others stand before it', async () => {
+    const many = Array.from({ length: 8_000 }, (_, at) => tool(`t${at}`, COMMON.join(' ')));
+    const large = await ToolSearch.create([...many, tool('needle', 'zebra')]);
+    const found = await large.find(`${COMMON.slice(0, 11).join(' ')} zebra`, { limit: 1 });
+    expect(found.tools.map(({ name }) => name)).toEqual(['needle']);
   });
 });
