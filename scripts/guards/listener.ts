@@ -3,6 +3,7 @@
 import type { Guard } from './guard.ts';
 
 const ORIGIN_GUARD = 'src/auth/origin-guard.ts';
+const REQUEST_HEAD = 'src/listener/request-head.ts';
 const HTTP_SERVER = 'src/listener/http-server.ts';
 const GATEKEEPER = 'src/listener/gatekeeper.ts';
 const PROXIES = 'src/listener/client-address.ts';
@@ -35,15 +36,15 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'host/known',
     file: ORIGIN_GUARD,
-    find: 'if (!this.#isKnownHost(host)) return',
-    replace: 'if (host === "") return',
+    find: 'if (this.#hosts.has(lower)) return undefined;',
+    replace: 'return undefined;',
     test: [ORIGIN_TESTS, 'GW-067 "evil.example"'],
   },
   {
     name: 'host/exact',
     file: ORIGIN_GUARD,
-    find: 'match?.[1] !== undefined && this.#hosts.has(match[1])',
-    replace: '[...this.#hosts, match?.[1]].some((one) => lower.startsWith(one ?? "127.0.0.1"))',
+    find: 'name !== undefined && this.#hosts.has(name)',
+    replace: '[...this.#hosts, name].some((one) => lower.startsWith(one ?? "127.0.0.1"))',
     test: [ORIGIN_TESTS, 'GW-067 "localhost.evil.example"'],
   },
   {
@@ -77,15 +78,43 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'origin/known',
     file: ORIGIN_GUARD,
-    find: 'if (origin !== undefined && !this.isAllowedOrigin(origin))',
-    replace: 'if (origin === "")',
+    find: 'return this.#origins.has(origin) ? undefined',
+    replace: 'return origin !== "" ? undefined',
     test: [ORIGIN_TESTS, 'GW-066 http://evil.example'],
+  },
+  {
+    name: 'origin/page-without',
+    file: ORIGIN_GUARD,
+    find: 'FOREIGN.has(site.toLowerCase())',
+    replace: 'site === ""',
+    test: [ORIGIN_TESTS, 'a page of another origin'],
+  },
+  {
+    name: 'host/port',
+    file: ORIGIN_GUARD,
+    find: 'if (Number(port) > MAX_PORT) return BAD_PORT;',
+    replace: '',
+    test: [ORIGIN_TESTS, 'one with a port that is none'],
+  },
+  {
+    name: 'head/version',
+    file: REQUEST_HEAD,
+    find: "httpVersion !== '1.1' && httpVersion !== '1.0'",
+    replace: "httpVersion === '0.9'",
+    test: [ORIGIN_TESTS, 'another version of HTTP'],
+  },
+  {
+    name: 'head/coding',
+    file: REQUEST_HEAD,
+    find: "coding.trim().toLowerCase() !== 'chunked'",
+    replace: "coding === 'gzip'",
+    test: [ORIGIN_TESTS, 'another coding of the body'],
   },
   {
     name: 'origin/upgrade',
     file: HTTP_SERVER,
-    find: 'const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);',
-    replace: 'const refusal = badTarget(request.url);',
+    find: 'const refusal = this.#guard.check(request);',
+    replace: 'const refusal = request.url === "" ? REFUSALS.badHead : undefined;',
     test: [ORIGIN_TESTS, 'GW-066 http://evil.example'],
   },
   {
@@ -97,9 +126,9 @@ export const listenerGuards: readonly Guard[] = [
   },
   {
     name: 'target/http',
-    file: HTTP_SERVER,
-    find: 'this.#guard.check(request.rawHeaders, isPublic) ?? badTarget(request.url);',
-    replace: 'this.#guard.check(request.rawHeaders, isPublic);',
+    file: REQUEST_HEAD,
+    find: "url?.startsWith('/') === true",
+    replace: 'url !== ""',
     test: [ORIGIN_TESTS, 'GW-067 one that the request target contradicts'],
   },
   {

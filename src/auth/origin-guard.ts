@@ -18,13 +18,19 @@ export interface GuardRefusal {
 }
 
 /** Headers that must not come twice: whoever reads the other one would decide differently. */
-type Watched = 'host' | 'origin' | 'authorization';
+type Watched = 'host' | 'origin' | 'authorization' | 'sec-fetch-site';
 
 const TWICE: Readonly<Record<Watched, GuardRefusal>> = {
   host: { status: 400, message: 'Two Host headers.' },
   origin: { status: 403, message: 'Two Origin headers.' },
   authorization: { status: 400, message: 'Two Authorization headers.' },
+  'sec-fetch-site': { status: 403, message: 'Two Sec-Fetch-Site headers.' },
 };
+
+/** What a browser says of a page from elsewhere, which sends no Origin where it only reads. */
+const FOREIGN: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
+const MAX_PORT = 65_535;
+const BAD_PORT: GuardRefusal = { status: 400, message: 'The Host header has no valid port.' };
 
 /** Decides by `Host` and `Origin`. */
 export class OriginGuard {
@@ -63,28 +69,30 @@ export class OriginGuard {
       if (found[name] !== undefined) return TWICE[name];
       found[name] = rawHeaders[at + 1] ?? '';
     }
-    return this.#judge(found.host, isPublic ? undefined : found.origin);
-  }
-
-  #judge(host: string | undefined, origin: string | undefined): GuardRefusal | undefined {
-    if (host === undefined || host === '') return { status: 400, message: 'No Host header.' };
-    if (!this.#isKnownHost(host)) return { status: 403, message: hostAdvice(host) };
-    if (origin !== undefined && !this.isAllowedOrigin(origin)) {
-      return { status: 403, message: 'This origin is not in listen.allowedOrigins.' };
-    }
-    return undefined;
-  }
-
-  isAllowedOrigin(origin: string): boolean {
-    return this.#origins.has(origin);
+    return this.#judgeHost(found.host) ?? (isPublic ? undefined : this.#judgePage(found));
   }
 
   // A name that is listed without a port is allowed with any.
-  #isKnownHost(host: string): boolean {
+  #judgeHost(host: string | undefined): GuardRefusal | undefined {
+    if (host === undefined || host === '') return { status: 400, message: 'No Host header.' };
     const lower = host.toLowerCase();
-    if (this.#hosts.has(lower)) return true;
-    const match = /^(.+):(\d{1,5})$/.exec(lower);
-    return match?.[1] !== undefined && this.#hosts.has(match[1]);
+    const [, name, port] = /^(.+):(\d{1,5})$/.exec(lower) ?? [];
+    if (Number(port) > MAX_PORT) return BAD_PORT;
+    if (this.#hosts.has(lower)) return undefined;
+    if (name !== undefined && this.#hosts.has(name)) return undefined;
+    return { status: 403, message: hostAdvice(host) };
+  }
+
+  #judgePage({
+    origin,
+    'sec-fetch-site': site,
+  }: Partial<Record<Watched, string>>): GuardRefusal | undefined {
+    if (origin !== undefined) {
+      return this.#origins.has(origin) ? undefined : { status: 403, message: originAdvice(origin) };
+    }
+    return site !== undefined && FOREIGN.has(site.toLowerCase())
+      ? { status: 403, message: pageAdvice(site) }
+      : undefined;
   }
 }
 
@@ -93,10 +101,20 @@ function hostAdvice(host: string): string {
   return `Host${shown} is not served here; add it to listen.allowedHosts if it should be.`;
 }
 
+function originAdvice(origin: string): string {
+  const shown = /^[\w.:/[\]-]{1,200}$/.test(origin) ? ` "${origin}"` : '';
+  return `Origin${shown} is not allowed; add it to listen.allowedOrigins if it should be.`;
+}
+
+function pageAdvice(site: string): string {
+  return `A page of another origin (Sec-Fetch-Site: ${site.toLowerCase()}) may not do this without an Origin header that is in listen.allowedOrigins.`;
+}
+
 // Most headers are told apart by their length alone.
 function watchedName(name: string): Watched | undefined {
   const { length } = name;
-  if (length !== 4 && length !== 6 && length !== 13) return undefined;
+  if (length !== 4 && length !== 6 && length !== 13 && length !== 14) return undefined;
   const lower = name.toLowerCase();
+  if (lower === 'sec-fetch-site') return lower;
   return lower === 'host' || lower === 'origin' || lower === 'authorization' ? lower : undefined;
 }

@@ -21,6 +21,20 @@ export interface Refusal {
 }
 
 export const REFUSALS = {
+  badHead: { status: 400, code: REFUSED, message: 'Bad Request.' },
+  badTarget: { status: 400, code: REFUSED, message: 'The request target must be a path.' },
+  httpVersion: {
+    status: 505,
+    code: REFUSED,
+    message: 'HTTP Version Not Supported: send HTTP/1.1.',
+    headers: { connection: 'close' },
+  },
+  coding: {
+    status: 501,
+    code: REFUSED,
+    message: 'Not Implemented: send no Transfer-Encoding but chunked.',
+    headers: { connection: 'close' },
+  },
   noSession: {
     status: 400,
     code: REFUSED,

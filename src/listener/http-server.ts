@@ -11,7 +11,6 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { OriginGuard } from '../auth/origin-guard.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -27,6 +26,7 @@ import { OpenSockets, type SocketLimits } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { BodyFailure } from './request-body.ts';
+import { countOf, HeadGuard } from './request-head.ts';
 import { isJsonBody } from './request-headers.ts';
 import { RequestTurns } from './request-turns.ts';
 import { socketLimits } from './socket-limits.ts';
@@ -58,7 +58,7 @@ declare module 'fastify' {
 export class HttpServer {
   readonly #context: ListenerContext;
   readonly #paths: PathTable;
-  readonly #guard: OriginGuard;
+  readonly #guard: HeadGuard;
   readonly #app: FastifyInstance;
   readonly #sse: SseStreams;
   readonly #plain: PlainPosts;
@@ -72,7 +72,7 @@ export class HttpServer {
   constructor(context: ListenerContext, paths: PathTable, bounds: HttpBounds = HTTP_BOUNDS) {
     this.#context = context;
     this.#paths = paths;
-    this.#guard = new OriginGuard(context.options);
+    this.#guard = new HeadGuard(context.options, context.logger);
     this.#sse = new SseStreams(context);
     this.#plain = new PlainPosts(context);
     this.#webSockets = new WebSockets(context);
@@ -211,9 +211,9 @@ export class HttpServer {
   #isHarmless(request: IncomingMessage, reply: FastifyReply): boolean {
     const { raw: response } = reply;
     const isPublic = request.url?.startsWith(METADATA) === true;
-    const refusal = this.#guard.check(request.rawHeaders, isPublic) ?? badTarget(request.url);
+    const refusal = this.#guard.check(request, isPublic);
     if (refusal !== undefined) {
-      this.#reject(reply, { ...refusal, code: -32000 });
+      this.#reject(reply, refusal);
       return false;
     }
     if (isPublic) return true;
@@ -341,11 +341,11 @@ export class HttpServer {
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);
+    const refusal = this.#guard.check(request);
     const found = this.#paths.find(request.url ?? '/');
     const route = found?.face === 'ws' ? found : undefined;
     if (refusal !== undefined) {
-      refuseUpgrade(socket, { ...refusal, code: -32000 });
+      refuseUpgrade(socket, refusal);
     } else if (route === undefined && !this.#context.gate.isOn) {
       refuseUpgrade(socket, this.#notFound('ws'));
     } else {
@@ -377,18 +377,4 @@ export class HttpServer {
       this.#reject(reply, { status: 500, code: -32603, message: 'Internal error.' });
     }
   }
-}
-
-/** An absolute-form target names a host that was not checked (reliability.md A07). */
-function badTarget(target: string | undefined): { status: number; message: string } | undefined {
-  if (target?.startsWith('/') === true) return undefined;
-  return { status: 400, message: 'The request target must be a path.' };
-}
-
-function countOf(request: IncomingMessage, name: string): number {
-  let count = 0;
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    if (request.rawHeaders[at]?.toLowerCase() === name) count++;
-  }
-  return count;
 }

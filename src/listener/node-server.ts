@@ -25,6 +25,9 @@ export function createNodeServer(
     requestTimeout: bounds.requestMs,
     keepAliveTimeout: bounds.keepAliveMs,
     connectionsCheckingInterval: bounds.sweepMs,
+    // Another protocol than that is not switched to, which the client has to expect (RFC 9110 7.8).
+    shouldUpgradeCallback: ({ headers }) =>
+      /(?:^|,) *websocket *(?:,|$)/i.test(headers.upgrade ?? ''),
   };
   if (tls === undefined) return createServer(options, listener);
   const secure = { ...tlsOptions(tls), ...options, handshakeTimeout: bounds.headersMs };

@@ -2,12 +2,14 @@
  * What protects a gateway on loopback from web pages: the checks of Origin and Host on every verb and
  * transport, and CORS for the origins that are allowed.
  */
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { HttpExchange, POST_HEADERS, send } from '../support/http-client.ts';
 import { initializeRequest, type LegacySession } from '../support/legacy-session.ts';
 import { exchangeRaw } from '../support/raw-socket.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { SseClient } from '../support/sse-client.ts';
+import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { UpgradeRefused, WsClient } from '../support/ws-client.ts';
 
@@ -99,6 +101,38 @@ describe('Origin', () => {
     expect(await statuses({}, await rig.session())).toEqual(SERVED);
   });
 
+  it('GW-066 a foreign one is named to its page and in the log, with what to do', async () => {
+    const headers = { ...POST_HEADERS, origin: 'http://evil.example:81' };
+    const answer = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    const message =
+      'Origin "http://evil.example:81" is not allowed; add it to listen.allowedOrigins if it should be.';
+    expect(answer.json()).toMatchObject({ error: { code: -32000, message } });
+    await rig.gateway.waitForLog(
+      ({ level, msg, why }) =>
+        level === 'warn' &&
+        msg === 'a request was refused for its Host or Origin' &&
+        String(why).includes('listen.allowedOrigins'),
+    );
+  });
+
+  it.each(['cross-site', 'same-site', 'Cross-Site'])(
+    'a page of another origin that sends none (%s) gets 403 everywhere',
+    async (site) => {
+      const session = await rig.session();
+      const found = Object.values(await statuses({ 'sec-fetch-site': site }, session));
+      expect(new Set(found)).toEqual(new Set([403]));
+      expect((await session.request('ping')).result).toEqual({});
+    },
+  );
+
+  it.each([
+    ['its own page', { 'sec-fetch-site': 'same-origin' }],
+    ['no page at all', { 'sec-fetch-site': 'none' }],
+    ['a page of an allowed origin', { 'sec-fetch-site': 'cross-site', origin: ALLOWED }],
+  ])('%s is served', async (_, headers) => {
+    expect(await statuses(headers, await rig.session())).toEqual(SERVED);
+  });
+
   it('GW-066 a configured one is served', async () => {
     expect(await statuses({ origin: ALLOWED }, await rig.session())).toEqual(SERVED);
   });
@@ -184,6 +218,7 @@ describe('A01 Host', () => {
       'Host: 127.0.0.1\r\n',
       'http://evil.example/servers/one/mcp',
     ],
+    ['one with a port that is none', 'Host: 127.0.0.1:99999\r\n', '/servers/one/mcp'],
   ])('GW-067 %s gets 400', async (_name, host, target) => {
     const answer = await exchangeRaw(
       rig.url(),
@@ -198,5 +233,50 @@ describe('A01 Host', () => {
     const { status } = await send(`${rig.gateway.adminUrl}/metrics`, { headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
+  });
+});
+
+describe('a head that says', () => {
+  const ping = JSON.stringify({ jsonrpc: '2.0', id: 'p', method: 'ping' });
+  const post = async (version: string, headers: string, body = ping): Promise<string> => {
+    const session = await rig.session();
+    const own = Object.entries({ ...POST_HEADERS, ...session.headers });
+    const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const head = `POST /servers/one/mcp HTTP/${version}\r\nHost: 127.0.0.1\r\n${lines}`;
+    return await exchangeRaw(rig.url(), `${head}${headers}\r\n${body}`);
+  };
+  const length = `Content-Length: ${ping.length}\r\n`;
+
+  it.each(['2.0', '0.9'])('another version of HTTP (%s) gets 505 and the end', async (version) => {
+    expect(await post(version, length)).toMatch(/^HTTP\/1\.1 505 /);
+  });
+
+  it.each(['gzip, chunked', 'chunked, chunked'])(
+    'another coding of the body (%s) gets 501 and the end',
+    async (coding) => {
+      const body = `${ping.length.toString(16)}\r\n${ping}\r\n0\r\n\r\n`;
+      const answer = await post('1.1', `Transfer-Encoding: ${coding}\r\n`, body);
+      expect(answer).toMatch(/^HTTP\/1\.1 (?:501|400) /);
+    },
+  );
+
+  it.each([
+    ['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'],
+    ['websockets of another kind', 'Connection: Upgrade\r\nUpgrade: websocket2\r\n'],
+  ])('an upgrade to %s is served as if it said nothing of it', async (_, upgrade) => {
+    const { hostname, port: number } = new URL(rig.url());
+    const session = await rig.session();
+    const own = Object.entries({ ...POST_HEADERS, ...session.headers });
+    const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const head = `POST /servers/one/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines}${upgrade}${length}`;
+    const socket = connect(Number(number), hostname);
+    let received = '';
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1');
+    });
+    socket.write(`${head}\r\n${ping}`);
+    await until(() => received.includes('"id":"p"'));
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
   });
 });

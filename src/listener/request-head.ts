@@ -1,0 +1,57 @@
+// What is wrong with the head of a request, whoever sent it: its version, how its body is framed, its
+// target, the host and the page that it is for.
+import type { IncomingMessage } from 'node:http';
+import { type GuardOptions, OriginGuard } from '../auth/origin-guard.ts';
+import type { Logger } from '../observe/logger.ts';
+import { RareLine } from '../observe/rare-line.ts';
+import { REFUSALS, type Refusal } from './error-response.ts';
+
+/** Checks heads. */
+export class HeadGuard {
+  readonly #origins: OriginGuard;
+  readonly #refused: RareLine<string>;
+
+  constructor(options: GuardOptions, logger: Logger) {
+    this.#origins = new OriginGuard(options);
+    this.#refused = new RareLine((count, why) =>
+      logger.warn({ why, count }, 'a request was refused for its Host or Origin'),
+    );
+  }
+
+  /** Pages that the gateway's own address serves count as its own; called once the port is known. */
+  allowOwnPort(scheme: 'http' | 'https', port: number): void {
+    this.#origins.allowOwnPort(scheme, port);
+  }
+
+  /**
+   * Checks one request.
+   * @param isPublic for what every page may read
+   * @returns undefined when it may pass
+   */
+  check(request: IncomingMessage, isPublic = false): Refusal | undefined {
+    const fault = faultOf(request);
+    if (fault !== undefined) return fault;
+    const refusal = this.#origins.check(request.rawHeaders, isPublic);
+    if (refusal === undefined) return undefined;
+    if (refusal.status === 403) this.#refused.note(refusal.message);
+    return { ...REFUSALS.badHead, ...refusal };
+  }
+}
+
+/** Node's parser takes more versions and codings than are served here. */
+function faultOf({ httpVersion, headers, url }: IncomingMessage): Refusal | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return REFUSALS.httpVersion;
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') return REFUSALS.coding;
+  // An absolute-form target names a host that was not checked (reliability.md A07).
+  return url?.startsWith('/') === true ? undefined : REFUSALS.badTarget;
+}
+
+/** How often a header was sent. */
+export function countOf({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) count++;
+  }
+  return count;
+}
