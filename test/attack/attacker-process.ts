@@ -2,8 +2,8 @@
 // taken for what it costs the gateway.
 //
 // Usage (by the harness): fork('attacker-process.ts', [NAME])
-import { setPriority } from 'node:os';
 import { ATTACKS } from './attacks.ts';
+import { stayBehind } from './priority.ts';
 import { type Facts, Target } from './target.ts';
 
 /** What the harness says, in this order. */
@@ -16,9 +16,6 @@ export type AttackerReply =
   | { readonly kind: 'prepared' }
   | { readonly kind: 'done'; readonly did: string }
   | { readonly kind: 'failed'; readonly error: string };
-
-/** Behind the gateway and its victim, but not so far that nothing is sent on a busy machine. */
-const ATTACKER_NICENESS = 5;
 
 const over = new AbortController();
 let begin: () => void = () => undefined;
@@ -44,7 +41,7 @@ function run(name: string | undefined, facts: Facts): void {
   );
 }
 
-setPriority(ATTACKER_NICENESS);
+stayBehind();
 process.on('message', (job: AttackerJob) => {
   if (job.kind === 'prepare') run(process.argv[2], job.facts);
   else if (job.kind === 'begin') begin();

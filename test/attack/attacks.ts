@@ -8,7 +8,19 @@ import { LARGE_MESSAGES } from './large-messages.ts';
 import { MANY_SESSIONS } from './many-sessions.ts';
 import { WEB_SOCKET_FLOODS } from './web-socket-floods.ts';
 
+/** What is measured without any. */
+const NOTHING: Attack = {
+  name: 'nothing',
+  about: 'nobody attacks: what the machine and the measurement add by themselves',
+  run: async (target) => {
+    await target.begin();
+    await target.wait(600_000);
+    return 'nothing';
+  },
+};
+
 export const ATTACKS: readonly Attack[] = [
+  NOTHING,
   ...HTTP_FLOODS,
   ...WEB_SOCKET_FLOODS,
   ...LARGE_MESSAGES,

@@ -91,7 +91,9 @@ export function tableRow(outcome: Outcome): string {
 /** The line at the end. */
 export function verdict(outcomes: readonly Outcome[], notRun: readonly NotRun[]): string {
   const broken = outcomes.filter((outcome) => brokenLimits(outcome).length > 0);
-  const lines = notRun.map(({ name, error }) => `${name} could not be run: ${error}`);
+  const lines = notRun.map(
+    ({ name, error }) => `${name} could not be run: ${error.split('\n')[0]}`,
+  );
   const held = outcomes.length - broken.length;
   const names = broken.map(({ name }) => name).join(', ');
   const end = broken.length === 0 ? '' : `; broken by ${broken.length}: ${names}`;

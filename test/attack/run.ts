@@ -56,7 +56,7 @@ async function runFresh(
     const subject = await Subject.start({ ...attack, checkout, asksWhy });
     try {
       const outcome = await runOn(subject, victim, attack, ms);
-      return [outcome, subject.why() ?? ''];
+      return [outcome, await subject.why()];
     } finally {
       await subject.close();
     }

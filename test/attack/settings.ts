@@ -6,7 +6,7 @@ import { ATTACKS } from './attacks.ts';
 /** All options, for people. */
 export const USAGE = `usage: npm run attack -- [options]
   --list           names all attacks and says what they do
-  --only NAME...   only attacks whose name contains one of these
+  --only NAME...   only attacks whose name begins with one of these
   --from NAME      begins with that one
   --seconds N      how long each takes, 10 by default
   --same           one gateway through all of them, and its memory a minute later
@@ -51,12 +51,12 @@ export function readSettings(args: string[]): Settings {
   if (positionals.length > 0 && values.only.length === 0) {
     throw new TypeError(`what is ${positionals[0]}?`);
   }
-  const unknown = wanted.find((part) => !ATTACKS.some(({ name }) => name.includes(part)));
+  const unknown = wanted.find((part) => !ATTACKS.some(({ name }) => name.startsWith(part)));
   if (unknown !== undefined) throw new TypeError(`there is no attack ${unknown}`);
   const first = ATTACKS.findIndex(({ name }) => name.startsWith(values.from));
   if (first === -1) throw new TypeError(`there is no attack ${values.from}`);
   const isWanted = ({ name }: Attack): boolean =>
-    wanted.length === 0 || wanted.some((part) => name.includes(part));
+    wanted.length === 0 || wanted.some((part) => name.startsWith(part));
   return {
     kind: values.help ? 'help' : values.list ? 'list' : 'run',
     attacks: ATTACKS.slice(first).filter(isWanted),

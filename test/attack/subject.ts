@@ -7,8 +7,10 @@ import { TestKeys } from '../support/api-keys.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { descendants } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import type { Attack, Entries } from './attack.ts';
 import { Child } from './child.ts';
+import { goFirst, PREFERRED } from './priority.ts';
 import { Probe, probeArgs, whyArgs } from './probe.ts';
 import type { RemoteReply } from './servers/remote.ts';
 import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
@@ -16,6 +18,7 @@ import type { Facts, KeyName } from './target.ts';
 
 const NODE_ARGS = ['--initial-old-space-size=96', '--max-old-space-size=256'];
 const START_LIMIT_MS = 20_000;
+const WHY_LIMIT_MS = 20_000;
 
 type Remote = Child<never, RemoteReply>;
 
@@ -41,6 +44,13 @@ export interface Equipment extends Pick<Attack, 'servers' | 'config' | 'openFile
   readonly asksWhy: boolean;
 }
 
+interface Parts {
+  readonly keys: TestKeys;
+  readonly remote: Remote | undefined;
+  readonly whyFile: string;
+  readonly asksWhy: boolean;
+}
+
 /** One gateway with its probe. */
 export class Subject {
   readonly gateway: Gateway;
@@ -49,14 +59,12 @@ export class Subject {
   readonly #keys: TestKeys;
   readonly #remote: Remote | undefined;
   readonly #whyFile: string;
+  readonly #asksWhy: boolean;
 
-  private constructor(
-    gateway: Gateway,
-    probe: Probe,
-    parts: { readonly keys: TestKeys; readonly remote: Remote | undefined; whyFile: string },
-  ) {
-    const { keys, remote, whyFile } = parts;
+  private constructor(gateway: Gateway, probe: Probe, parts: Parts) {
+    const { keys, remote, whyFile, asksWhy } = parts;
     this.#whyFile = whyFile;
+    this.#asksWhy = asksWhy;
     this.gateway = gateway;
     this.probe = probe;
     this.#remote = remote;
@@ -92,16 +100,17 @@ export class Subject {
     const allServers = { ...SERVERS, ...servers, ...remotes };
     const names = Object.keys(allServers);
     const allow = RULES.map((rule) => (rule.servers === '*' ? { ...rule, servers: names } : rule));
-    const limit = ['prlimit', `--nofile=${openFiles}:${openFiles}`];
+    const limit = openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`];
     const gateway = await startGateway({
       servers: allServers,
       log: { level: 'info' },
       config: { auth: { keys: { file: keys.file }, allow }, ...config },
       nodeArgs: [...NODE_ARGS, ...probeArgs(prefix), ...(asksWhy ? whyArgs(whyFile) : [])],
-      startedBy: openFiles === undefined ? [] : limit,
+      startedBy: [...PREFERRED, ...limit],
       ...(checkout === undefined ? {} : { checkout }),
     });
-    return new Subject(gateway, new Probe(gateway.pid, prefix), { keys, remote, whyFile });
+    for (const pid of serverPids(gateway, ECHO_SERVER)) goFirst(pid);
+    return new Subject(gateway, new Probe(gateway.pid, prefix), { keys, remote, whyFile, asksWhy });
   }
 
   /** What an attacking process has to know. */
@@ -111,14 +120,13 @@ export class Subject {
     return { port: this.port, keys, worker };
   }
 
-  /** Where the victim calls, and the processes that its calls go through. */
+  /** Where the victim calls, and the processes that its calls go through: the gateway first. */
   victimPath(server: 'steady' | 'shared'): { endpoint: Endpoint; pids: readonly number[] } {
-    const mark = server === 'steady' ? ECHO_SERVER : SERVER;
-    const servers = descendants(this.gateway.pid).filter(({ cmdline }) => cmdline.includes(mark));
     const credentials = `Authorization: Bearer ${this.#keys.key('victim')}\r\n`;
+    const servers = serverPids(this.gateway, server === 'steady' ? ECHO_SERVER : SERVER);
     return {
       endpoint: { port: this.port, path: `/servers/${server}/mcp`, credentials },
-      pids: [this.gateway.pid, ...servers.map(({ pid }) => pid)],
+      pids: [this.gateway.pid, ...servers.slice(0, 1)],
     };
   }
 
@@ -135,9 +143,13 @@ export class Subject {
     writeFileSync(`${this.#whyFile}.begin`, '');
   }
 
-  /** What it did in its longest turn so far, when that is known. */
-  why(): string | undefined {
-    return existsSync(this.#whyFile) ? readFileSync(this.#whyFile, 'utf8') : undefined;
+  /** What it did in its longest turn since then; empty when that is not known. */
+  async why(): Promise<string> {
+    if (!this.#asksWhy || !this.gateway.isRunning) return '';
+    writeFileSync(`${this.#whyFile}.end`, '');
+    const what = 'what the longest turn did';
+    await until(() => existsSync(this.#whyFile), { timeoutMs: WHY_LIMIT_MS, what });
+    return readFileSync(this.#whyFile, 'utf8');
   }
 
   async close(): Promise<void> {
@@ -145,4 +157,10 @@ export class Subject {
     await this.gateway.kill();
     await this.#remote?.kill();
   }
+}
+
+/** The processes of the gateway that were started from this file. */
+function serverPids({ pid }: Gateway, file: string): number[] {
+  const own = descendants(pid).filter(({ cmdline }) => cmdline.includes(file));
+  return own.map((info) => info.pid);
 }

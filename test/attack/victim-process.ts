@@ -1,15 +1,16 @@
 // The victim: another principal that calls a small tool at a steady pace, in a process of its own. It is
 // told over IPC what to do.
 //
-// A call that starts late since the one before took long is counted from when it should have started. And
-// the clock that it goes by stands still while one of the three processes that a call goes through
-// (this one, the gateway, the server) waits for a processor, so that it can be measured on a busy machine.
+// Calls begin at their time, whether the ones before were answered or not; where too many are in flight,
+// a call is counted from when it should have begun. Time in which the gateway, the server or this process
+// waited for a processor is left out, so that it can be measured on a busy machine.
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpConnection } from '../bench/http-connection.ts';
 import { McpClient } from '../bench/mcp-client.ts';
 import { median, percentile } from '../bench/statistics.ts';
 import type { Endpoint } from '../bench/wire-text.ts';
 import { SMALL } from '../bench/work.ts';
+import { goFirst } from './priority.ts';
 import { mainThread, monotonicMs } from './probe.ts';
 
 /** What the harness says. */
@@ -40,32 +41,92 @@ const PERIOD_MS = 10;
 const SLICE_CALLS = 100;
 const CALL_TIMEOUT_MS = 60_000;
 const CLOSE_LIMIT_MS = 2_000;
-/** So that the code is compiled that is measured. */
-const WARM_UP_CALLS = 1_000;
+/** That many calls are in flight at most. */
+const CLIENTS = 20;
+/** Of each, so that the code is compiled that is measured. */
+const WARM_UP_CALLS = 50;
 const TOOL = 'echo';
+const NOWHERE = { cpuMs: 0, waitedMs: 0 };
 
-let connection: HttpConnection | undefined;
-let client: McpClient | undefined;
-let pids: readonly number[] = [];
-let current: Promise<Series> | undefined;
-let isOver = false;
+/** A session with a connection of its own, one call at a time. */
+class Client {
+  readonly #connection: HttpConnection;
+  readonly #mcp: McpClient;
 
-/** How long the three have waited for a processor. */
-function waitedMs(): number {
-  let waited = 0;
-  for (const pid of pids) {
+  constructor(endpoint: Endpoint) {
+    this.#connection = new HttpConnection(endpoint.port, CALL_TIMEOUT_MS);
+    this.#mcp = new McpClient(endpoint, TOOL, this.#connection);
+  }
+
+  async open(): Promise<void> {
+    await this.#mcp.open();
+    for (let n = 0; n < WARM_UP_CALLS; n += 1) await this.#mcp.perform(SMALL);
+  }
+
+  /** @returns what went wrong */
+  async call(): Promise<unknown> {
     try {
-      waited += mainThread(pid).waitedMs;
-    } catch {
-      // It has ended.
+      await this.#mcp.perform(SMALL);
+      return undefined;
+    } catch (error) {
+      this.#connection.close();
+      // Whoever is refused at once does not come back at once.
+      await delay(PERIOD_MS);
+      return error;
     }
   }
-  return waited;
+
+  /** Ends the session unless that takes long. */
+  async close(): Promise<void> {
+    await Promise.race([this.#mcp.close(), delay(CLOSE_LIMIT_MS)]);
+    this.#connection.close();
+  }
 }
 
-/** Milliseconds, without those in which somebody waited for a processor. */
-function fairMs(): number {
-  return monotonicMs() - waitedMs();
+let clients: readonly Client[] = [];
+/** The gateway, the server, this process. */
+let pids: readonly number[] = [];
+const lastSeen = new Map<number, typeof NOWHERE>();
+let current: SteadyCalls | undefined;
+
+/** How far the processes were at one moment that a call goes through. */
+interface Moment {
+  readonly wallMs: number;
+  /** CPU time of the gateway. */
+  readonly cpuMs: number;
+  /** How long the gateway has waited for a processor. */
+  readonly waitedMs: number;
+  /** How long the server and this process have. */
+  readonly othersWaitedMs: number;
+}
+
+function now(): Moment {
+  const [gateway, ...others] = pids.map(threadOf);
+  const othersWaitedMs = others.reduce((sum, { waitedMs }) => sum + waitedMs, 0);
+  const { cpuMs, waitedMs } = gateway ?? NOWHERE;
+  return { wallMs: monotonicMs(), cpuMs, waitedMs, othersWaitedMs };
+}
+
+function threadOf(pid: number): typeof NOWHERE {
+  try {
+    const thread = mainThread(pid);
+    lastSeen.set(pid, thread);
+    return thread;
+  } catch {
+    // It has ended.
+    return lastSeen.get(pid) ?? NOWHERE;
+  }
+}
+
+/**
+ * How long a call took, without the time in which somebody waited for a processor: what the gateway worked
+ * since, for whomever, and what it slept while nobody else could be blamed for that.
+ */
+function fairMsSince(begin: Moment): number {
+  const end = now();
+  const worked = end.cpuMs - begin.cpuMs;
+  const slept = end.wallMs - begin.wallMs - worked - (end.waitedMs - begin.waitedMs);
+  return worked + Math.max(0, slept - (end.othersWaitedMs - begin.othersWaitedMs));
 }
 
 class Calls {
@@ -74,10 +135,9 @@ class Calls {
   #failed = 0;
   #failure: string | undefined;
 
-  took(fairFor: number, wallFor: number): void {
-    // Two processes may have waited at the same time, which is counted twice.
-    this.#fair.push(Math.max(0.01, fairFor));
-    this.#wall.push(wallFor);
+  tookSince(begin: Moment): void {
+    this.#fair.push(fairMsSince(begin));
+    this.#wall.push(monotonicMs() - begin.wallMs);
   }
 
   failed(error: unknown): void {
@@ -108,73 +168,69 @@ function steadyP99(samples: readonly number[]): number {
   return median(slices);
 }
 
-async function run(mcp: McpClient): Promise<Series> {
-  const calls = new Calls();
-  const over = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  let due = fairMs();
-  let pending = false;
-  let waitedBefore = 0;
-  const took = (): void => {
-    const fair = fairMs() - due;
-    calls.took(fair, fair + waitedMs() - waitedBefore);
-  };
-  const callOnce = async (): Promise<void> => {
-    pending = true;
-    waitedBefore = waitedMs();
-    try {
-      await mcp.perform(SMALL);
-      if (!isOver) took();
-    } catch (error) {
-      if (!isOver) calls.failed(error);
-      connection?.close();
-      await delay(PERIOD_MS);
-    }
-    pending = false;
-  };
-  while (!isOver) {
-    const early = due - fairMs();
-    if (early > 0) {
-      await delay(Math.ceil(early));
-    } else {
-      await Promise.race([callOnce(), over]);
-      if (!isOver) due += PERIOD_MS;
-    }
-  }
-  // The one that has no answer yet, and those that should have begun by now.
-  for (; pending && due < fairMs(); due += PERIOD_MS) took();
-  return calls.series();
-}
+/** Calls at a steady pace, each by a client that has nothing to do. */
+class SteadyCalls {
+  readonly #calls = new Calls();
+  readonly #idle: Client[];
+  /** Of calls that wait for a client, and of those in flight. */
+  readonly #waiting: Moment[] = [];
+  readonly #inFlight = new Set<Moment>();
+  #timer: NodeJS.Timeout;
 
-let stop: () => void = () => undefined;
+  constructor(callers: readonly Client[]) {
+    this.#idle = [...callers];
+    this.#timer = setInterval(() => this.#begin(), PERIOD_MS);
+  }
+
+  /** Calls that have no answer yet have taken so long at least. */
+  end(): Series {
+    clearInterval(this.#timer);
+    for (const moment of [...this.#inFlight, ...this.#waiting]) this.#calls.tookSince(moment);
+    this.#inFlight.clear();
+    this.#waiting.length = 0;
+    return this.#calls.series();
+  }
+
+  #begin(): void {
+    this.#waiting.push(now());
+    const client = this.#idle.pop();
+    if (client !== undefined) void this.#callAgain(client);
+  }
+
+  async #callAgain(client: Client): Promise<void> {
+    for (let begin = this.#waiting.shift(); begin !== undefined; begin = this.#waiting.shift()) {
+      this.#inFlight.add(begin);
+      const failure = await client.call();
+      // Otherwise it is over, and this one was counted.
+      if (this.#inFlight.delete(begin)) {
+        if (failure === undefined) this.#calls.tookSince(begin);
+        else this.#calls.failed(failure);
+      }
+    }
+    this.#idle.push(client);
+  }
+}
 
 async function perform(job: VictimJob): Promise<VictimReply> {
   switch (job.kind) {
     case 'open':
-      await Promise.race([client?.close(), delay(CLOSE_LIMIT_MS)]);
-      connection?.close();
-      connection = new HttpConnection(job.endpoint.port, CALL_TIMEOUT_MS);
-      client = new McpClient(job.endpoint, TOOL, connection);
-      pids = [process.pid, ...job.pids];
-      await client.open();
-      for (let n = 0; n < WARM_UP_CALLS; n += 1) await client.perform(SMALL);
+      await Promise.all(clients.map((client) => client.close()));
+      clients = Array.from({ length: CLIENTS }, () => new Client(job.endpoint));
+      pids = [...job.pids, process.pid];
+      await Promise.all(clients.map((client) => client.open()));
       return { ok: true };
-    case 'start': {
-      if (client === undefined) throw new Error('open comes first');
-      isOver = false;
-      current = run(client);
+    case 'start':
+      current = new SteadyCalls(clients);
       return { ok: true };
-    }
     case 'end': {
-      isOver = true;
-      stop();
-      const series = await current;
+      const series = current?.end();
+      current = undefined;
       return series === undefined ? { ok: true } : { ok: true, series };
     }
   }
 }
 
+goFirst(process.pid);
 process.on('message', (job: VictimJob) => {
   void perform(job)
     .catch((error: unknown): VictimReply => ({ ok: false, error: String(error) }))

@@ -1,15 +1,10 @@
-// Preloaded into the gateway with --import when it is asked why a turn was long: samples what its main
-// thread does, and keeps what was seen in the longest turn. Costs a few percent, so it is not always there.
-//
-// Usage: node --import 'FILE-URL-OF-THIS?FILE', where FILE is written each time that a turn was the longest
-// since there is FILE.begin
-import { existsSync, writeFileSync } from 'node:fs';
+// Preloaded into the gateway with --import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
 
 const SAMPLE_MICROS = 1000;
 const LEAST_MS = 50;
-/** A profile grows as long as it runs. */
-const RESTART_MS = 2_000;
+const LOOK_MS = 100;
 const MOST_LINES = 12;
 
 interface Node {
@@ -34,50 +29,49 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-let started = 0;
+/** The longest turn so far. */
+interface Longest {
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly cpuMs: number;
+}
+
 let lastEnd = monotonicMs();
 let lastCpu = cpuMs();
-let longest = LEAST_MS;
-
-function start(): void {
-  started = monotonicMs();
-  session.post('Profiler.start');
-}
-
-/** Stops; the answer comes before `post` returns. */
-function stop(): Profiler.Profile | undefined {
-  let profile: Profiler.Profile | undefined;
-  session.post('Profiler.stop', (_, result) => {
-    profile = result?.profile;
-  });
-  return profile;
-}
+let longest: Longest = { beginMs: 0, endMs: 0, cpuMs: LEAST_MS };
 
 function turn(): void {
   const end = monotonicMs();
   const spent = cpuMs() - lastCpu;
-  if (spent > longest && existsSync(`${file}.begin`)) {
-    longest = spent;
-    const profile = stop();
-    if (profile !== undefined) writeFileSync(file, describe(profile, lastEnd));
-    start();
-  } else if (end - started > RESTART_MS) {
-    stop();
-    start();
+  if (spent > longest.cpuMs && existsSync(`${file}.begin`)) {
+    longest = { beginMs: lastEnd, endMs: end, cpuMs: spent };
   }
-  lastEnd = monotonicMs();
-  lastCpu = cpuMs();
+  lastEnd = end;
+  lastCpu += spent;
 }
 
-/** Where the time went since `fromMs`: the heaviest way from the top, then the functions themselves. */
-function describe(profile: Profiler.Profile, fromMs: number): string {
+/** Not before: to stop takes long itself. */
+function endWhenTold(): void {
+  if (!existsSync(`${file}.end`)) return;
+  clearInterval(turns);
+  clearInterval(looks);
+  session.post('Profiler.stop', (_, result) => {
+    const text = longest.endMs === 0 || result === undefined ? '' : describe(result.profile);
+    writeFileSync(`${file}.part`, text);
+    // So that nobody reads the half of it.
+    renameSync(`${file}.part`, file);
+  });
+}
+
+/** Where the time of the longest turn went: the heaviest way from the top, then the functions themselves. */
+function describe(profile: Profiler.Profile): string {
   const nodes = linked(profile);
   let at = profile.startTime / 1000;
   for (const [index, id] of (profile.samples ?? []).entries()) {
     const deltaMs = (profile.timeDeltas?.[index] ?? 0) / 1000;
     at += deltaMs;
     const node = nodes.get(id);
-    if (at < fromMs || node === undefined) continue;
+    if (at < longest.beginMs || at > longest.endMs + 2 || node === undefined) continue;
     node.selfMs += deltaMs;
     for (let up: Node | undefined = node; up !== undefined; up = up.parent) up.totalMs += deltaMs;
   }
@@ -134,5 +128,6 @@ function nameOf({ profiled }: Node): string {
   return url === '' ? name : `${name} (${short}:${lineNumber + 1})`;
 }
 
-start();
-setInterval(turn, 1).unref();
+session.post('Profiler.start');
+const turns = setInterval(turn, 1).unref();
+const looks = setInterval(endWhenTold, LOOK_MS).unref();

@@ -4,9 +4,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { stayFarBehind } from '../priority.ts';
 
 /** What it says to the harness. */
 export interface RemoteReply {
@@ -185,7 +185,7 @@ function serve(exchange: Exchange): void {
 const kind = process.argv[2] ?? '';
 const misbehaviour = MISBEHAVIOURS[kind];
 if (misbehaviour === undefined) throw new Error(`no misbehaviour is called ${kind}`);
-setPriority(constants.priority.PRIORITY_LOW);
+stayFarBehind();
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   response.on('error', () => undefined);

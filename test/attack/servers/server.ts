@@ -4,8 +4,8 @@
 // Usage: node server.ts [--hello-after MS] [--misbehave KIND]
 //   --hello-after  delays its answer to `initialize`
 //   --misbehave    what it does wrong: see misbehaviours.ts
-import { constants, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
+import { stayFarBehind } from '../priority.ts';
 import { answersOf, floodOf } from './misbehaviours.ts';
 import { write } from './output.ts';
 
@@ -28,7 +28,7 @@ interface Arguments {
   readonly ms?: number;
 }
 
-setPriority(constants.priority.PRIORITY_LOW);
+stayFarBehind();
 const { values: options } = parseArgs({
   options: {
     'hello-after': { type: 'string', default: '0' },
