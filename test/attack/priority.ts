@@ -1,5 +1,5 @@
 // Who gets a processor first, so that figures can be had on a machine that has other work.
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 
 /** How the gateway is started: before other work of the machine, behind those who measure it. */
 export const PREFERRED = ['nice', '-n', '-5'];
@@ -16,12 +16,7 @@ export function goFirst(pid: number): void {
   }
 }
 
-/** An attack is not to slow what is measured. */
+/** An attack, or its server, is not to slow what is measured. */
 export function stayBehind(): void {
   setPriority(BEHIND);
-}
-
-/** A server that floods would take the machine. */
-export function stayFarBehind(): void {
-  setPriority(constants.priority.PRIORITY_LOW);
 }

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { stayFarBehind } from '../priority.ts';
+import { stayBehind } from '../priority.ts';
 
 /** What it says to the harness. */
 export interface RemoteReply {
@@ -185,7 +185,7 @@ function serve(exchange: Exchange): void {
 const kind = process.argv[2] ?? '';
 const misbehaviour = MISBEHAVIOURS[kind];
 if (misbehaviour === undefined) throw new Error(`no misbehaviour is called ${kind}`);
-stayFarBehind();
+stayBehind();
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   response.on('error', () => undefined);

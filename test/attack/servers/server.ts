@@ -5,7 +5,7 @@
 //   --hello-after  delays its answer to `initialize`
 //   --misbehave    what it does wrong: see misbehaviours.ts
 import { parseArgs } from 'node:util';
-import { stayFarBehind } from '../priority.ts';
+import { stayBehind } from '../priority.ts';
 import { answersOf, floodOf } from './misbehaviours.ts';
 import { write } from './output.ts';
 
@@ -28,7 +28,7 @@ interface Arguments {
   readonly ms?: number;
 }
 
-stayFarBehind();
+stayBehind();
 const { values: options } = parseArgs({
   options: {
     'hello-after': { type: 'string', default: '0' },
@@ -50,13 +50,18 @@ const CAPABILITIES = {
 };
 
 const text = (value: string): object => ({ content: [{ type: 'text', text: value }] });
+/** Built once: what costs time is to be the gateway's. */
+const bigTails = new Map<number, Buffer>();
 let questions = 0;
 
 /** @returns undefined when there is no answer, or not yet */
 function callTool(id: string | number, name: string, args: Arguments): object | undefined {
   switch (name) {
     case 'big':
-      return text('x'.repeat(args.bytes ?? 1000));
+      void write(
+        Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)}`), bigTail(args)]),
+      );
+      return undefined;
     case 'slow':
       setTimeout(() => answer(id, text('slow')), args.ms ?? 1000);
       return undefined;
@@ -68,6 +73,13 @@ function callTool(id: string | number, name: string, args: Arguments): object | 
     default:
       return text('echo');
   }
+}
+
+function bigTail({ bytes = 1000 }: Arguments): Buffer {
+  const tail =
+    bigTails.get(bytes) ?? Buffer.from(`,"result":${JSON.stringify(text('x'.repeat(bytes)))}}\n`);
+  bigTails.set(bytes, tail);
+  return tail;
 }
 
 /** A question that belongs to the call in flight; the call ends with it or never. */
