@@ -234,8 +234,8 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'pins/enforce',
     file: CATALOG,
-    find: 'return !isWithheld;',
-    replace: 'return isWithheld !== undefined;',
+    find: 'return isWithheld ? entries.filter(({ name }) => !names.has(name)) : entries;',
+    replace: 'return isWithheld || names.size > 0 ? entries : [];',
     test: ['test/integration/access/pinned-tools.test.ts', 'M02'],
   },
   {

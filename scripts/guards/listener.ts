@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 
 const ORIGIN_GUARD = 'src/auth/origin-guard.ts';
 const REQUEST_HEAD = 'src/listener/request-head.ts';
+const REQUEST_BODY = 'src/listener/request-body.ts';
 const HTTP_SERVER = 'src/listener/http-server.ts';
 const GATEKEEPER = 'src/listener/gatekeeper.ts';
 const PROXIES = 'src/listener/client-address.ts';
@@ -134,8 +135,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'target/upgrade',
     file: HTTP_SERVER,
-    find: 'const refusal = this.#guard.check(request.rawHeaders) ?? badTarget(request.url);',
-    replace: 'const refusal = this.#guard.check(request.rawHeaders);',
+    find: 'const refusal = this.#guard.check(request);',
+    replace: 'const refusal = this.#guard.check({ ...request, url: "/" } as typeof request);',
     test: [EDGE_TESTS, 'A07 an upgrade'],
   },
   {
@@ -175,9 +176,16 @@ export const listenerGuards: readonly Guard[] = [
   },
   {
     name: 'body/http',
-    file: HTTP_SERVER,
-    find: 'readBody(payload, options.maxBodyBytes, done)',
-    replace: 'readBody(payload, 2 ** 31 - 1, done)',
+    file: REQUEST_BODY,
+    find: 'if (length > this.#maxBytes) end(tooLarge());',
+    replace: 'if (length < 0) end(tooLarge());',
+    also: [
+      {
+        file: REQUEST_BODY,
+        find: 'if (counted > this.#maxBytes || ',
+        replace: 'if (counted < 0 || ',
+      },
+    ],
     test: ['test/integration/legacy-http.test.ts', 'over the limit get 413'],
   },
   {
@@ -218,7 +226,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'proxy/address',
     file: PROXIES,
-    find: 'if (!this.#trusts(peer)) return peer;',
+    find: 'if (!this.trusts(peer)) return peer;',
     replace: '',
     test: [LISTENER_TESTS, 'G04 that is not trusted does not say'],
   },
@@ -232,7 +240,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'proxy/prefix',
     file: PROXIES,
-    find: "if (prefix === '' || !this.#trusts(request.socket.remoteAddress ?? ''))",
+    find: "if (prefix === '' || !this.trusts(request.socket.remoteAddress ?? ''))",
     replace: "if (prefix === '')",
     test: [LISTENER_TESTS, 'G04 that is not trusted says nothing'],
   },

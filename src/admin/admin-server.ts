@@ -3,6 +3,7 @@ import { lstatSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
+import { onNextTurn } from '../base/turns.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { AdminOptions } from './options.ts';
 
@@ -11,6 +12,12 @@ const OTHERS = 0o177;
 
 /** Scrapers and probes are few; the descriptors of the process are for others. */
 const MAX_CONNECTIONS = 64;
+
+/**
+ * A connection is closed after so many requests: who sends many at once, and reads nothing, has no more
+ * answered. Scrapers connect again.
+ */
+const MAX_REQUESTS_PER_CONNECTION = 32;
 
 /** What the admin listener may look at. */
 export interface AdminContext {
@@ -25,14 +32,20 @@ export interface AdminContext {
 /** Serves /metrics, /healthz and /readyz. */
 export class AdminServer {
   readonly #context: AdminContext;
-  readonly #app: FastifyInstance = fastify({ forceCloseConnections: true });
+  readonly #app: FastifyInstance = fastify({
+    forceCloseConnections: true,
+    maxRequestsPerSocket: MAX_REQUESTS_PER_CONNECTION,
+  });
+  /** The metrics as they are in this turn of the event loop. */
+  #scraped: Promise<string> | undefined;
 
   constructor(context: AdminContext) {
     this.#context = context;
     this.#guardHost();
+    // Node would answer each request beyond the last with 503, and leave the connection open.
+    this.#app.server.on('dropRequest', (_request, socket) => socket.destroy());
     this.#app.get('/metrics', async (_request, reply) => {
-      const { registry } = context.metrics;
-      return reply.type(registry.contentType).send(await registry.metrics());
+      return reply.type(context.metrics.registry.contentType).send(await this.#scrape());
     });
     this.#app.get('/healthz', () => ({ status: 'ok' }));
     this.#app.get('/readyz', async (_request, reply) => {
@@ -82,6 +95,17 @@ export class AdminServer {
 
   async close(): Promise<void> {
     await this.#app.close();
+  }
+
+  /** One scrape costs some milliseconds, so that all who ask at once are given the same. */
+  #scrape(): Promise<string> {
+    if (this.#scraped === undefined) {
+      this.#scraped = this.#context.metrics.registry.metrics();
+      onNextTurn(() => {
+        this.#scraped = undefined;
+      });
+    }
+    return this.#scraped;
   }
 
   // A page in a browser must not read metrics through a rebound name; a scraper that was let in

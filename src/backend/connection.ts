@@ -35,8 +35,8 @@ const LIFE_BYTES = 9;
 /** What is read of one server in one turn of the event loop, and of all of them. */
 const TURN_BYTES = 256 * 1024;
 const ALL_SERVERS = new TurnQuota(4 * TURN_BYTES);
-/** What it costs to look whether one client is told of a notification, in bytes. */
-const COST_OF_LISTENER = 64;
+/** What it costs to tell one client of a notification, in bytes. */
+const COST_OF_LISTENER = 512;
 /** How much of what is no message is logged. */
 const SHOWN = 200;
 

@@ -17,6 +17,8 @@ import type { ServerIdentity } from '../ports/seat.ts';
 /** How long a silent server is waited for before it is also asked in the old way. */
 const PROBE_MS = 3_000;
 const UNSUPPORTED_VERSION = -32022;
+/** What a server may say of itself: each of its clients is told, so that one answer costs as many times. */
+const MAX_HELLO_BYTES = 256 * 1024;
 
 /** What the gateway says of itself to a server. */
 export interface Introduction {
@@ -132,6 +134,7 @@ async function firstOf(
 /** What an answer to the probe says; undefined: the server is not modern (protocol.md 2.5). */
 function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (answer === undefined) return undefined;
+  checkSize(answer, DISCOVER);
   const result = parseResult(answer);
   if (result !== undefined && Array.isArray(result['supportedVersions'])) {
     return modernIdentity(result);
@@ -179,6 +182,7 @@ async function initialize(
         : 'no valid answer to initialize: is it an MCP server?',
     );
   }
+  checkSize(answer, INITIALIZE);
   const result = parseResult(answer);
   if (result === undefined) {
     const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
@@ -192,4 +196,12 @@ async function initialize(
     capabilities: isObject(capabilities) ? capabilities : {},
     version: typeof protocolVersion === 'string' ? protocolVersion : introduction.version,
   };
+}
+
+/** @throws Error when a server says more of itself than is read */
+function checkSize({ bytes }: Frame, method: string): void {
+  if (bytes.length <= MAX_HELLO_BYTES) return;
+  throw new Error(
+    `its answer to ${method} has ${bytes.length} bytes; ${MAX_HELLO_BYTES} are the most: shorten its instructions`,
+  );
 }

@@ -107,7 +107,7 @@ const SERVER_STEPS = 50_000;
  * What is spent for each scheme on finding what is listed by one server and matched by another one's
  * template; where it would take more, all of that scheme gets prefixes.
  */
-const SCHEME_STEPS = 4_000_000;
+const SCHEME_STEPS = 400_000;
 /** What it costs to look a URI up, whatever the templates are. */
 const LOOK_UP = 64;
 
