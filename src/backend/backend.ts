@@ -18,6 +18,7 @@ import type { FirstStarts } from './first-starts.ts';
 import { gatewayIntroduction, type Introduction } from './handshake.ts';
 import { Instance } from './instance.ts';
 import { InstanceSeat, type SeatContext } from './instance-seat.ts';
+import { KnownEra } from './known-era.ts';
 import type { ServerOptions } from './options.ts';
 import { PrivateInstances } from './private-instances.ts';
 import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
@@ -48,6 +49,7 @@ export class ServerBackend implements Backend {
   readonly #parts: BackendParts;
   readonly #logger: Logger;
   readonly #tools = new InteractiveTools();
+  readonly #era = new KnownEra();
   readonly #replicas: Instance[] = [];
   readonly #private: PrivateInstances | undefined;
   readonly #seatContext: SeatContext;
@@ -193,6 +195,7 @@ export class ServerBackend implements Backend {
       isShared: this.#options.sharing === 'shared',
       introduction,
       tools: this.#tools,
+      era: this.#era,
       traffic: this.traffic,
       logger,
       budget: this.#parts.budget,

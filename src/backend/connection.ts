@@ -156,6 +156,11 @@ export class Connection {
     return this.#channel.pid;
   }
 
+  /** Which version of which program it is; empty where nobody knows. */
+  get program(): string {
+    return this.#channel.program ?? '';
+  }
+
   /** What the server last said on stderr, to explain why it ended. */
   get lastWords(): string {
     return this.#channel.lastWords;

@@ -3,37 +3,55 @@
 import type { ServerIdentity } from '../ports/seat.ts';
 import { isEndedByItself, sessionWasRefused } from './end-reasons.ts';
 import type { HandshakeKind } from './handshake.ts';
+import type { KnownEra } from './known-era.ts';
 import type { ServerOptions } from './options.ts';
 
-/** What is known of the era of one server. */
+/** A server that takes no handshake of the session era. */
+const REFUSED = /^(?:initialize was refused|no valid answer to initialize)/;
+
+/** The handshakes of one instance. */
 export class EraSearch {
   readonly #configured: HandshakeKind['era'];
-  /** The server was found not to be modern, or did not survive the question. */
-  #isLegacy = false;
+  readonly #known: KnownEra;
+  #program = '';
   #isAsking = false;
+  #isTrying = false;
+  /** It ended at the question: the next start does without, whatever is known. */
+  #hasEnded = false;
   #needsCheck = false;
 
-  constructor({ era }: Pick<ServerOptions, 'era'>) {
+  /** @param known shared by all instances of the server */
+  constructor({ era }: Pick<ServerOptions, 'era'>, known: KnownEra) {
     this.#configured = era;
+    this.#known = known;
   }
 
-  /** A handshake begins. */
-  begin(): HandshakeKind {
-    const era = this.#configured === 'auto' && this.#isLegacy ? 'legacy' : this.#configured;
+  /**
+   * A handshake begins.
+   * @param program which version of which program is asked; empty where nobody knows
+   */
+  begin(program: string): HandshakeKind {
+    this.#program = program;
+    const isLegacy = this.#hasEnded || this.#known.isLegacy(program);
+    const era = this.#configured === 'auto' && isLegacy ? 'legacy' : this.#configured;
+    this.#hasEnded = false;
     this.#isAsking = era === 'auto';
+    this.#isTrying = true;
     return { era, isChecked: this.#needsCheck };
   }
 
   /** A handshake is done. */
   found(era: ServerIdentity['era'] | undefined): void {
     this.#isAsking = false;
-    this.#isLegacy = era === 'legacy';
+    this.#isTrying = false;
+    this.#known.found(this.#program, era === 'legacy');
     this.#needsCheck = false;
   }
 
-  /** Not every server that ends at the first question is legacy: unless one was, it is asked again. */
-  failed(era: ServerIdentity['era'] | undefined, reason: string): void {
-    this.#isLegacy = era === 'legacy';
+  /** The server ended, or did not start. One that was only presumed to be legacy is asked again. */
+  failed(reason: string): void {
+    if (this.#isTrying) this.#known.failed(this.#program, REFUSED.test(reason));
+    this.#isTrying = false;
     this.#needsCheck ||= sessionWasRefused(reason);
   }
 
@@ -44,7 +62,8 @@ export class EraSearch {
   explains(reason: string): boolean {
     if (!this.#isAsking || !isEndedByItself(reason)) return false;
     this.#isAsking = false;
-    this.#isLegacy = true;
+    this.#hasEnded = true;
+    this.#known.presume(this.#program);
     return true;
   }
 }

@@ -5,6 +5,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { FirstStarts } from './first-starts.ts';
 import type { Introduction } from './handshake.ts';
+import type { KnownEra } from './known-era.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
 import type { OpenChannel } from './server-channel.ts';
@@ -20,6 +21,7 @@ export interface InstanceContext {
    */
   readonly takePlace: (() => ProcessPlace) | undefined;
   readonly tools: InteractiveTools;
+  readonly era: KnownEra;
   readonly traffic: Traffic;
   readonly logger: Logger;
   readonly metrics: Metrics;

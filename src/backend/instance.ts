@@ -61,7 +61,7 @@ export class Instance {
       callers: () => this.#connection?.callers() ?? [],
     });
     this.#restarts = new Restarts(() => this.#startAgain());
-    this.#era = new EraSearch(options);
+    this.#era = new EraSearch(options, context.era);
     this.#place = new HeldPlace(context.takePlace);
     this.lastEnd = new LastEnd(context);
     this.#admission = new Admission({
@@ -260,7 +260,7 @@ export class Instance {
       if (options.protocol === 'mcp') {
         const { introduction } = this.#context;
         this.#identity = await handshake(connection.mux, introduction, {
-          ...this.#era.begin(),
+          ...this.#era.begin(connection.program),
           limitMs: options.timeouts.startMs,
         });
       } else if (connection.pid === undefined) {
@@ -369,7 +369,7 @@ export class Instance {
 
   /** Lets the next start wait. */
   #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
-    this.#era.failed(this.#identity?.era, reason);
+    this.#era.failed(reason);
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#restarts.failed();
     this.lastEnd.note(reason, lastWords);

@@ -30,6 +30,9 @@ export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
       get lastWords() {
         return channel.lastWords;
       },
+      get program() {
+        return channel.program ?? '';
+      },
       get isWritable() {
         return channel.isWritable;
       },

@@ -12,6 +12,8 @@ export interface ServerChannel extends Channel {
   readonly pid: number | undefined;
   /** What the server last said besides messages, to explain why it ended; may be empty. */
   readonly lastWords: string;
+  /** Which version of which program runs; absent where nobody knows. */
+  readonly program?: string;
 }
 
 export interface ChannelParts {

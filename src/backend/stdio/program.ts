@@ -7,6 +7,8 @@ import type { Logger } from '../../observe/logger.ts';
 
 /** Where the system looks without PATH. */
 const DEFAULT_PATH = '/usr/bin:/bin';
+/** What runtimes are given to run. */
+const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|sh|jar|php|pl|lua|dll|wasm)$/i;
 
 /** A program on disk. */
 export interface ProgramFile {
@@ -75,6 +77,15 @@ export class Program {
     return now.path;
   }
 
+  /**
+   * Which version of the program runs: another text when its file, an argument, or a script that an
+   * argument names is another one. Other files that arguments name are data, which changes by itself.
+   */
+  version(args: readonly string[], cwd: string): string {
+    const files = args.map((arg) => (SCRIPT.test(arg) ? markOfArgument(arg, cwd) : ''));
+    return [this.#file?.mark ?? '', ...args, ...files].join('\0');
+  }
+
   #found(file: ProgramFile | undefined): void {
     this.#file = file;
     if (file === undefined) return;
@@ -83,14 +94,30 @@ export class Program {
   }
 }
 
+/** Empty where an argument names no file. */
+function markOfArgument(arg: string, cwd: string): string {
+  try {
+    return markOf(resolve(cwd, arg));
+  } catch {
+    return ''; // no path at all, or not for the gateway
+  }
+}
+
+/** Empty where there is no such file. */
+function markOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() !== true) return '';
+  const { dev, ino, size, mtimeMs } = stats;
+  return `${dev}:${ino}:${size}:${mtimeMs}`;
+}
+
 function look(path: string): ProgramFile | undefined {
   try {
     const realPath = realpathSync(path);
-    const stats = statSync(realPath);
-    if (!stats.isFile()) return undefined;
-    const { dev, ino, size, mtimeMs } = stats;
+    const mark = markOf(realPath);
+    if (mark === '') return undefined;
     accessSync(realPath, constants.X_OK);
-    return { path, realPath, mark: `${realPath}:${dev}:${ino}:${size}:${mtimeMs}` };
+    return { path, realPath, mark: `${realPath}:${mark}` };
   } catch {
     return undefined; // not there, or not for the gateway: the system says which when it is started
   }

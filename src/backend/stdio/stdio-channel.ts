@@ -39,6 +39,7 @@ export interface StdioLimits {
 
 /** A child process that speaks JSON-RPC on stdio. */
 export class StdioChannel implements ServerChannel {
+  readonly program: string;
   readonly #target: StdioTarget;
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
@@ -75,11 +76,14 @@ export class StdioChannel implements ServerChannel {
       ...target.env,
       ...liveVariables(target.liveEnv, parts.owner, parts.logger),
     });
+    const { command, args, wrap, cwd } = target;
+    const found = parts.program.locate({ path: env['PATH'], cwd });
+    this.program = parts.program.version([...wrap, command, ...args], cwd);
     this.#child = new ChildProcess(
       {
-        ...launchOf(target, parts.program.locate({ path: env['PATH'], cwd: target.cwd })),
+        ...launchOf(target, found),
         env,
-        cwd: target.cwd,
+        cwd,
         runAs: target.runAs,
         stopMs: limits.stopMs,
         stallMs: limits.stallMs,

@@ -40,6 +40,58 @@ it('a modern server that ended at the first question is asked for its era again'
   await backend.close('draining');
 });
 
+/** Says nothing to what it does not know. */
+const silent: Life = (method) => (method === 'initialize' ? legacy(method) : undefined);
+/** Ends at what it does not know. */
+const touchy: Life = (method) => (method === 'server/discover' ? 'exit' : legacy(method));
+
+function clientOf(key: string): Downstream {
+  return { principal: { key }, version: '2025-11-25', capabilities: {} } as Downstream;
+}
+
+describe('that a server is legacy is found out once', () => {
+  it.each([
+    ['is silent', silent, 1],
+    ['ends', touchy, 2],
+  ])('for all private instances, where it %s at the question', async (_, life, starts) => {
+    const { backend, asked } = scriptedLives([life], { sharing: 'session' });
+    const first = backend.place(clientOf('a')).ready();
+    await vi.advanceTimersByTimeAsync(4_000);
+    await first;
+    expect(asked).toHaveLength(starts);
+    expect(asked.map(([method]) => method)).toEqual(
+      ['server/discover', 'initialize'].slice(0, starts),
+    );
+    // Without any time for a question.
+    for (const key of ['b', 'c']) await backend.place(clientOf(key)).ready();
+    expect(asked.slice(starts).map(([method]) => method)).toEqual(['initialize', 'initialize']);
+    await backend.close('draining');
+  });
+
+  it('for its restarts, until it refuses the handshake: then it is asked again', async () => {
+    const dies: Life = (method) => (method === 'tools/list' ? 'exit' : silent(method));
+    const { backend, asked } = scriptedLives([dies, dies, modern]);
+    const started = backend.start();
+    await vi.advanceTimersByTimeAsync(4_000);
+    await started;
+    const seat = backend.place(CLIENT);
+    for (let life = 0; life < 2; life++) {
+      await seat.running();
+      await seat.list('tools/list', undefined);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(asked.map(([method]) => method)).toEqual([
+      'server/discover',
+      'initialize',
+      'initialize',
+      'server/discover',
+    ]);
+    expect(seat.identity?.era).toBe('modern');
+    await backend.close('draining');
+  });
+});
+
 it('a start that fails at once is a failure like any other, and is tried again', async () => {
   const { backend, asked } = scriptedLives([NO_LIFE, modern]);
   const started = backend.start();

@@ -106,3 +106,23 @@ it('a program that is not there yet is looked for at each start', () => {
   rmSync(path);
   expect(tool.locate(place)).toBe(path);
 });
+
+it('its version is another one when an argument, or a script that one names, changes', () => {
+  const { root, write, late, program } = setUp();
+  write(join(late, 'tool'));
+  const script = write(join(root, 'server.mjs'), 0o644, 'one');
+  const tool = program();
+  const version = (...args: string[]): string => tool.version(args, root);
+  const before = version('server.mjs', '--fast');
+  expect(version('server.mjs', '--fast')).toBe(before);
+  expect(version('server.mjs')).not.toBe(before);
+  const data = write(join(root, 'journal.jsonl'), 0o644, 'one');
+  const withData = version('server.mjs', 'journal.jsonl');
+  write(data, 0o644, 'another one');
+  expect(version('server.mjs', 'journal.jsonl')).toBe(withData);
+  write(script, 0o644, 'another one');
+  expect(version('server.mjs', '--fast')).not.toBe(before);
+  for (const odd of ['', 'x'.repeat(10_000), 'a\0b.js', 'server.mjs/x.js']) {
+    expect(version(odd)).toBe(version(odd));
+  }
+});
