@@ -199,8 +199,9 @@ async function initialize(
 }
 
 /** @throws Error when a server says more of itself than is read */
-function checkSize({ bytes }: Frame, method: string): void {
-  if (bytes.length <= MAX_HELLO_BYTES) return;
+function checkSize({ bytes, resultStart }: Frame, method: string): void {
+  // A refusal is told in a few words, and to nobody but the log.
+  if (resultStart < 0 || bytes.length <= MAX_HELLO_BYTES) return;
   throw new Error(
     `its answer to ${method} has ${bytes.length} bytes; ${MAX_HELLO_BYTES} are the most: shorten its instructions`,
   );
