@@ -52,11 +52,11 @@ export function brokenLimits(outcome: Outcome): string[] {
 }
 
 /**
- * Whether only the victim's p99 says that a limit is broken: on a busy machine that may be something else,
- * and then it is not so each time.
+ * Whether only the victim's p99 says that a limit is broken, and not by far: on a busy machine that may be
+ * something else, and then it is not so each time.
  */
 export function isInDoubt(outcome: Outcome): boolean {
-  return outcome.during.failed === 0 && brokenLimits(outcome).join() === 'p99';
+  return brokenLimits(outcome).join() === 'p99' && ratioOf(outcome) < 2 * LIMITS.ratio;
 }
 
 /** The first lines of the table. */
