@@ -100,6 +100,7 @@ export function createAccess(
     watchers: {
       audit,
       loads: isOn ? loads : undefined,
+      held,
       broke: (failure) => logger.error({ err: failure.cause ?? failure }, 'a request failed'),
     },
   };

@@ -187,6 +187,7 @@ export class Gateway {
       leases,
       pressure,
       bodies,
+      held: this.#held,
       options: this.#config.listen,
       sessions: this.#sessions,
       modern: this.#modernRequests,

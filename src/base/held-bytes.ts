@@ -19,6 +19,8 @@ export const HELD_KINDS = [
   'replay',
   /** Calls that wait for their client's next request, and tasks. */
   'suspended',
+  /** What clients said of themselves. */
+  'session',
   /** What clients watch. */
   'subscription',
   /** Lists of tools, prompts and resources, and what is made of them. */

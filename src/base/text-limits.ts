@@ -24,6 +24,8 @@ export const TEXT_LIMITS = {
   taskId: 4 * KIB,
   /** What a server names a task or an elicitation by. */
   serverId: KIB,
+  /** What a client says of itself, icons included: `_meta` of a modern request, params of `initialize`. */
+  profile: 256 * KIB,
   /** What a stream can be resumed behind. */
   eventId: KIB,
 } as const;

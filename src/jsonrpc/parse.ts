@@ -3,7 +3,10 @@
 import type { Frame } from './frame.ts';
 import {
   CLOSE_BRACKET,
+  COLON,
+  COMMA,
   decodeString,
+  OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   skipSpace,
@@ -20,6 +23,22 @@ export function isObject(value: unknown): value is JsonObject {
 /** The value at [start, end) of a well-formed text, or undefined when absent (-1). */
 export function parseSpan(bytes: Buffer, start: number, end: number): unknown {
   return start < 0 ? undefined : JSON.parse(bytes.toString('utf8', start, end));
+}
+
+/** What one value costs besides its text: an empty object, and its place in another one. */
+const VALUE_BYTES = 64;
+
+/** What the objects cost, in bytes and at most, that a well-formed text would be parsed to. */
+export function parsedCost(bytes: Buffer, start: number, end: number): number {
+  let cost = Math.max(end - start, 0);
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    // One stands before each value; those in strings count too.
+    if (byte === COMMA || byte === COLON || byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      cost += VALUE_BYTES;
+    }
+  }
+  return cost;
 }
 
 /** The value that a text of the gateway's own stands for. */

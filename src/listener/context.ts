@@ -1,4 +1,5 @@
 // What every transport of the public listener is given.
+import type { HeldBytes } from '../base/held-bytes.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { MessageLog } from '../observe/message-log.ts';
@@ -29,6 +30,8 @@ export interface ListenerContext {
   readonly leases: Leases;
   readonly pressure: Pressure;
   readonly bodies: RequestBodies;
+  /** Where what is held for clients counts. */
+  readonly held: HeldBytes;
   readonly isDraining: () => boolean;
 }
 

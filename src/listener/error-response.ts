@@ -204,6 +204,7 @@ export function notFound(paths: readonly string[]): Refusal {
 /** What is answered when no session can be opened. */
 export function sessionRefusal(lack: NoRoom): Refusal {
   if (lack === 'draining') return REFUSALS.draining;
+  if (lack === 'held') return REFUSALS.tooMuchHeld;
   return lack === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
 }
 

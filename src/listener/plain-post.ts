@@ -9,11 +9,18 @@ import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, splitBatch } from '../session/batch.ts';
-import { openSession } from '../session/handshake.ts';
+import { openSession, PLAIN_PROFILE } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
 import type { NoRoom } from '../session/session-store.ts';
 import type { ListenerContext, ServedEndpoint } from './context.ts';
-import { REFUSALS, refuse, sendEmpty, sendJson, sessionRefusal } from './error-response.ts';
+import {
+  REFUSALS,
+  type Refusal,
+  refuse,
+  sendEmpty,
+  sendJson,
+  sessionRefusal,
+} from './error-response.ts';
 import { jsonArray } from './streamable-http/response-sink.ts';
 import type { HttpCall } from './streamable-http/routes.ts';
 import { cutIfUnread } from './unread.ts';
@@ -45,22 +52,41 @@ export class PlainPosts {
   async post(served: ServedEndpoint, call: HttpCall, body: Buffer): Promise<void> {
     const { response } = call;
     const frame = scan(body, RULES);
-    if (frame.fault !== undefined && frame.fault !== 'array') {
-      refuse(response, { status: 400, ...faultError(frame) }, frame.idBytes);
-      return;
-    }
-    if (this.#context.isDraining() && frame.kind !== 'notification') {
-      refuse(response, REFUSALS.draining, frame.idBytes);
+    const refusal = this.#refusalOf(call, frame);
+    if (refusal !== undefined) {
+      refuse(response, refusal, frame.idBytes);
       return;
     }
     try {
-      const session = await this.#sessionFor(served, call);
+      const session = await this.#holding(call, body, this.#sessionFor(served, call));
       if (session instanceof Session) this.#serve(session, response, frame);
       else refuse(response, sessionRefusal(session), frame.idBytes);
     } catch (error) {
       const failure = asGatewayError(error, served.endpoint.server);
       served.meter.failed(failure);
       sendJson(response, 200, errorMessage(frame.idBytes, wireErrorOf(failure)));
+    }
+  }
+
+  #refusalOf({ principal }: HttpCall, frame: Frame): Refusal | undefined {
+    const { held, isDraining, metrics } = this.#context;
+    if (frame.fault !== undefined && frame.fault !== 'array') {
+      return { status: 400, ...faultError(frame) };
+    }
+    if (isDraining() && frame.kind !== 'notification') return REFUSALS.draining;
+    if (held.client(principal).hasRoom(frame.bytes.length)) return undefined;
+    metrics.rejected.inc({ reason: 'held_bytes' });
+    return REFUSALS.tooMuchHeld;
+  }
+
+  /** Counts a body while it waits for its session. */
+  async #holding<T>({ principal }: HttpCall, { length }: Buffer, opening: Promise<T>): Promise<T> {
+    const owner = this.#context.held.client(principal);
+    owner.add('call', length);
+    try {
+      return await opening;
+    } finally {
+      owner.remove('call', length);
     }
   }
 
@@ -130,7 +156,7 @@ export class PlainPosts {
 
   async #open(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
     const opened = await openSession(
-      { version: '', capabilities: {}, info: undefined },
+      PLAIN_PROFILE,
       {
         transport: 'streamable-http',
         endpoint: served.endpoint,

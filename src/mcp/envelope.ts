@@ -1,5 +1,6 @@
 // The envelope of a modern request: what a legacy client says once in `initialize` stands in `_meta`
 // of every message (2026-07-28 basic/index).
+import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
 import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
@@ -24,6 +25,10 @@ export interface EnvelopeFault {
   readonly message: string;
 }
 
+const TOO_LONG: EnvelopeFault = {
+  message: `Invalid params: ${lengthRule('_meta', TEXT_LIMITS.profile)}.`,
+};
+
 /** The version that a request claims, or undefined when the claim is not a string. */
 export function claimedVersion(frame: Frame): string | undefined {
   const claim = parseSpan(frame.bytes, frame.claimStart, frame.claimEnd);
@@ -32,6 +37,7 @@ export function claimedVersion(frame: Frame): string | undefined {
 
 /** Reads the envelope of a request that has a claim. */
 export function readEnvelope(frame: Frame): Envelope | EnvelopeFault {
+  if (frame.metaEnd - frame.metaStart > TEXT_LIMITS.profile) return TOO_LONG;
   const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
   const values = isObject(meta) ? meta : {};
   const version = values[META.protocolVersion];

@@ -1,6 +1,7 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
-import type { GatewayError } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { HeldBytes, HeldOwner } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
@@ -10,6 +11,11 @@ import type { PrincipalLoads } from './principal-loads.ts';
 /** What a client is told for whom too much is held to take more. */
 export const TOO_MUCH_HELD =
   'Too many bytes are held for this client, or for all (limits.heldBytes); read your answers, wait, and try again.';
+
+/** The failure of a request that there is no room for. */
+export function tooMuchHeld(): GatewayError {
+  return new GatewayError('overloaded', TOO_MUCH_HELD, { outcome: 'not_sent' });
+}
 
 interface MethodMeter {
   readonly outcomes: Record<RequestOutcome, { inc(): void }>;
@@ -21,6 +27,8 @@ export interface RequestWatchers {
   readonly audit: AuditLog | undefined;
   /** Where each principal counts; undefined while all clients are one. */
   readonly loads: PrincipalLoads | undefined;
+  /** Where what is held for each counts. Absent where nobody else holds anything. */
+  readonly held?: HeldBytes;
   /** Told of what should not have happened; clients are not told what it was. */
   readonly broke?: (failure: GatewayError) => void;
 }
@@ -73,6 +81,16 @@ export class RequestMeter {
   /** Whether a principal has more requests in flight than it may have, those just begun included. */
   isOver(principalKey: string): boolean {
     return this.#watchers.loads?.isOver(principalKey) ?? false;
+  }
+
+  /** Where what is held for a principal counts. To be looked up each time. */
+  heldFor(principal: { readonly key: string; readonly kind?: string }): HeldOwner | undefined {
+    return this.#watchers.held?.client(principal);
+  }
+
+  /** A request was refused, since there is no room for it. */
+  refusedForRoom(): void {
+    this.#metrics.rejected.inc({ reason: 'held_bytes' });
   }
 
   /** A request could not be carried. */

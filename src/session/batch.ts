@@ -19,7 +19,8 @@ export interface BatchTarget {
  * @returns undefined when they are too many
  */
 export function splitBatch(batch: Frame, options: ScanOptions): Frame[] | undefined {
-  return batchTexts(batch)?.map((bytes) => scan(bytes, options));
+  // Copied: one that is not answered for long must not keep all others.
+  return batchTexts(batch)?.map((bytes) => scan(Buffer.from(bytes), options));
 }
 
 /** The answer for an element that is no valid message. */

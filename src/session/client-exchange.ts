@@ -2,7 +2,8 @@
 // id, guarantees that there is one answer at most, and tells whoever holds it of a cancel.
 
 import { monotonicMs } from '../base/clock.ts';
-import type { GatewayError } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
+import { type Holding, LARGE_HOLDING } from '../base/held-bytes.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import { type Frame, GONE } from '../jsonrpc/frame.ts';
 import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
@@ -13,7 +14,7 @@ import { wireErrorOf } from '../mcp/errors.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
 import { readableContent } from '../mcp/old-content.ts';
 import type { RequestOutcome } from '../observe/metrics.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
+import { type RequestMeter, TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { Denial, Principal } from '../ports/principal.ts';
@@ -41,6 +42,10 @@ export class ClientExchange implements Exchange {
   /** Who asked; a session may be continued with other proof of the same identity meanwhile. */
   readonly #principal: Principal;
   #isSettled = false;
+  /** What is counted for its request, while it is in flight. */
+  #heldBytes = 0;
+  /** The same for a large one. */
+  #holding: Holding | undefined;
 
   constructor(
     frame: Frame,
@@ -58,6 +63,32 @@ export class ClientExchange implements Exchange {
     this.#meter = parts.meter;
     this.#principal = parts.client.principal;
     this.#meter.begun(this.#principal.key);
+  }
+
+  /**
+   * Counts its request as held for its client until it is settled.
+   * @returns false when there is no room for it; the refusal was counted
+   */
+  takeRoom(): boolean {
+    const owner = this.#meter.heldFor(this.#principal);
+    const length = this.heldSize;
+    if (owner === undefined) return true;
+    if (!owner.hasRoom(length)) {
+      this.#meter.refusedForRoom();
+      return false;
+    }
+    if (length > LARGE_HOLDING) {
+      this.#holding = owner.hold('call', length, () => this.#cut());
+    } else {
+      owner.add('call', length);
+      this.#heldBytes = length;
+    }
+    return true;
+  }
+
+  /** What it costs to keep. */
+  protected get heldSize(): number {
+    return this.frame.bytes.length;
   }
 
   get isSettled(): boolean {
@@ -125,6 +156,22 @@ export class ClientExchange implements Exchange {
     this.#letGo();
   }
 
+  /** It has to go, since too much is held. The server may have run it. */
+  #cut(): void {
+    const outcome = this.holder?.id === undefined ? 'not_sent' : 'unknown';
+    if (!this.#settle('failed')) return;
+    this.holder?.cancel(undefined);
+    const failure = new GatewayError('overloaded', TOO_MUCH_HELD, { outcome });
+    this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+    this.#letGo();
+  }
+
+  #giveRoomBack(): void {
+    this.#holding?.release();
+    if (this.#heldBytes > 0) this.#meter.heldFor(this.#principal)?.remove('call', this.#heldBytes);
+    this.#heldBytes = 0;
+  }
+
   #letGo(): void {
     this.frame = GONE;
     this.holder = undefined;
@@ -140,6 +187,7 @@ export class ClientExchange implements Exchange {
   #settle(outcome: RequestOutcome, responseBytes = 0): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
+    this.#giveRoomBack();
     this.#owner.settled(this);
     const durationMs = monotonicMs() - this.#startedMs;
     this.#meter.ended(this.#principal.key);

@@ -1,12 +1,14 @@
 // `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
 // answered from what the server said once (protocol.md 3.1).
 
+import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
+import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { isObject, parsedCost, parseParams } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { negotiate } from '../mcp/versions.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Endpoint } from '../ports/dispatcher.ts';
+import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Outlet } from '../ports/sink.ts';
 import { type ClientProfile, Session } from './session.ts';
@@ -27,13 +29,29 @@ export type Opened =
   | { readonly session: Session; readonly result: Buffer }
   | { readonly refusal: NoRoom };
 
-/** What a client says of itself in `initialize`. */
+/** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
+export const PLAIN_PROFILE: ClientProfile = {
+  version: '',
+  capabilities: {},
+  info: undefined,
+  heldBytes: 0,
+};
+
+/** Why an `initialize` can't be taken; undefined: it can. */
+export function profileFault({ bytes }: Frame): WireError | undefined {
+  if (bytes.length <= TEXT_LIMITS.profile) return undefined;
+  const rule = lengthRule('initialize', TEXT_LIMITS.profile);
+  return { code: INVALID_PARAMS, message: `Invalid params: ${rule}.` };
+}
+
+/** What a client says of itself in an `initialize` that can be taken. */
 export function profileOf(initialize: Frame): ClientProfile {
   const { protocolVersion, capabilities, clientInfo } = parseParams(initialize);
   return {
     version: negotiate(protocolVersion),
     capabilities: isObject(capabilities) ? capabilities : {},
     info: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
+    heldBytes: parsedCost(initialize.bytes, initialize.paramsStart, initialize.paramsEnd),
   };
 }
 
@@ -47,6 +65,11 @@ export async function openSession(
   store: SessionStore,
 ): Promise<Opened> {
   const { principal } = origin;
+  const { meter } = origin;
+  if (meter.heldFor(principal)?.hasRoom(profile.heldBytes) === false) {
+    meter.refusedForRoom();
+    return { refusal: 'held' };
+  }
   const refusal = store.reserve(principal);
   if (refusal !== undefined) return { refusal };
   try {
@@ -60,12 +83,22 @@ export async function openSession(
       profile,
       ...rest,
     });
-    const attachment = await endpoint.attach(session);
+    const attachment = await attached(session, endpoint);
     session.attachment = attachment;
     store.add(session);
     const result = { ...attachment.welcome.result, protocolVersion: session.version };
     return { session, result: jsonBytes(result) };
   } finally {
     store.release(principal);
+  }
+}
+
+/** Links a session to what is behind its endpoint; where that fails, nothing of the session is left. */
+async function attached(session: Session, endpoint: Endpoint): Promise<Attachment> {
+  try {
+    return await endpoint.attach(session);
+  } catch (error) {
+    session.close();
+    throw error;
   }
 }

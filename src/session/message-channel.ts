@@ -10,13 +10,13 @@ import { onOneLine } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { CANCELLED, INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
+import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { BatchAnswers, invalidElement, splitBatch } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
-import { openSession, profileOf } from './handshake.ts';
+import { openSession, PLAIN_PROFILE, profileFault, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
 import { type ClientProfile, type Session, stopping } from './session.ts';
 import type { NoRoom, SessionStore } from './session-store.ts';
@@ -27,6 +27,11 @@ export interface ChannelTransport {
   send(message: Buffer): void;
   /** Ends it in order. */
   end(): void;
+  /**
+   * Reads no more of the client, or goes on; what was read already may still come. Absent where each
+   * message comes by itself.
+   */
+  hold?(isHeld: boolean): void;
 }
 
 export interface MessageChannelParts {
@@ -42,12 +47,11 @@ export interface MessageChannelParts {
   readonly tookBatch?: (messages: number) => void;
 }
 
-/** Messages that wait for the session that the first one opens. */
+/** Messages that wait for the session that the first one opens: what came with it in one piece. */
 const MAX_EARLY = 100;
+const MAX_EARLY_BYTES = 64 * 1024;
 const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
-/** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
-const PLAIN_PROFILE: ClientProfile = { version: '', capabilities: {}, info: undefined };
 
 /** One client's channel. */
 export class MessageChannel implements Outlet, AnswerSink {
@@ -58,6 +62,7 @@ export class MessageChannel implements Outlet, AnswerSink {
   #opening: Promise<void> | undefined;
   /** Messages that came while the session was being opened. */
   #early: Frame[] = [];
+  #earlyBytes = 0;
   #isSilent = false;
   #isClosed = false;
 
@@ -154,8 +159,15 @@ export class MessageChannel implements Outlet, AnswerSink {
   #keepEarly(frame: Frame): void {
     const isPing = frame.kind === 'request' && frame.method === PING;
     if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
-    else if (this.#early.length < MAX_EARLY) this.#early.push(frame);
+    else if (this.#hasRoomForEarly(frame)) this.#early.push(frame);
     else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Too many messages too early.' });
+  }
+
+  #hasRoomForEarly({ bytes }: Frame): boolean {
+    if (this.#early.length >= MAX_EARLY) return false;
+    if (this.#earlyBytes + bytes.length > MAX_EARLY_BYTES) return false;
+    this.#earlyBytes += bytes.length;
+    return true;
   }
 
   #take(frame: Frame): void {
@@ -168,8 +180,13 @@ export class MessageChannel implements Outlet, AnswerSink {
   #takeFirst(frame: Frame): void {
     if (frame.kind !== 'request') return;
     if (frame.method === PING) this.#pong(frame);
-    else if (frame.method === INITIALIZE) void this.#open(profileOf(frame), frame);
-    else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Send initialize first.' });
+    else if (frame.method !== INITIALIZE) {
+      this.#refuse(frame, { code: INVALID_REQUEST, message: 'Send initialize first.' });
+    } else {
+      const fault = profileFault(frame);
+      if (fault === undefined) void this.#open(profileOf(frame), frame);
+      else this.#refuse(frame, fault);
+    }
   }
 
   #deliver(session: Session, frame: Frame, sink: AnswerSink): void {
@@ -203,12 +220,16 @@ export class MessageChannel implements Outlet, AnswerSink {
   }
 
   async #open(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {
+    const { transport } = this.#parts;
     this.#opening = this.#openSession(profile, initialize);
+    transport.hold?.(true);
     await this.#opening;
     this.#opening = undefined;
     const early = this.#early;
     this.#early = [];
+    this.#earlyBytes = 0;
     for (const frame of early) this.#take(frame);
+    transport.hold?.(false);
   }
 
   async #openSession(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {
@@ -260,6 +281,7 @@ function joined(messages: readonly Buffer[]): Buffer {
 
 function noRoom(lack: NoRoom): GatewayError {
   if (lack === 'draining') return stopping();
+  if (lack === 'held') return tooMuchHeld();
   if (lack === 'own') {
     const message = 'This client has too many sessions; end some of them.';
     return new GatewayError('rate_limited', message, { outcome: 'not_sent' });

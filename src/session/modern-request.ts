@@ -3,8 +3,9 @@
 import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { parsedCost } from '../jsonrpc/parse.ts';
 import type { Envelope } from '../mcp/envelope.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
+import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ModernExchange } from '../ports/modern.ts';
@@ -51,6 +52,10 @@ export interface ModernRequestParts {
 
 /** Has an endpoint serve a request, which fails when that breaks. */
 export function serveBy(endpoint: Pick<Endpoint, 'serve'>, request: ModernRequest): void {
+  if (!request.takeRoom()) {
+    request.fail(tooMuchHeld());
+    return;
+  }
   try {
     endpoint.serve(request);
   } catch (error) {
@@ -73,5 +78,11 @@ export class ModernRequest extends ClientExchange implements ModernExchange {
     });
     this.envelope = parts.envelope;
     this.headers = parts.headers;
+  }
+
+  /** What it says of its client was parsed. */
+  protected override get heldSize(): number {
+    const { bytes, metaStart, metaEnd } = this.frame;
+    return bytes.length + parsedCost(bytes, metaStart, metaEnd);
   }
 }

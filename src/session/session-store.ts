@@ -27,8 +27,11 @@ export interface SessionLimits {
   readonly maxInFlight: number;
 }
 
-/** Why no session can be opened: too many in all, too many of the principal, or the gateway stops. */
-export type NoRoom = 'all' | 'own' | 'draining';
+/**
+ * Why no session can be opened: too many in all, too many of the principal, too much is held, or the
+ * gateway stops.
+ */
+export type NoRoom = 'all' | 'own' | 'held' | 'draining';
 
 /** Told of sessions. */
 export interface SessionEvents {

@@ -20,7 +20,7 @@ import {
   PING,
   PROGRESS,
 } from '../mcp/methods.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
+import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Attachment } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
@@ -38,6 +38,8 @@ export interface ClientProfile {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
+  /** What that costs to keep. */
+  readonly heldBytes: number;
 }
 
 export interface SessionParts {
@@ -75,6 +77,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
+  readonly #heldBytes: number;
   readonly #exchanges = new Set<ClientExchange>();
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
@@ -95,6 +98,8 @@ export class Session implements Downstream, ExchangeOwner {
     this.info = parts.profile.info;
     this.outlet = parts.outlet;
     this.#meter = parts.meter;
+    this.#heldBytes = parts.profile.heldBytes;
+    this.#meter.heldFor(this.#principal)?.add('session', this.#heldBytes);
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
     this.#maxInFlight = parts.maxInFlight;
@@ -186,6 +191,8 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.fail(tooManyInFlight(this.#maxInFlight));
     } else if (this.#meter.isOver(this.#principal.key)) {
       exchange.fail(tooManyOfPrincipal());
+    } else if (!exchange.takeRoom()) {
+      exchange.fail(tooMuchHeld());
     } else this.#dispatch(exchange);
   }
 
@@ -268,6 +275,7 @@ export class Session implements Downstream, ExchangeOwner {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#meter.heldFor(this.#principal)?.remove('session', this.#heldBytes);
     for (const exchange of [...this.#exchanges]) exchange.cancel(undefined);
     this.#questions?.close();
     this.#attachment?.detach();

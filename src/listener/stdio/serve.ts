@@ -56,6 +56,11 @@ export class StdioConnection implements ChannelTransport {
     if (this.#output.writableLength > MAX_WAITING_BYTES) this.end();
   }
 
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#input.pause();
+    else if (!this.#isEnded) this.#input.resume();
+  }
+
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

@@ -10,7 +10,7 @@ import { wireErrorOf } from '../../mcp/errors.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
 import { BatchAnswers, invalidElement, splitBatch } from '../../session/batch.ts';
-import { openSession, profileOf } from '../../session/handshake.ts';
+import { openSession, profileFault, profileOf } from '../../session/handshake.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
@@ -104,6 +104,11 @@ async function serveInitialize(
   const id = frame.idBytes;
   if (isLive(context, served, call)) {
     refuse(response, REFUSALS.initialized, id);
+    return;
+  }
+  const fault = profileFault(frame);
+  if (fault !== undefined) {
+    refuse(response, { status: 400, ...fault }, id);
     return;
   }
   const profile = profileOf(frame);

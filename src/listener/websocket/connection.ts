@@ -3,8 +3,10 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
+import type { HeldOwner } from '../../base/held-bytes.ts';
 import { watchUnread } from '../../base/unread.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
+import { IncomingBytes } from './incoming-bytes.ts';
 
 const PING_MS = 25_000;
 const CLOSE_LIMIT_MS = 2_000;
@@ -15,23 +17,42 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 const POLICY_VIOLATION = 1008;
 
+export interface ConnectionContext {
+  /** Whose it is, where what it holds counts. To be looked up each time. */
+  owner(): HeldOwner;
+  /** Of one message. */
+  readonly maxBytes: number;
+  /** Told when the peer is cut off because it did not read. */
+  slow(): void;
+  /** Told when the peer has to come back, since there was no room for its message. */
+  refused(): void;
+}
+
 /** An open socket as a transport of messages. */
 export class WebSocketConnection implements ChannelTransport {
   readonly #socket: WebSocket;
-  readonly #slow: () => void;
+  readonly #context: ConnectionContext;
   readonly #ping: Timer;
+  readonly #incoming: IncomingBytes;
+  /** Reasons not to read. */
+  #holds = 0;
   #isAlive = true;
 
-  /**
-   * @param tcp the connection that it is on
-   * @param slow told when the peer is cut off because it did not read
-   */
-  constructor(socket: WebSocket, tcp: Socket, slow: () => void) {
+  /** @param tcp the connection that it is on */
+  constructor(socket: WebSocket, tcp: Socket, context: ConnectionContext) {
     this.#socket = socket;
-    this.#slow = slow;
+    this.#context = context;
     this.#ping = every(PING_MS, () => this.#checkAlive());
-    socket.on('pong', () => {
+    this.#incoming = new IncomingBytes(tcp, {
+      owner: () => context.owner(),
+      maxBytes: context.maxBytes,
+      hold: (isHeld) => this.hold(isHeld),
+      refused: () => this.#refuse(),
+    });
+    socket.on('ping', (payload) => this.#incoming.control(payload));
+    socket.on('pong', (payload) => {
       this.#isAlive = true;
+      this.#incoming.control(payload);
     });
     socket.on('error', () => socket.terminate());
     watchUnread(
@@ -45,14 +66,22 @@ export class WebSocketConnection implements ChannelTransport {
   serve(channel: Pick<MessageChannel, 'receive' | 'close'>, closed: () => void): void {
     this.#socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#isAlive = true;
+      this.#incoming.whole();
       if (isBinary) this.#socket.close(UNSUPPORTED_DATA, 'text frames only');
       else channel.receive(asBuffer(data));
     });
     this.#socket.once('close', () => {
       this.#ping.cancel();
+      this.#incoming.close();
       channel.close();
       closed();
     });
+  }
+
+  hold(isHeld: boolean): void {
+    this.#holds += isHeld ? 1 : -1;
+    if (isHeld && this.#holds === 1) this.#socket.pause();
+    else if (this.#holds === 0) this.#socket.resume();
   }
 
   send(message: Buffer): void {
@@ -76,8 +105,15 @@ export class WebSocketConnection implements ChannelTransport {
   #cut(): void {
     // A close that is under way has its own limit.
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#slow();
+    this.#context.slow();
     this.#socket.close(TRY_AGAIN_LATER, 'does not read');
+    this.#socket.terminate();
+  }
+
+  #refuse(): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#context.refused();
+    this.#socket.close(TRY_AGAIN_LATER, 'too many bytes are held');
     this.#socket.terminate();
   }
 
@@ -93,6 +129,8 @@ export class WebSocketConnection implements ChannelTransport {
   #checkAlive(): void {
     // A ping would wait behind a large message that is being read, which is watched.
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) return;
+    // What the peer says is not read now.
+    if (this.#holds > 0) return;
     if (!this.#isAlive) {
       this.#socket.terminate();
       return;
@@ -102,7 +140,12 @@ export class WebSocketConnection implements ChannelTransport {
   }
 }
 
+/** What is read at once, and kept as long as any message that came with it. */
+const CHUNK_BYTES = 8 * 1024;
+
+/** A message in memory of hardly more than its size: a call may take long. */
 function asBuffer(data: RawData): Buffer {
-  if (Buffer.isBuffer(data)) return data;
-  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+  if (Array.isArray(data)) return Buffer.concat(data);
+  if (!Buffer.isBuffer(data)) return Buffer.from(data);
+  return data.buffer.byteLength > data.length + CHUNK_BYTES ? Buffer.from(data) : data;
 }

@@ -17,6 +17,8 @@ import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
+/** What a message may come in: each piece costs some hundred bytes besides its own. */
+const MAX_CHUNKS = 16 * 1024;
 /** How long a refusal may take to leave. */
 const LAST_WORDS_MS = 2_000;
 
@@ -39,6 +41,7 @@ export class WebSockets {
     this.#server = new WebSocketServer({
       noServer: true,
       maxPayload: context.options.maxBodyBytes,
+      maxBufferedChunks: MAX_CHUNKS,
       perMessageDeflate: false,
       clientTracking: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
@@ -93,10 +96,13 @@ export class WebSockets {
   }
 
   #open(served: ServedEndpoint, principal: Principal, socket: WebSocket, tcp: Socket): void {
-    const { sessions, modern, isDraining, metrics, leases } = this.#context;
-    const connection = new WebSocketConnection(socket, tcp, () =>
-      metrics.slowConsumers.inc({ transport: TRANSPORT }),
-    );
+    const { sessions, modern, isDraining, metrics, leases, held, options } = this.#context;
+    const connection = new WebSocketConnection(socket, tcp, {
+      owner: () => held.client(principal),
+      maxBytes: options.maxBodyBytes,
+      slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
+      refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),
+    });
     const lease = { principal, end: () => connection.endUnauthorized() };
     const channel = new MessageChannel({
       transportName: TRANSPORT,

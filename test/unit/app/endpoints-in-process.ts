@@ -3,6 +3,7 @@
 import { createEndpoints } from '../../../src/app/endpoints.ts';
 import { ServerBackend } from '../../../src/backend/backend.ts';
 import { ProcessBudget } from '../../../src/backend/process-budget.ts';
+import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import { createModernState } from '../../../src/bridge/modern-gate.ts';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { Pins } from '../../../src/catalog/pins/pins.ts';
@@ -14,7 +15,7 @@ import { Metrics } from '../../../src/observe/metrics.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
 import { ModernRequests } from '../../../src/session/modern-requests.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
-import { enveloped } from '../../support/modern-envelope.ts';
+import { type EnvelopeOptions, enveloped } from '../../support/modern-envelope.ts';
 import { until } from '../../support/until.ts';
 
 export type Era = 'legacy' | 'modern';
@@ -43,7 +44,7 @@ function answerOf(era: Era, method: string): object | undefined {
 
 interface Answer {
   readonly result?: { readonly tools?: { readonly name: string }[] };
-  readonly error?: { readonly data?: { readonly reason?: string } };
+  readonly error?: { readonly message?: string; readonly data?: { readonly reason?: string } };
 }
 
 /** A client on a channel. */
@@ -69,14 +70,29 @@ class ChannelClient {
     return new Set(this.#answers.map(({ error }) => error?.data?.reason));
   }
 
-  async initialize(): Promise<void> {
+  /** Why calls failed, as far as the gateway says it. */
+  failures(): unknown[] {
+    return this.#answers.map(({ error }) => error?.data);
+  }
+
+  /** What it was told of errors. */
+  messages(): unknown[] {
+    return this.#answers.map(({ error }) => error?.message);
+  }
+
+  async initialize(capabilities: object): Promise<void> {
     if (this.#era === 'modern') return;
     const clientInfo = { name: 'c', version: '0' };
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo };
     this.send({ id: 'init', method: 'initialize', params });
-    await until(() => this.#answers.length === 1);
+    const [answer] = await until(() => this.#answers.length > 0 && this.#answers);
+    if (answer?.error !== undefined) return;
     this.#answers.length = 0;
     this.send({ method: 'notifications/initialized' });
+  }
+
+  close(): void {
+    this.#channel.close();
   }
 
   /** What a tool of server `a` is called here. */
@@ -92,12 +108,12 @@ class ChannelClient {
     return name;
   }
 
-  call(id: string, name: string, args: object): void {
+  call(id: string, name: string, args: object, envelope: EnvelopeOptions = {}): void {
     const params = { name, arguments: args };
     this.send({
       id,
       method: 'tools/call',
-      params: this.#era === 'modern' ? enveloped(params) : params,
+      params: this.#era === 'modern' ? enveloped(params, envelope) : params,
     });
   }
 
@@ -121,12 +137,21 @@ endpoints:
     shape: { a: { tools: { overrides: { hang: { concurrency: 60 } } } } }
 `;
 
+interface WorldOptions {
+  /** How long a server may take for an answer. */
+  readonly request: string;
+  readonly held?: HeldBytes;
+}
+
 /** Starts them. */
-export async function endpointsInProcess(era: Era, { request }: { readonly request: string }) {
+export async function endpointsInProcess(
+  era: Era,
+  { request, held = new HeldBytes(heldLimits(2 ** 30, 2 ** 20)) }: WorldOptions,
+) {
   const { config } = loadText('in-process', text(era, request), {}, '/in-process');
   const logger = createLogger({ level: 'fatal', messages: false });
   const metrics = new Metrics({ version: '0', node: '0' });
-  const calls: Record<string, number> = { a: 0, b: 0 };
+  const got = new Map<string, number>();
   const backends = config.servers.map(
     (server) =>
       new ServerBackend(server, {
@@ -142,7 +167,8 @@ export async function endpointsInProcess(era: Era, { request }: { readonly reque
           close: () => Promise.resolve(),
           send: (message) => {
             const { id, method } = JSON.parse(message.toString());
-            if (method === 'tools/call') calls[server.name] = (calls[server.name] ?? 0) + 1;
+            const counted = `${server.name} ${method}`;
+            got.set(counted, (got.get(counted) ?? 0) + 1);
             const answer = id === undefined ? undefined : answerOf(era, method);
             if (answer === undefined) return true;
             const line = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
@@ -165,18 +191,32 @@ export async function endpointsInProcess(era: Era, { request }: { readonly reque
 
   return {
     /** Calls of tools that a server has got. */
-    calls: (server: string): number => calls[server] ?? 0,
-    /** @param path what the endpoint's paths begin with */
-    client: async (path: string, clientEra: Era): Promise<ChannelClient> => {
+    calls: (server: string): number => got.get(`${server} tools/call`) ?? 0,
+    /** Messages of a method that a server has got. */
+    notices: (server: string, method: string): number => got.get(`${server} ${method}`) ?? 0,
+    /**
+     * @param path what the endpoint's paths begin with
+     * @param key whose it is; undefined: nobody has to say
+     */
+    client: async (
+      path: string,
+      clientEra: Era,
+      key?: string,
+      capabilities: object = {},
+    ): Promise<ChannelClient> => {
       const endpoint = endpoints.find(({ prefix }) => prefix === path)?.endpoint;
       if (endpoint === undefined) throw new Error(`no endpoint ${path}`);
-      const served = servedEndpoint(endpoint, metrics);
+      const served = servedEndpoint(endpoint, metrics, {
+        audit: undefined,
+        loads: undefined,
+        held,
+      });
       const client = new ChannelClient(clientEra, (send) => {
         const channel = new MessageChannel({
           transportName: 'websocket',
           transport: { send, end: () => undefined },
           endpoint,
-          principal: { key: 'anonymous' },
+          principal: key === undefined ? { key: 'anonymous' } : { key, kind: 'key' },
           meter: served.meter,
           sessions,
           modern,
@@ -185,7 +225,7 @@ export async function endpointsInProcess(era: Era, { request }: { readonly reque
         channels.push(channel);
         return channel;
       });
-      await client.initialize();
+      await client.initialize(capabilities);
       return client;
     },
     close: async (): Promise<void> => {

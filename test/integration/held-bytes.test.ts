@@ -1,0 +1,98 @@
+/**
+ * What is held for clients has one limit, whatever it is and whichever way it came; beyond it a client is
+ * told so, or is not read, and what is held is shown.
+ */
+import { describe, expect, it } from 'vitest';
+import { post } from '../support/http-client.ts';
+import { fetchMetrics, metricSum } from '../support/metrics.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
+import { type GatewayUnderTest, useScripted } from '../support/use-gateway.ts';
+import { hasMethod, textOf } from '../support/wire-message.ts';
+import { WsClient } from '../support/ws-client.ts';
+
+const MIB = 1024 ** 2;
+
+async function heldOf(rig: GatewayUnderTest, kind?: string): Promise<number> {
+  const samples = await fetchMetrics(rig.gateway.adminUrl);
+  return metricSum(samples, 'sluice_held_bytes', kind === undefined ? {} : { kind });
+}
+
+describe('messages that are not whole yet', () => {
+  const { rig, journal } = useScripted(scriptedServer(), {
+    listen: { maxBody: '4MiB' },
+    config: { limits: { heldBytes: '9MiB' } },
+  });
+  const textOfCall = (id: string, pad: number): string =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { v: id, pad: 'x'.repeat(pad) } },
+    });
+
+  it('hold room for all of them; more are not read until one is whole, and POSTs are refused', async () => {
+    const [a, b, c] = [await rig.webSocket(), await rig.webSocket(), await rig.webSocket()];
+    const texts = { a: textOfCall('a', 300_000), b: textOfCall('b', 300_000) };
+    a.socket.send(texts.a.slice(0, 200_000), { fin: false });
+    b.socket.send(texts.b.slice(0, 200_000), { fin: false });
+    await until(async () => (await heldOf(rig, 'body')) === 8 * MIB);
+    c.sendText(textOfCall('c', 300_000));
+    const refused = await post(rig.url(), textOfCall('d', 2 * MIB)).response();
+    expect(refused.status).toBe(503);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { data: { reason: 'overloaded' } } });
+    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    expect(metricSum(samples, 'sluice_rejected_total', { reason: 'held_bytes' })).toBe(1);
+    expect(journal.messages('tools/call')).toEqual([]);
+    a.socket.send(texts.a.slice(200_000), { fin: true });
+    const answered = await a.messages.next(({ id }) => id === 'a');
+    expect(textOf(answered)).toContain('"v":"a"');
+    expect(textOf(await c.messages.next(({ id }) => id === 'c'))).toContain('"v":"c"');
+    await b.terminate();
+  });
+});
+
+describe('messages that come before the session is there', () => {
+  const { rig } = useScripted(
+    scriptedServer({ args: ['--init-delay', '1500'], config: { sharing: 'session' } }),
+  );
+
+  it('are not read from a WebSocket: they wait at the client, and are answered then', async () => {
+    const client = rig.track(await WsClient.connect(rig.gateway.endpoint('one', 'ws')));
+    const pad = 'x'.repeat(MIB);
+    const opened = client.messages.next(({ id }) => id === 0);
+    const waiting = opened.then(() => client.socket.bufferedAmount);
+    client.begin('initialize', initializeParams(), 0);
+    const pings = Array.from({ length: 24 }, () => client.request('ping', { pad }));
+    expect(await waiting).toBeGreaterThan(4 * MIB);
+    for (const ping of pings) expect((await ping).result).toEqual({});
+  });
+});
+
+describe('a request in flight', () => {
+  const { rig, journal } = useScripted();
+
+  it('is shown on every transport until it is over', async () => {
+    const pad = 'x'.repeat(300_000);
+    const session = await rig.session();
+    const { ws, sse } = await rig.channels();
+    const open = [
+      session.beginCall('hold', { key: 'k0', pad }),
+      ws.begin('tools/call', { name: 'hold', arguments: { key: 'k1', pad } }),
+      sse.begin('tools/call', { name: 'hold', arguments: { key: 'k2', pad } }),
+    ];
+    for (const at of [0, 1, 2]) await journal.waitForEvent(`held:k${at}`);
+    expect(await heldOf(rig, 'call')).toBeGreaterThan(900_000);
+    expect(await heldOf(rig, 'body')).toBe(0);
+    for (const at of [0, 1, 2]) await ws.call('release', { key: `k${at}` });
+    for (const { answer } of open) await answer;
+    await until(async () => (await heldOf(rig, 'call')) === 0);
+    expect(journal.messages().filter(hasMethod('notifications/cancelled'))).toEqual([]);
+  });
+});
+
+const initializeParams = (): { readonly [member: string]: unknown } => ({
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'c', version: '0' },
+});
