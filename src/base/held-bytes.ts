@@ -182,40 +182,58 @@ export class HeldOwner {
   }
 }
 
-/** What is held of one thing that may grow. Counts only, while it is small. */
+/** Finds an owner: one that holds nothing may be forgotten, so it is looked up each time. */
+export type FindOwner = () => HeldOwner;
+
+/** What is held of one thing that may grow, again and again. Counts only, while it is small. */
 export class HeldAmount {
-  readonly #owner: HeldOwner;
+  readonly #find: FindOwner;
   readonly #kind: HeldKind;
   readonly #cut: () => void;
   #counted = 0;
   #holding: Holding | undefined;
 
   /** @param cut told when it has to go, maybe before `set` returns; the bytes are given back already */
-  constructor(owner: HeldOwner, kind: HeldKind, cut: () => void) {
-    this.#owner = owner;
+  constructor(find: FindOwner, kind: HeldKind, cut: () => void) {
+    this.#find = find;
     this.#kind = kind;
     this.#cut = cut;
   }
 
   /** It is so large now. */
   set(bytes: number): void {
-    if (this.#holding !== undefined) {
+    if (this.#holding !== undefined && bytes > 0) {
       this.#holding.resize(bytes);
     } else if (bytes <= LARGE_HOLDING) {
-      this.#owner.add(this.#kind, bytes - this.#counted);
-      this.#counted = bytes;
+      this.#count(bytes);
     } else {
-      this.release();
-      this.#holding = this.#owner.hold(this.#kind, bytes, this.#cut);
+      this.#count(0);
+      this.#hold(bytes);
     }
   }
 
-  /** Gives the bytes back. Safe to call twice. */
+  /** Gives the bytes back. */
   release(): void {
+    this.#count(0);
+  }
+
+  #count(bytes: number): void {
     this.#holding?.release();
     this.#holding = undefined;
-    this.#owner.remove(this.#kind, this.#counted);
-    this.#counted = 0;
+    if (bytes === this.#counted) return;
+    this.#find().add(this.#kind, bytes - this.#counted);
+    this.#counted = bytes;
+  }
+
+  #hold(bytes: number): void {
+    let isCut = false;
+    const holding = this.#find().hold(this.#kind, bytes, () => {
+      isCut = true;
+      this.#holding = undefined;
+      this.#cut();
+    });
+    // It may be what gave way.
+    if (!isCut) this.#holding = holding;
   }
 }
 

@@ -1,7 +1,7 @@
 // POST to a server that speaks plain JSON-RPC: no handshake, no session id; the answer is the
 // response, and a batch is answered as one array.
-import type { ServerResponse } from 'node:http';
 import { asGatewayError } from '../base/errors.ts';
+import type { HeldOwner } from '../base/held-bytes.ts';
 import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -59,7 +59,7 @@ export class PlainPosts {
     }
     try {
       const session = await this.#holding(call, body, this.#sessionFor(served, call));
-      if (session instanceof Session) this.#serve(session, response, frame);
+      if (session instanceof Session) this.#serve(session, call, frame);
       else refuse(response, sessionRefusal(session), frame.idBytes);
     } catch (error) {
       const failure = asGatewayError(error, served.endpoint.server);
@@ -90,18 +90,19 @@ export class PlainPosts {
     }
   }
 
-  #serve(session: Session, response: ServerResponse, frame: Frame): void {
+  #serve(session: Session, call: HttpCall, frame: Frame): void {
     if (frame.fault === 'array') {
-      this.#serveBatch(session, response, frame);
+      this.#serveBatch(session, call, frame);
     } else if (frame.kind === 'request') {
-      session.request(frame, this.#answerOn(response));
+      session.request(frame, this.#answerOn(call));
     } else {
       if (frame.kind === 'notification') session.notification(frame);
-      sendEmpty(response, 202);
+      sendEmpty(call.response, 202);
     }
   }
 
-  #serveBatch(session: Session, response: ServerResponse, batch: Frame): void {
+  #serveBatch(session: Session, call: HttpCall, batch: Frame): void {
+    const { response } = call;
     const messages = splitBatch(batch, RULES);
     if (messages === undefined || messages.length === 0) {
       refuse(response, messages === undefined ? REFUSALS.batchTooLong : REFUSALS.emptyBatch);
@@ -112,30 +113,32 @@ export class PlainPosts {
     if (answered === 0) sendEmpty(response, 202);
     const target = {
       push: () => false,
-      endAll: (all: readonly Buffer[]) => this.#send(response, jsonArray(all)),
+      endAll: (all: readonly Buffer[]) => this.#send(call, jsonArray(all)),
       abandon: () => sendEmpty(response, 202),
     };
-    const answers = new BatchAnswers(target, answered);
+    const owner = (): HeldOwner => this.#context.held.client(call.principal);
+    const answers = new BatchAnswers(target, answered, owner);
     for (const message of messages) {
       if (message.kind === 'invalid') answers.sink().end(invalidElement());
-      else if (message.kind === 'request') session.request(message, answers.sink());
+      else if (message.kind === 'request') session.request(message, answers.sink(message.idBytes));
       else if (message.kind === 'notification') session.notification(message);
     }
   }
 
-  #answerOn(response: ServerResponse): AnswerSink {
+  #answerOn(call: HttpCall): AnswerSink {
     return {
       push: () => false,
-      end: (message) => this.#send(response, message),
-      abandon: () => sendEmpty(response, 202),
+      end: (message) => this.#send(call, message),
+      abandon: () => sendEmpty(call.response, 202),
     };
   }
 
-  #send(response: ServerResponse, message: Buffer): void {
+  #send({ response, principal }: HttpCall, message: Buffer): void {
     if (response.destroyed) return;
     sendJson(response, 200, message);
-    const { slowConsumers } = this.#context.metrics;
-    cutIfUnread(response, () => slowConsumers.inc({ transport: 'streamable-http' }));
+    const { metrics, held } = this.#context;
+    const slow = (): void => metrics.slowConsumers.inc({ transport: 'streamable-http' });
+    cutIfUnread(response, { held, principal, slow });
   }
 
   async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Opening> {

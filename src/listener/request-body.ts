@@ -72,7 +72,11 @@ export class RequestBodies {
     const finish = (): void => end(null, bytes.take());
     const fail = (error: Error): void => end(new BodyFailure(400, error.message));
     const vanish = (): void => fail(new Error('aborted'));
-    const room = new HeldAmount(owner, 'body', () => end(noRoom()));
+    const room = new HeldAmount(
+      () => this.#held.client(principal),
+      'body',
+      () => end(noRoom()),
+    );
     request.on('data', take).on('end', finish).on('error', fail).on('close', vanish);
     room.set(counted);
   }

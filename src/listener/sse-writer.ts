@@ -1,10 +1,11 @@
 // An open event stream on an HTTP response: bounded toward a client that does not read, and kept
 // alive while there is nothing to say.
 import type { ServerResponse } from 'node:http';
+import type { HeldAmount } from '../base/held-bytes.ts';
 import { MAX_STALL_MS } from '../base/unread.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
-import { cutIfUnread } from './unread.ts';
+import { type Reader, unreadOf, watchResponse } from './unread.ts';
 
 /** What may wait for a client before its stream is cut (reliability.md 2.3). */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -12,17 +13,16 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const KEEP_ALIVE = comment('keep-alive');
 
 /** Told of what becomes of a stream. */
-export interface SseEvents {
+export interface SseEvents extends Reader {
   /** The stream is over, whoever ended it. Told once. */
   closed(writer: SseWriter): void;
-  /** The client was cut off because it did not read. */
-  slow(): void;
 }
 
 /** One event stream. */
 export class SseWriter implements StreamWriter {
   readonly #response: ServerResponse;
   readonly #events: SseEvents;
+  readonly #unread: HeldAmount;
   #isClosed = false;
   #isWatched = false;
   #stalledAtMs: number | undefined;
@@ -35,6 +35,7 @@ export class SseWriter implements StreamWriter {
   constructor(response: ServerResponse, headers: Record<string, string>, events: SseEvents) {
     this.#response = response;
     this.#events = events;
+    this.#unread = unreadOf(events, () => this.#cut());
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache, no-transform',
@@ -43,6 +44,8 @@ export class SseWriter implements StreamWriter {
       ...headers,
     });
     response.flushHeaders();
+    const isRead = (): void => this.#unread.release();
+    response.on('drain', isRead).once('finish', isRead).once('close', isRead);
     response.once('close', () => this.#close());
     // A client that is gone already is not told of again.
     if (response.destroyed) queueMicrotask(() => this.#close());
@@ -54,7 +57,8 @@ export class SseWriter implements StreamWriter {
       this.#cut();
       return;
     }
-    this.#response.write(bytes);
+    // Small messages that are read as they come cost nothing here.
+    if (!this.#response.write(bytes)) this.#unread.set(this.#response.writableLength);
     // One message may be larger than all that may wait otherwise.
     if (bytes.length > MAX_WAITING_BYTES) this.#watch();
   }
@@ -64,6 +68,7 @@ export class SseWriter implements StreamWriter {
     this.#close();
     this.#response.end();
     // Nobody looks after the stream any more, and its last message may still wait.
+    this.#unread.set(this.#response.writableLength);
     this.#watch();
   }
 
@@ -87,10 +92,7 @@ export class SseWriter implements StreamWriter {
   #watch(): void {
     if (this.#isWatched) return;
     this.#isWatched = true;
-    cutIfUnread(this.#response, () => {
-      this.#events.slow();
-      this.#close();
-    });
+    watchResponse(this.#response, () => this.#cut());
   }
 
   #cut(): void {

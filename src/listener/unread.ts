@@ -1,12 +1,46 @@
-// A client that does not read the response that waits for it (reliability.md F04).
+// A client that does not read the response that waits for it (reliability.md F04). What waits counts as
+// held for the client.
 import type { ServerResponse } from 'node:http';
+import { HeldAmount, type HeldBytes } from '../base/held-bytes.ts';
 import { watchUnread } from '../base/unread.ts';
+import type { Principal } from '../ports/principal.ts';
+
+/** Whose response it is, and who is told. */
+export interface Reader {
+  readonly held: HeldBytes;
+  readonly principal: Principal;
+  /** It was cut off because it did not read. */
+  slow(): void;
+}
 
 /**
- * Cuts the connection of a response whose client does not read, if anything waits for it now.
- * @param slow told when it was cut
+ * Looks after the last that is sent on a response: cuts its connection if its client does not read, or if
+ * too much is held. Costs nothing when nothing waits.
  */
-export function cutIfUnread(response: ServerResponse, slow: () => void): void {
+export function cutIfUnread(response: ServerResponse, reader: Reader): void {
+  const waiting = response.writableLength;
+  if (waiting === 0) return;
+  const cut = (): void => {
+    reader.slow();
+    response.destroy();
+  };
+  const unread = unreadOf(reader, cut);
+  const isRead = (): void => unread.release();
+  response.once('finish', isRead).once('close', isRead);
+  watchResponse(response, cut);
+  unread.set(waiting);
+}
+
+/** Where what waits for a reader counts. */
+export function unreadOf({ held, principal }: Reader, cut: () => void): HeldAmount {
+  return new HeldAmount(() => held.client(principal), 'unread', cut);
+}
+
+/**
+ * Watches a response until it is over, if anything waits for its client now.
+ * @param cut told when the client has read nothing of it for too long
+ */
+export function watchResponse(response: ServerResponse, cut: () => void): void {
   const { socket } = response;
   if (socket === null || response.writableLength === 0) return;
   const end = watchUnread(
@@ -14,8 +48,7 @@ export function cutIfUnread(response: ServerResponse, slow: () => void): void {
     () => response.writableLength,
     () => {
       end();
-      slow();
-      response.destroy();
+      cut();
     },
   );
   response.once('close', end);

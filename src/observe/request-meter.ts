@@ -1,7 +1,7 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
 import { GatewayError } from '../base/errors.ts';
-import type { HeldBytes, HeldOwner } from '../base/held-bytes.ts';
+import { HeldBytes, type HeldOwner } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
@@ -32,6 +32,12 @@ export interface RequestWatchers {
   /** Told of what should not have happened; clients are not told what it was. */
   readonly broke?: (failure: GatewayError) => void;
 }
+
+/** Where there is one client only, nobody is kept from anything. */
+const UNBOUNDED = new HeldBytes({
+  limitBytes: Number.POSITIVE_INFINITY,
+  shareBytes: Number.POSITIVE_INFINITY,
+});
 
 const NOBODY: RequestWatchers = { audit: undefined, loads: undefined };
 
@@ -84,8 +90,8 @@ export class RequestMeter {
   }
 
   /** Where what is held for a principal counts. To be looked up each time. */
-  heldFor(principal: { readonly key: string; readonly kind?: string }): HeldOwner | undefined {
-    return this.#watchers.held?.client(principal);
+  heldFor(principal: { readonly key: string; readonly kind?: string }): HeldOwner {
+    return (this.#watchers.held ?? UNBOUNDED).client(principal);
   }
 
   /** A request was refused, since there is no room for it. */

@@ -72,7 +72,6 @@ export class ClientExchange implements Exchange {
   takeRoom(): boolean {
     const owner = this.#meter.heldFor(this.#principal);
     const length = this.heldSize;
-    if (owner === undefined) return true;
     if (!owner.hasRoom(length)) {
       this.#meter.refusedForRoom();
       return false;
@@ -168,7 +167,7 @@ export class ClientExchange implements Exchange {
 
   #giveRoomBack(): void {
     this.#holding?.release();
-    if (this.#heldBytes > 0) this.#meter.heldFor(this.#principal)?.remove('call', this.#heldBytes);
+    if (this.#heldBytes > 0) this.#meter.heldFor(this.#principal).remove('call', this.#heldBytes);
     this.#heldBytes = 0;
   }
 

@@ -66,7 +66,7 @@ export async function openSession(
 ): Promise<Opened> {
   const { principal } = origin;
   const { meter } = origin;
-  if (meter.heldFor(principal)?.hasRoom(profile.heldBytes) === false) {
+  if (!meter.heldFor(principal).hasRoom(profile.heldBytes)) {
     meter.refusedForRoom();
     return { refusal: 'held' };
   }
@@ -93,12 +93,12 @@ export async function openSession(
   }
 }
 
-/** Links a session to what is behind its endpoint; where that fails, nothing of the session is left. */
+/** Links a session to what is behind its endpoint; where that fails, its client is told on the same outlet. */
 async function attached(session: Session, endpoint: Endpoint): Promise<Attachment> {
   try {
     return await endpoint.attach(session);
   } catch (error) {
-    session.close();
+    session.giveRoomBack();
     throw error;
   }
 }

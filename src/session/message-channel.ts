@@ -212,10 +212,12 @@ export class MessageChannel implements Outlet, AnswerSink {
         abandon: () => undefined,
       },
       answered,
+      () => this.#parts.meter.heldFor(this.#parts.principal),
     );
     for (const frame of messages) {
       if (frame.kind === 'invalid') answers.sink().end(invalidElement());
-      else this.#deliver(session, frame, frame.kind === 'request' ? answers.sink() : this);
+      else if (frame.kind !== 'request') this.#deliver(session, frame, this);
+      else session.request(frame, answers.sink(frame.idBytes));
     }
   }
 

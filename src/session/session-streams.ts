@@ -1,6 +1,7 @@
 // Which open stream of a Streamable HTTP session carries which message, and what waits while none
 // is open. A message goes out on exactly one stream (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
+import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import { hasPrimingEvent } from '../mcp/versions.ts';
 import type { Outlet } from '../ports/sink.ts';
@@ -23,16 +24,20 @@ interface Waiting {
 /** The streams of one session. */
 export class SessionStreams implements Outlet {
   readonly #version: string;
-  readonly #budget = new ReplayBudget();
+  readonly #budget: ReplayBudget;
   readonly #streams = new Map<number, EventStream>();
   #lastNumber = 0;
   #general: EventStream | undefined;
   #generalWriter: StreamWriter | undefined;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  readonly #held: HeldAmount;
 
-  constructor(version: string) {
+  /** @param owner for whom things are kept */
+  constructor(version: string, owner: FindOwner) {
     this.#version = version;
+    this.#budget = new ReplayBudget(owner);
+    this.#held = new HeldAmount(owner, 'replay', () => this.#takeWaiting());
   }
 
   /** Whether the client reads what belongs to no call. */
@@ -108,7 +113,7 @@ export class SessionStreams implements Outlet {
     this.#streams.clear();
     this.#general = undefined;
     this.#generalWriter = undefined;
-    this.#waiting = [];
+    this.#takeWaiting();
   }
 
   #create(): EventStream {
@@ -129,19 +134,25 @@ export class SessionStreams implements Outlet {
   }
 
   #flush(): void {
+    for (const { message } of this.#takeWaiting()) this.#general?.write(message);
+  }
+
+  #takeWaiting(): readonly Waiting[] {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const { message } of waiting) this.#general?.write(message);
+    this.#held.release();
+    return waiting;
   }
 
   #bound(): void {
     this.#waitingBytes = this.#waiting.reduce((sum, { message }) => sum + message.length, 0);
     while (this.#waiting.length > MAX_WAITING || this.#waitingBytes > MAX_WAITING_BYTES) {
       const dropped = this.#waiting.shift();
-      if (dropped === undefined) return;
+      if (dropped === undefined) break;
       this.#waitingBytes -= dropped.message.length;
     }
+    this.#held.set(this.#waitingBytes);
   }
 
   #forgetOld(): void {

@@ -77,7 +77,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
-  readonly #heldBytes: number;
+  #heldBytes: number;
   readonly #exchanges = new Set<ClientExchange>();
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
@@ -99,7 +99,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.outlet = parts.outlet;
     this.#meter = parts.meter;
     this.#heldBytes = parts.profile.heldBytes;
-    this.#meter.heldFor(this.#principal)?.add('session', this.#heldBytes);
+    this.#meter.heldFor(this.#principal).add('session', this.#heldBytes);
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
     this.#maxInFlight = parts.maxInFlight;
@@ -275,11 +275,17 @@ export class Session implements Downstream, ExchangeOwner {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#meter.heldFor(this.#principal)?.remove('session', this.#heldBytes);
+    this.giveRoomBack();
     for (const exchange of [...this.#exchanges]) exchange.cancel(undefined);
     this.#questions?.close();
     this.#attachment?.detach();
     this.outlet.close();
+  }
+
+  /** Nothing of it is kept, or will be: it was closed, or never opened. */
+  giveRoomBack(): void {
+    this.#meter.heldFor(this.#principal).remove('session', this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   #hasInFlight(frame: Frame): boolean {

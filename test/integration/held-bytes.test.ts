@@ -2,8 +2,11 @@
  * What is held for clients has one limit, whatever it is and whichever way it came; beyond it a client is
  * told so, or is not read, and what is held is shown.
  */
+
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { post } from '../support/http-client.ts';
+import { deafPost } from '../support/deaf-post.ts';
+import { POST_HEADERS, post } from '../support/http-client.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
@@ -66,6 +69,41 @@ describe('messages that come before the session is there', () => {
     const pings = Array.from({ length: 24 }, () => client.request('ping', { pad }));
     expect(await waiting).toBeGreaterThan(4 * MIB);
     for (const ping of pings) expect((await ping).result).toEqual({});
+  });
+});
+
+describe('answers that are not read', () => {
+  const { rig } = useScripted(scriptedServer(), {
+    config: { limits: { heldBytes: '48MiB' } },
+  });
+  const LARGE = { name: 'big', arguments: { n: 14_000_000 } };
+
+  async function slowConsumers(): Promise<number> {
+    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    return metricSum(samples, 'sluice_slow_consumers_total');
+  }
+
+  it('cost the slowest their connections, and nobody else anything', async () => {
+    const session = await rig.session();
+    const beside = await rig.webSocket();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'l', method: 'tools/call', params: LARGE });
+    const headers = { ...POST_HEADERS, ...session.headers, accept: 'application/json' };
+    const deaf: Socket[] = [];
+    for (let at = 1; at <= 9; at++) {
+      deaf.push(await deafPost(session.url, headers, body));
+      // What the system takes off the gateway's hands is some megabytes.
+      await until(async () => (await heldOf(rig, 'call')) === 0, { timeoutMs: 40_000 });
+      expect(await heldOf(rig)).toBeLessThanOrEqual(48 * MIB);
+      expect(textOf(await beside.call('echo', {}))).toBe('{}');
+    }
+    expect(await slowConsumers()).toBeGreaterThanOrEqual(5);
+    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const cuts = metricSum(samples, 'sluice_held_bytes_cut_total', { kind: 'unread' });
+    expect(cuts).toBe(await slowConsumers());
+    const whole = await session.call('big', LARGE.arguments);
+    expect(textOf(whole)).toHaveLength(14_000_000);
+    for (const socket of deaf) socket.destroy();
+    await until(async () => (await heldOf(rig, 'unread')) === 0);
   });
 });
 

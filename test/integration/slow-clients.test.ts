@@ -3,6 +3,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { deafPost } from '../support/deaf-post.ts';
 import { POST_HEADERS, send } from '../support/http-client.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
@@ -59,27 +60,6 @@ class StalledStream {
     this.socket.destroy();
     return Promise.resolve();
   }
-}
-
-/** POSTs on a connection that nothing is read from. */
-function deafPost(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-): Promise<Socket> {
-  const { hostname, port, pathname } = new URL(url);
-  const all = { host: `${hostname}:${port}`, 'content-length': String(body.length), ...headers };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(`POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`, () => {
-        socket.on('error', () => undefined);
-        resolve(socket);
-      });
-    });
-    socket.once('error', reject);
-    socket.pause();
-  });
 }
 
 describe('a client that does not read', () => {

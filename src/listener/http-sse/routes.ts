@@ -56,6 +56,8 @@ export class SseStreams {
           this.#streams.delete(id);
           channel.close();
         },
+        held: this.#context.held,
+        principal: call.principal,
         slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       },
     );

@@ -50,6 +50,8 @@ function start(
     gate: context.gate,
     heartbeat: context.heartbeat,
     gone: () => exchange.cancel(undefined),
+    held: context.held,
+    principal: call.principal,
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
   });
   const exchange: ModernRequest = new ModernRequest(frame, {

@@ -9,20 +9,19 @@ import { sendJson, sendJsonParts } from '../error-response.ts';
 import type { Gatekeeper } from '../gatekeeper.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import { SseWriter } from '../sse-writer.ts';
-import { cutIfUnread } from '../unread.ts';
+import { cutIfUnread, type Reader } from '../unread.ts';
 import type { HttpCall } from './routes.ts';
 
 const MISSING_CAPABILITY = -32021;
 const HEADER_MISMATCH = -32020;
 const TRANSPORT = 'streamable-http';
 
-export interface ModernSinkContext {
+export interface ModernSinkContext extends Reader {
   readonly call: HttpCall;
   readonly gate: Gatekeeper;
   readonly heartbeat: Heartbeat;
   /** The client closed the stream before the answer: it does not want it any more. */
   gone(): void;
-  slow(): void;
 }
 
 /** One modern POST's response. */
@@ -55,7 +54,7 @@ export class ModernSink implements AnswerSink, PendingResponse {
       this.#writer.end();
     } else if (!this.#response.destroyed) {
       sendJson(this.#response, statusOf(code), message);
-      cutIfUnread(this.#response, this.#context.slow);
+      cutIfUnread(this.#response, this.#context);
     }
   }
 
@@ -80,7 +79,7 @@ export class ModernSink implements AnswerSink, PendingResponse {
     this.#finish();
     if (this.#response.destroyed) return;
     sendJsonParts(this.#response, parts);
-    cutIfUnread(this.#response, this.#context.slow);
+    cutIfUnread(this.#response, this.#context);
   }
 
   abandon(): void {
@@ -96,7 +95,12 @@ export class ModernSink implements AnswerSink, PendingResponse {
     this.#writer = new SseWriter(
       this.#response,
       {},
-      { closed: (closed) => heartbeat.closed(closed), slow: () => this.#context.slow() },
+      {
+        held: this.#context.held,
+        principal: this.#context.principal,
+        closed: (closed) => heartbeat.closed(closed),
+        slow: () => this.#context.slow(),
+      },
     );
     heartbeat.opened(this.#writer, TRANSPORT, this.#context.call.principal);
     this.#writer.write(comment('ok'));

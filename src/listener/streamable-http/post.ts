@@ -1,6 +1,7 @@
 // POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
 // check that fails answers (protocol.md 2.2.3, 2.3).
 import { asGatewayError } from '../../base/errors.ts';
+import type { HeldOwner } from '../../base/held-bytes.ts';
 import { faultError } from '../../jsonrpc/faults.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -119,7 +120,7 @@ async function serveInitialize(
         transport: 'streamable-http',
         endpoint: served.endpoint,
         principal: call.principal,
-        outlet: new SessionStreams(profile.version),
+        outlet: new SessionStreams(profile.version, () => context.held.client(call.principal)),
         meter: served.meter,
         hasStreamPerRequest: true,
       },
@@ -170,6 +171,8 @@ function sinkFor(context: ListenerContext, call: PostCall, found: OpenSession): 
     streams: found.streams,
     accepted: call.accepted,
     heartbeat: context.heartbeat,
+    held: context.held,
+    principal: call.principal,
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
   });
 }
@@ -214,12 +217,13 @@ function takeBatch(
     for (const frame of messages) takeUnanswered(session, frame);
     return;
   }
-  const answers = new BatchAnswers(sinkFor(context, call, found), answered);
+  const owner = (): HeldOwner => context.held.client(call.principal);
+  const answers = new BatchAnswers(sinkFor(context, call, found), answered, owner);
   for (const frame of messages) {
     if (frame.kind === 'invalid') answers.sink().end(invalidElement());
     else if (frame.kind !== 'request') takeUnanswered(session, frame);
     // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
-    else session.request(frame, answers.sink());
+    else session.request(frame, answers.sink(frame.idBytes));
   }
 }
 

@@ -11,17 +11,16 @@ import type { Gatekeeper } from '../gatekeeper.ts';
 import type { Heartbeat, PendingResponse } from '../heartbeat.ts';
 import type { Accepted } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
-import { cutIfUnread } from '../unread.ts';
+import { cutIfUnread, type Reader } from '../unread.ts';
 import type { HttpCall } from './routes.ts';
 
-export interface ResponseContext {
+export interface ResponseContext extends Reader {
   readonly call: HttpCall;
   readonly gate: Gatekeeper;
   readonly sessionId: string;
   readonly streams: SessionStreams;
   readonly accepted: Accepted;
   readonly heartbeat: Heartbeat;
-  slow(): void;
 }
 
 /** One POST's response. */
@@ -56,7 +55,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
       this.#stream.finish();
     } else if (!this.#response.destroyed) {
       sendJson(this.#response, 200, message);
-      cutIfUnread(this.#response, this.#context.slow);
+      cutIfUnread(this.#response, this.#context);
     }
   }
 
@@ -81,7 +80,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
     this.#finish();
     if (this.#response.destroyed) return;
     sendJsonParts(this.#response, parts);
-    cutIfUnread(this.#response, this.#context.slow);
+    cutIfUnread(this.#response, this.#context);
   }
 
   /** Ends with several answers: one array as JSON, or an event each. */
@@ -126,6 +125,8 @@ export class ResponseSink implements AnswerSink, PendingResponse {
           heartbeat.closed(closed);
           streams.closed(closed);
         },
+        held: this.#context.held,
+        principal: this.#context.principal,
         slow: () => this.#context.slow(),
       },
     );

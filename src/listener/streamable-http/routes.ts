@@ -90,6 +90,8 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
         streams.closed(closed);
         session.noteStream();
       },
+      held: context.held,
+      principal: call.principal,
       slow: () => metrics.slowConsumers.inc({ transport: 'streamable-http' }),
     },
   );

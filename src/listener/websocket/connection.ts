@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
-import type { HeldOwner } from '../../base/held-bytes.ts';
+import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { watchUnread } from '../../base/unread.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
@@ -18,8 +18,8 @@ const TRY_AGAIN_LATER = 1013;
 const POLICY_VIOLATION = 1008;
 
 export interface ConnectionContext {
-  /** Whose it is, where what it holds counts. To be looked up each time. */
-  owner(): HeldOwner;
+  /** Whose it is, where what it holds counts. */
+  readonly owner: FindOwner;
   /** Of one message. */
   readonly maxBytes: number;
   /** Told when the peer is cut off because it did not read. */
@@ -34,6 +34,8 @@ export class WebSocketConnection implements ChannelTransport {
   readonly #context: ConnectionContext;
   readonly #ping: Timer;
   readonly #incoming: IncomingBytes;
+  readonly #tcp: Socket;
+  readonly #unread: HeldAmount;
   /** Reasons not to read. */
   #holds = 0;
   #isAlive = true;
@@ -41,10 +43,13 @@ export class WebSocketConnection implements ChannelTransport {
   /** @param tcp the connection that it is on */
   constructor(socket: WebSocket, tcp: Socket, context: ConnectionContext) {
     this.#socket = socket;
+    this.#tcp = tcp;
     this.#context = context;
+    this.#unread = new HeldAmount(context.owner, 'unread', () => this.#cut());
+    tcp.on('drain', () => this.#unread.release());
     this.#ping = every(PING_MS, () => this.#checkAlive());
     this.#incoming = new IncomingBytes(tcp, {
-      owner: () => context.owner(),
+      owner: context.owner,
       maxBytes: context.maxBytes,
       hold: (isHeld) => this.hold(isHeld),
       refused: () => this.#refuse(),
@@ -73,6 +78,7 @@ export class WebSocketConnection implements ChannelTransport {
     this.#socket.once('close', () => {
       this.#ping.cancel();
       this.#incoming.close();
+      this.#unread.release();
       channel.close();
       closed();
     });
@@ -91,6 +97,7 @@ export class WebSocketConnection implements ChannelTransport {
       return;
     }
     this.#socket.send(message, { binary: false });
+    if (this.#tcp.writableNeedDrain) this.#unread.set(this.#socket.bufferedAmount);
   }
 
   end(): void {

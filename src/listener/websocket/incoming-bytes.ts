@@ -2,7 +2,7 @@
 // nothing more is read while there is no room for the rest.
 import type { Socket } from 'node:net';
 import { after, type Timer } from '../../base/clock.ts';
-import { HeldAmount, type HeldOwner, LARGE_HOLDING } from '../../base/held-bytes.ts';
+import { type FindOwner, HeldAmount, LARGE_HOLDING } from '../../base/held-bytes.ts';
 
 /** Before the payload of a ping (RFC 6455 5.2). */
 const CONTROL_HEAD_BYTES = 6;
@@ -11,8 +11,8 @@ const RETRY_MS = 25;
 const WAIT_LIMIT_MS = 30_000;
 
 export interface IncomingContext {
-  /** Whose messages they are. To be looked up each time. */
-  owner(): HeldOwner;
+  /** Whose messages they are. */
+  readonly owner: FindOwner;
   /** Of one message. */
   readonly maxBytes: number;
   /** Reads no more, or goes on. */
@@ -66,9 +66,8 @@ export class IncomingBytes {
 
   /** For as much as it may become: two that wait for the last bytes of each other would wait for ever. */
   #takeRoom(): boolean {
-    const { maxBytes } = this.#context;
-    const owner = this.#context.owner();
-    if (!owner.hasRoom(maxBytes)) return false;
+    const { maxBytes, owner } = this.#context;
+    if (!owner().hasRoom(maxBytes)) return false;
     this.#room = new HeldAmount(owner, 'body', () => this.#context.refused());
     this.#room.set(maxBytes);
     return true;

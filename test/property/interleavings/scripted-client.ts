@@ -12,6 +12,7 @@ import { ModernRequests } from '../../../src/session/modern-requests.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { SessionStore } from '../../../src/session/session-store.ts';
 import { SessionStreams } from '../../../src/session/session-streams.ts';
+import { anyOwner } from '../../support/held.ts';
 import { fail, read, secretsIn, type Wire, write } from './wire.ts';
 
 /** What all clients of an interleaving share. */
@@ -277,7 +278,7 @@ export class HttpClient extends ScriptedClient {
   }
 
   async join({ endpoint, sessions, meter }: Place): Promise<void> {
-    const outlet = new SessionStreams('2025-11-25');
+    const outlet = new SessionStreams('2025-11-25', anyOwner());
     const principal = { ...ANONYMOUS, key: this.options.principal };
     this.#sessions = sessions;
     const origin = { endpoint, principal, meter, outlet, transport: 'streamable-http' };

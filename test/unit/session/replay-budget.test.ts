@@ -1,10 +1,13 @@
 /** What a session keeps of sent events, over many streams. */
 import { expect, it } from 'vitest';
+import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { EventStream } from '../../../src/session/event-stream.ts';
 import { ReplayBudget } from '../../../src/session/replay-budget.ts';
+import { SessionStreams } from '../../../src/session/session-streams.ts';
+import { anyOwner } from '../../support/held.ts';
 
 it('nothing of a stream that was cleared is left', () => {
-  const budget = new ReplayBudget();
+  const budget = new ReplayBudget(anyOwner());
   for (let number = 1; number <= 100; number++) {
     const stream = new EventStream(number, budget);
     stream.write(Buffer.from('{}'));
@@ -15,7 +18,7 @@ it('nothing of a stream that was cleared is left', () => {
 });
 
 it('the oldest events go first, the newest stays however large', () => {
-  const budget = new ReplayBudget();
+  const budget = new ReplayBudget(anyOwner());
   const small = new EventStream(1, budget);
   small.write(Buffer.alloc(600 * 1024));
   small.write(Buffer.alloc(600 * 1024));
@@ -25,4 +28,40 @@ it('the oldest events go first, the newest stays however large', () => {
   expect(budget.bytes).toBeGreaterThan(2 * 1024 * 1024);
   small.clear();
   expect(budget.size).toBe(1);
+});
+
+const KIB = 1024;
+const ann = { key: 'ann', kind: 'key' } as const;
+const bob = { key: 'bob', kind: 'key' } as const;
+
+it('what is kept counts as held, until it is forgotten', () => {
+  const held = new HeldBytes({ limitBytes: 2_000 * KIB, shareBytes: 2_000 * KIB });
+  const streams = new SessionStreams('2025-11-25', () => held.client(ann));
+  streams.send(Buffer.alloc(10 * KIB), undefined);
+  expect(held.byKind.replay).toBe(10 * KIB);
+  const sent: Buffer[] = [];
+  const writer = { write: (bytes: Buffer) => void sent.push(bytes), end: () => undefined };
+  streams.openGeneral(writer);
+  const call = streams.openForCall(writer);
+  call.write(Buffer.alloc(100 * KIB, 'x'));
+  call.finish();
+  expect(held.byKind.replay).toBeGreaterThan(110 * KIB);
+  expect(held.byKind.replay).toBeLessThan(112 * KIB);
+  streams.close();
+  expect(held.total).toBe(0);
+});
+
+it('what is kept is forgotten when the whole is exceeded; what comes then is kept again', () => {
+  const held = new HeldBytes({ limitBytes: 800 * KIB, shareBytes: 800 * KIB });
+  const streams = new SessionStreams('2025-11-25', () => held.client(ann));
+  for (let i = 0; i < 5; i++) streams.send(Buffer.alloc(100 * KIB), undefined);
+  held.client(bob).hold('unread', 400 * KIB, () => undefined);
+  expect(held.byKind.replay).toBe(0);
+  streams.send(Buffer.alloc(100 * KIB, 'y'), undefined);
+  expect(held.byKind.replay).toBe(100 * KIB);
+  const sent: Buffer[] = [];
+  streams.openGeneral({ write: (bytes) => void sent.push(bytes), end: () => undefined });
+  expect(sent.filter((bytes) => bytes.length > KIB)).toHaveLength(1);
+  streams.close();
+  expect(held.byKind.replay).toBe(0);
 });
