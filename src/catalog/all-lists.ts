@@ -1,15 +1,23 @@
 // The lists of all servers, one reader for each: the catalog's, and that of everybody who wants to
 // know something of a server's tools.
+import { monotonicMs, within } from '../base/clock.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
-import type { Seat } from '../ports/seat.ts';
+import type { Seat, ServerIdentity } from '../ports/seat.ts';
 import type { ToolSource, ToolTexts } from '../ports/tool-source.ts';
 import { ServerLists } from './server-lists.ts';
+
+/** How long a call waits for the list of its server's tools, once. */
+const WAIT_MS = 1_000;
+/** When a server that did not give the list is asked for it again, beside a call. */
+const AGAIN_MS = 30_000;
 
 /** Lists by server. */
 export class AllLists implements ToolSource {
   readonly #logger: Logger;
   readonly #byServer = new Map<string, ServerLists>();
+  /** Servers, in this life of theirs, that did not give the list in time, and when they are asked again. */
+  readonly #late = new WeakMap<ServerIdentity, number>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -30,6 +38,35 @@ export class AllLists implements ToolSource {
   }
 
   async read(seat: Seat): Promise<ToolTexts | undefined> {
-    return (await this.of(seat.server).read(seat, TOOLS_LIST))?.entries;
+    if (seat.isDown) return undefined;
+    try {
+      // Its start is the call's own to wait for.
+      await seat.running();
+    } catch {
+      return undefined; // the instance has logged why
+    }
+    const { identity } = seat;
+    if (identity === undefined) return undefined;
+    const againMs = this.#late.get(identity);
+    if (againMs === undefined) {
+      const tools = await within(WAIT_MS, this.#ask(seat, identity));
+      if (tools === undefined) this.#noteLate(identity);
+      return tools;
+    }
+    if (monotonicMs() >= againMs) {
+      this.#noteLate(identity);
+      void this.#ask(seat, identity);
+    }
+    return undefined;
+  }
+
+  async #ask(seat: Seat, identity: ServerIdentity): Promise<ToolTexts | undefined> {
+    const list = await this.of(seat.server).read(seat, TOOLS_LIST);
+    if (list !== undefined) this.#late.delete(identity);
+    return list?.entries;
+  }
+
+  #noteLate(identity: ServerIdentity): void {
+    this.#late.set(identity, monotonicMs() + AGAIN_MS);
   }
 }

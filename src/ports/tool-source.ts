@@ -10,7 +10,8 @@ export interface ToolSource {
   /** The tools as they are now; undefined when they have to be read first. */
   current(seat: Seat): ToolTexts | undefined;
   /**
-   * Reads them from the server. Several readers at once are one.
+   * Reads them from the server. Several readers at once are one, and a server that does not give them
+   * soon is waited for once: from then on it is asked beside the calls.
    * @returns undefined when the server can't be had, or does not answer
    */
   read(seat: Seat): Promise<ToolTexts | undefined>;
