@@ -169,11 +169,12 @@ describe('a legacy client', () => {
 
   it('is refused openly when it wants to watch too much', async () => {
     const by = await session();
-    const long = (at: number): Json => ({ uri: `test://${at}/${'x'.repeat(60_000)}` });
-    for (let at = 0; at < 4; at++) {
+    const long = (at: number): Json => ({ uri: `test://${at}/${'x'.repeat(7_500)}` });
+    const room = 34;
+    for (let at = 0; at < room; at++) {
       expect((await by.request('resources/subscribe', long(at))).result, `${at}`).toEqual({});
     }
-    const { error } = await by.request('resources/subscribe', long(4));
+    const { error } = await by.request('resources/subscribe', long(room));
     expect(error?.message).toContain('256 KiB');
     expect(error?.data).toMatchObject({ reason: 'overloaded', outcome: 'not_sent' });
   });

@@ -223,7 +223,8 @@ describe('a client that may use a part', () => {
     expect(await described('a__write_file')).toBe(await described('a__writx_file'));
     const before = heard();
     const refused = await client.call('call_tool', { name: 'a__write_file', arguments: {} });
-    expect(refused.error?.code).toBe(-32_602);
+    expect(refused.result).toMatchObject({ isError: true });
+    expect(textOf(refused)).toContain('There is no tool "a__write_file"');
     expect(heard()).toBe(before);
   });
 
