@@ -120,7 +120,10 @@ describe('a client that does not read', () => {
     rig.track(await StalledStream.open(session.url, session.headers, /\r\n\r\n/));
     let n = 0;
     await fillUntilCut('streamable-http', async () => {
-      await beside.call('touch', { uri: `${prefix}${++n}/${'x'.repeat(1_000_000)}` });
+      const touches = Array.from({ length: 60 }, () =>
+        beside.call('touch', { uri: `${prefix}${++n}/${'x'.repeat(15_000)}` }),
+      );
+      await Promise.all(touches);
     });
     expect(textOf(await session.call('echo', {}))).toBe('{}');
     const stream = session.openStream();
