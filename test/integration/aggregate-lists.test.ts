@@ -331,7 +331,12 @@ describe('what an endpoint says of itself', () => {
     completions: {},
     logging: {},
   };
-  const instructions = '## files\nRead before you write.\n\n## words\nBe kind.';
+  const named = (prefix: string): string =>
+    `Here NAME of a tool or prompt is called ${prefix}NAME.`;
+  const instructions = [
+    `## files\n${named('files__')}\nRead before you write.`,
+    `## words\n${named('words__')}\nBe kind.`,
+  ].join('\n\n');
 
   it('merges capabilities and instructions for a session', async () => {
     const { initializeAnswer } = await sessionAt(rig, '/mcp');
