@@ -75,6 +75,10 @@ describe.each(CASES)('a %s client and two %s servers', (era, serverEra) => {
   });
 });
 
+/** Whether a line says that `two` does not keep its `search`, since `one` has the name. */
+const isAboutSearch = ({ first }: Record<string, unknown>): boolean =>
+  JSON.stringify(first)?.includes('{"server":"two","name":"search","keptBy":"one"}') === true;
+
 describe('M01 names that are too long, foreign, or look alike', () => {
   const long = `t${'o'.repeat(58)}l`;
   const key = 'a-server-whose-name-has-32-chars';
@@ -145,22 +149,16 @@ describe('the prefix as the endpoint has it', () => {
       expect(await toolNames(client)).toEqual(['search', 'mine', 'other']);
       expect(await reached(client, 'search')).toMatchObject({ server: 'one' });
       expect(await reached(client, 'other')).toMatchObject({ server: 'two' });
-      const line = await rig.gateway.waitForLog(
-        (entry) => entry['name'] === 'search' && entry['server'] === 'two',
-      );
-      expect(line).toMatchObject({ keptBy: 'one', level: 'warn' });
+      const line = await rig.gateway.waitForLog(isAboutSearch);
+      expect(line).toMatchObject({ count: 1, level: 'warn' });
     },
   );
 
   it('trial 67: reports it once', async () => {
     await toolNames(await clientAt(rig, '/never/mcp', 'legacy'));
     await toolNames(await clientAt(rig, '/never/mcp', 'modern'));
-    const lines = rig.gateway
-      .logs()
-      .filter(
-        (line) => line['keptBy'] === 'one' && line['server'] === 'two' && line['name'] === 'search',
-      );
-    expect(lines).toHaveLength(1);
+    // Each endpoint says it for itself, and `/turned` has the other order.
+    expect(rig.gateway.logs().filter(isAboutSearch)).toHaveLength(1);
   });
 
   it('trial 67: lets the order of the endpoint or the file decide, always the same', async () => {
