@@ -121,8 +121,9 @@ export class ChildProcess {
 
   #listen(command: ChildCommand, quota: TurnQuota): void {
     const { stdin, stdout, stderr } = this.#child;
-    if (stdout !== null) readInTurns(stdout, quota, this.#events.stdout);
-    if (stderr !== null) readInTurns(stderr, quota, this.#events.stderr);
+    // Without a descriptor left Node makes neither a pipe nor null of them.
+    if (stdout instanceof Socket) readInTurns(stdout, quota, this.#events.stdout);
+    if (stderr instanceof Socket) readInTurns(stderr, quota, this.#events.stderr);
     stdin?.on('error', () => this.#end('stdin_closed', EXIT_GRACE_MS));
     stdout?.on('end', () => this.#end('stdout_closed', EXIT_GRACE_MS));
     this.#child.on('error', (error: NodeJS.ErrnoException) => {
