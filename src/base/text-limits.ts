@@ -20,8 +20,8 @@ export const TEXT_LIMITS = {
    */
   uri: 16 * KIB,
   cursor: 16 * KIB,
-  /** As a client knows it; a server's own id of a task is a part of that. */
-  taskId: 4 * KIB,
+  /** As a client knows it: sealed, with a server's own id in it. */
+  taskId: 16 * KIB,
   /** What a server names a task or an elicitation by. */
   serverId: KIB,
   /** What a client says of itself, icons included: `_meta` of a modern request, params of `initialize`. */
@@ -32,6 +32,11 @@ export const TEXT_LIMITS = {
 
 /** Members of a message, of its `params` and of its `_meta`. Of `arguments` there may be any number. */
 export const MAX_MEMBERS = 1_000;
+
+/** Whether a value is a text of at most so many characters. */
+export function isTextWithin(value: unknown, limit: number): value is string {
+  return typeof value === 'string' && value.length <= limit;
+}
 
 /** What an error says of a text that is too long. */
 export function lengthRule(what: string, limit: number): string {

@@ -1,6 +1,7 @@
 // `subscriptions/listen` of a modern client, whatever the server: one stream that carries what was
 // asked for, each message with the id of the request (2026-07-28 basic/patterns/subscriptions).
 import { within } from '../base/clock.ts';
+import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import { isObject, type JsonObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -135,7 +136,7 @@ export class ModernListen implements Downstream, ExchangeHolder {
     if (filter === undefined) {
       this.#exchange.refuse({
         code: INVALID_PARAMS,
-        message: 'Invalid params: notifications must be an object of flags and URIs.',
+        message: `Invalid params: notifications must be an object of flags and URIs, ${MAX_URIS} at most and of ${TEXT_LIMITS.uri} bytes each.`,
       });
       this.#done();
       return;
@@ -233,16 +234,16 @@ function readFilter(notifications: unknown): Filter | undefined {
   if (!isObject(notifications)) return undefined;
   const flags = FLAGS.filter(([flag]) => notifications[flag] === true);
   const isMistyped = FLAGS.some(([flag]) => !isFlag(notifications[flag]));
-  const uris = textsOf(notifications['resourceSubscriptions']);
-  const taskIds = textsOf(notifications['taskIds']);
+  const uris = textsOf(notifications['resourceSubscriptions'], TEXT_LIMITS.uri);
+  const taskIds = textsOf(notifications['taskIds'], TEXT_LIMITS.taskId);
   if (isMistyped || uris === undefined || taskIds === undefined) return undefined;
   return { flags, uris, taskIds };
 }
 
-function textsOf(list: unknown): string[] | undefined {
+function textsOf(list: unknown, maxLength: number): string[] | undefined {
   if (list === undefined) return [];
   const isList = Array.isArray(list) && list.length <= MAX_URIS;
-  return isList && list.every((one) => typeof one === 'string') ? list : undefined;
+  return isList && list.every((one) => isTextWithin(one, maxLength)) ? list : undefined;
 }
 
 function isFlag(value: unknown): boolean {

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { isObject, parseText } from '../jsonrpc/parse.ts';
-import { jsonText } from '../jsonrpc/serialize.ts';
+import { commaSeparated, jsonText } from '../jsonrpc/serialize.ts';
 import { Sealer } from './sealer.ts';
 
 const PURPOSE = 'v1';
@@ -60,10 +60,10 @@ export function digestOf(method: string, params: unknown): string {
 }
 
 function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (Array.isArray(value)) return `[${commaSeparated(value.map(canonical))}]`;
   if (!isObject(value)) return jsonText(value);
   const members = Object.keys(value)
     .sort()
     .map((key) => `${jsonText(key)}:${canonical(value[key])}`);
-  return `{${members.join(',')}}`;
+  return `{${commaSeparated(members)}}`;
 }

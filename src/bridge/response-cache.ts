@@ -17,6 +17,8 @@ import type { ListKind, Seat } from '../ports/seat.ts';
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_RESULT_BYTES = 1024 * 1024;
 const MAX_TTL_MS = 3_600_000;
+/** Of the params of a request whose result is kept: a URI or a cursor, and the envelope. */
+const MAX_SUBJECT_BYTES = 64 * 1024;
 /** What an entry costs besides its text. */
 const ENTRY_BYTES = 512;
 
@@ -124,6 +126,8 @@ function subjectOf({ frame }: ModernExchange): { kind: ListKind; text: string } 
   const kind = KINDS.get(frame.method);
   if (kind === undefined || frame.stateStart >= 0 || frame.responsesStart >= 0) return undefined;
   const { bytes, paramsStart, paramsEnd } = frame;
+  // What is asked for is kept with the result, and compared with all that is asked.
+  if (paramsEnd - paramsStart > MAX_SUBJECT_BYTES) return undefined;
   const params = paramsStart < 0 ? [] : membersOf(bytes, paramsStart, paramsEnd);
   const texts = params
     .filter(({ key }) => key !== '_meta')

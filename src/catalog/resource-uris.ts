@@ -3,6 +3,7 @@
 // of the scheme, `fs+file:///a`. What begins with such a prefix is always wrapped, so taking it off is
 // exact. Hosts know the pages of apps by their scheme `ui:`, so these keep it and always have the server's
 // name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
+import { TEXT_LIMITS } from '../base/text-limits.ts';
 import {
   type Effort,
   matchesTemplate,
@@ -265,6 +266,8 @@ export class ResourceTable {
   }
 
   #leadsTo(key: string, uri: string, effort: Effort | undefined): boolean {
+    // Nobody could ask for it.
+    if (uri.length > TEXT_LIMITS.uri) return false;
     if (effort !== undefined) {
       effort.left -= LOOK_UP;
       if (effort.left < 0) return false;

@@ -36,24 +36,32 @@ export const EMPTY_LIST: ServerList = {
 /** One page as it came. */
 export interface ListPage extends ServerList {
   readonly next: string | undefined;
+  /** Entries that were left out, since what names them is longer than base/text-limits.ts has it. */
+  readonly tooLong: number;
 }
 
 /**
- * Reads a page. Entries that have no name can't be used and are left out.
+ * Reads a page. Entries that have no name, or too long a one, can't be used and are left out.
  * @returns undefined when it is an error, or no list
  */
 export function readPage(method: ListMethod, answer: Frame): ListPage | undefined {
   const result = parseResult(answer);
   if (result === undefined) return undefined;
-  const { member, named } = LISTS[method];
+  const { member, named, maxLength } = LISTS[method];
+  let tooLong = 0;
   const { bytes, resultStart, resultEnd } = answer;
   const list = lastMember(bytes, resultStart, resultEnd, member);
   if (list === undefined) return undefined;
   const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd)).flatMap((view) => {
     const entry = parseSpan(view, 0, view.length);
     const name = isObject(entry) ? entry[named] : undefined;
+    if (typeof name !== 'string') return [];
+    if (name.length > maxLength) {
+      tooLong++;
+      return [];
+    }
     // Copied: a view would keep the whole message.
-    return typeof name === 'string' ? [{ name, text: readable(method, view, entry) }] : [];
+    return [{ name, text: readable(method, view, entry) }];
   });
   const { nextCursor, ttlMs, cacheScope } = result;
   return {
@@ -61,6 +69,7 @@ export function readPage(method: ListMethod, answer: Frame): ListPage | undefine
     ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0,
     isPublic: cacheScope === 'public',
     next: typeof nextCursor === 'string' ? nextCursor : undefined,
+    tooLong,
   };
 }
 

@@ -3,6 +3,7 @@
 import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
 import { RecentMap } from '../base/recent-map.ts';
+import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf } from '../jsonrpc/parse.ts';
@@ -161,6 +162,7 @@ export class ServerLists {
       const page = answer && readPage(method, answer);
       if (answer === undefined || page === undefined) return this.#broken(method, read, answer);
       read.add(page, answer.bytes.length);
+      if (page.tooLong > 0) this.#warnOfLong(method, page.tooLong);
       cursor = page.next;
       if (cursor === undefined) return this.#same(method, read.list);
       if (!read.mayGoOn(cursor)) break;
@@ -170,6 +172,14 @@ export class ServerLists {
       'list of a server is too long or never ends, the rest is left out',
     );
     return this.#same(method, read.list);
+  }
+
+  #warnOfLong(method: ListMethod, entries: number): void {
+    const { named, maxLength } = LISTS[method];
+    this.#logger.warn(
+      { server: this.#server, method, entries, member: named, maxLength },
+      'entries of a server are not shown, since what names them is too long',
+    );
   }
 
   /** What there is when a page does not come: the pages before it. */
@@ -215,7 +225,7 @@ class ReadPages {
 
   /** Whether the page of a cursor may be asked for: not twice, and not without end. */
   mayGoOn(cursor: string): boolean {
-    if (this.#cursors.has(cursor)) return false;
+    if (cursor.length > TEXT_LIMITS.cursor || this.#cursors.has(cursor)) return false;
     this.#cursors.add(cursor);
     return this.#entries.length <= MAX_ENTRIES && this.#bytes <= MAX_BYTES;
   }

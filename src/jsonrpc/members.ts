@@ -11,6 +11,7 @@ import {
   skipString,
   skipValue,
 } from './json-text.ts';
+import { isKey } from './keys.ts';
 import { jsonText } from './serialize.ts';
 
 /** One member of an object, as offsets into its text. */
@@ -27,31 +28,49 @@ export interface Member {
  */
 export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
   const members: Member[] = [];
-  if (bytes[start] !== OPEN_BRACE) return members;
-  let at = skipSpace(bytes, start + 1, end);
-  while (at < end && bytes[at] !== CLOSE_BRACE) {
-    const keyEnd = skipString(bytes, at, end);
-    if (keyEnd < 0) break;
-    const valueStart = skipColon(bytes, keyEnd, end);
-    const valueEnd = skipValue(bytes, valueStart, end, 0);
-    if (valueEnd < 0) break;
-    const key = decodeString(bytes, at, keyEnd);
-    members.push({ key, keyStart: at, valueStart, valueEnd });
-    at = skipSpace(bytes, valueEnd, end);
-    if (bytes[at] === CLOSE_BRACE) break;
-    at = skipSpace(bytes, at + 1, end);
-  }
+  walk(bytes, start, end, (keyStart, keyEnd, valueStart, valueEnd) => {
+    members.push({ key: decodeString(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
+  });
   return members;
 }
 
-/** The member of a key; of several the last, as parsers take them. */
+/**
+ * The member of a key; of several the last, as parsers take them. Makes nothing of the others.
+ * @param key in ASCII
+ */
 export function lastMember(
   bytes: Buffer,
   start: number,
   end: number,
   key: string,
 ): Member | undefined {
-  return membersOf(bytes, start, end).findLast((member) => member.key === key);
+  const name = Buffer.from(key);
+  let last: Member | undefined;
+  walk(bytes, start, end, (keyStart, keyEnd, valueStart, valueEnd) => {
+    if (isKey(bytes, keyStart, keyEnd, name)) last = { key, keyStart, valueStart, valueEnd };
+  });
+  return last;
+}
+
+function walk(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  visit: (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void,
+): void {
+  if (bytes[start] !== OPEN_BRACE) return;
+  let at = skipSpace(bytes, start + 1, end);
+  while (at < end && bytes[at] !== CLOSE_BRACE) {
+    const keyEnd = skipString(bytes, at, end);
+    if (keyEnd < 0) return;
+    const valueStart = skipColon(bytes, keyEnd, end);
+    const valueEnd = skipValue(bytes, valueStart, end, 0);
+    if (valueEnd < 0) return;
+    visit(at, keyEnd, valueStart, valueEnd);
+    at = skipSpace(bytes, valueEnd, end);
+    if (bytes[at] === CLOSE_BRACE) return;
+    at = skipSpace(bytes, at + 1, end);
+  }
 }
 
 /** The text of that member's value. */

@@ -37,3 +37,10 @@ export function jsonBytes(value: unknown): Buffer {
 export function jsonText(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
+
+/** Texts with commas between them. Not `join`, which copies a text once for each level that it stands at. */
+export function commaSeparated(items: readonly string[]): string {
+  let text = '';
+  for (const item of items) text += text === '' ? item : `,${item}`;
+  return text;
+}

@@ -1,5 +1,6 @@
 // Pages that a server wants its user to visit, named in an error instead of a request (2025-11-25
 // client/elicitation, -32042).
+import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { lastMember } from '../jsonrpc/members.ts';
 import { errorCodeOf, isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
@@ -26,6 +27,6 @@ export function requiredIds(answer: Frame): string[] {
   return requiredElicitations(answer).flatMap((entry) => {
     const value = parseSpan(entry, 0, entry.length);
     const id = isObject(value) ? value['elicitationId'] : undefined;
-    return typeof id === 'string' ? [id] : [];
+    return isTextWithin(id, TEXT_LIMITS.serverId) ? [id] : [];
   });
 }

@@ -1,6 +1,7 @@
 // The requests that a server makes: holds each until it is clear which client's call it belongs to,
 // hands it to that client, and carries the answer back under the server's own id (design.md 5.2).
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
+import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
@@ -355,7 +356,8 @@ export class Questions {
   #noteElicitation(frame: Frame, client: Downstream): void {
     if (frame.method !== ELICITATION) return;
     const elicitationId = parseParams(frame)['elicitationId'];
-    if (typeof elicitationId === 'string') this.#context.elicited(elicitationId, client);
+    if (!isTextWithin(elicitationId, TEXT_LIMITS.serverId)) return;
+    this.#context.elicited(elicitationId, client);
   }
 
   /** The server can't use an answer any more: nothing is sent to it. */

@@ -1,6 +1,7 @@
 // The body of an answer, bounded: one JSON text, or the events of a stream.
 import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
+import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
 
@@ -61,6 +62,12 @@ export function reconnectMs(
   return Math.min(Math.max(retryMs, floorMs), capMs);
 }
 
+function isEventId(id: string): boolean {
+  return (
+    isTextWithin(id, TEXT_LIMITS.eventId) && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
+  );
+}
+
 /** Who takes what comes on a stream. */
 export interface StreamTaker {
   message(bytes: Buffer): void;
@@ -82,8 +89,8 @@ export async function readEvents(
 ): Promise<boolean> {
   const parser = new SseParser(maxBytes, {
     event: (event) => {
-      // Behind an empty id nothing can be resumed.
-      if (event.id !== undefined) position.lastId = event.id === '' ? undefined : event.id;
+      // Behind an empty id nothing can be resumed, nor behind one that no header takes.
+      if (event.id !== undefined) position.lastId = isEventId(event.id) ? event.id : undefined;
       if (event.retryMs !== undefined) position.retryMs = event.retryMs;
       if (event.type !== 'message') taker.other?.(event);
       else if (event.data !== undefined && event.data.length > 0) taker.message(event.data);

@@ -1,4 +1,5 @@
 // A modern client's task at a modern server: only its id is another one on either side (protocol.md 4.9).
+import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
@@ -39,7 +40,7 @@ export function madeTaskResult(
 ): Buffer | undefined {
   const { bytes, resultStart, resultEnd } = answer;
   const { taskId, status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
-  if (typeof taskId !== 'string') return undefined;
+  if (!isTextWithin(taskId, TEXT_LIMITS.serverId)) return undefined;
   const { server, at, table } = place;
   const claims: TaskClaims = { server, at, taskId, principal: owner.principal.key };
   const task = new PassedTask(table.identity(claims), owner, table);

@@ -1,6 +1,7 @@
 // The ids of tasks as clients know them: sealed, so that nobody can guess or change one, and bound to
 // who the task belongs to and where it runs. The same task has the same id each time, since clients
 // compare them; they outlive the gateway only where `state.keys` is set (protocol.md 4.9, 5.10).
+import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { parseText } from '../../jsonrpc/parse.ts';
 import { jsonText } from '../../jsonrpc/serialize.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -40,7 +41,7 @@ export class TaskIds {
    * @returns undefined when it is none of this gateway's, or belongs to somebody else
    */
   open(id: unknown, principal: Principal): TaskClaims | undefined {
-    const text = typeof id === 'string' ? this.#sealer.open(id) : undefined;
+    const text = isTextWithin(id, TEXT_LIMITS.taskId) ? this.#sealer.open(id) : undefined;
     const claims = text === undefined ? undefined : parseText(text);
     if (!Array.isArray(claims) || claims.some((claim) => typeof claim !== 'string')) {
       return undefined;

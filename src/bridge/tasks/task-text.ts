@@ -1,4 +1,5 @@
 // Messages about tasks with other ids in them: spliced, never rebuilt (protocol.md 5.10).
+import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { editObject, lastMember, type Member } from '../../jsonrpc/members.ts';
 import { parseSpan, splitArray } from '../../jsonrpc/parse.ts';
@@ -54,7 +55,8 @@ export function madeTask(answer: Frame): MadeTask | undefined {
     task === undefined || bytes[task.valueStart] !== 0x7b
       ? { taskId: undefined }
       : taskStateOf(bytes, task.valueStart, task.valueEnd);
-  return task !== undefined && typeof taskId === 'string' ? { ...task, taskId } : undefined;
+  const isTask = task !== undefined && isTextWithin(taskId, TEXT_LIMITS.serverId);
+  return isTask ? { ...task, taskId } : undefined;
 }
 
 /**

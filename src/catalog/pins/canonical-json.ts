@@ -13,7 +13,7 @@ import {
   skipString,
   skipValue,
 } from '../../jsonrpc/json-text.ts';
-import { jsonText } from '../../jsonrpc/serialize.ts';
+import { commaSeparated, jsonText } from '../../jsonrpc/serialize.ts';
 
 /** Control, format, private and unassigned characters, spaces that are none, what fonts leave out. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Z}/gu;
@@ -144,7 +144,7 @@ class CanonicalWriter {
 
   #enclose(open: string, items: readonly string[], close: string, indent: string): string {
     if (items.length === 0) return open + close;
-    if (!this.#style.isShown) return open + items.join(',') + close;
+    if (!this.#style.isShown) return open + commaSeparated(items) + close;
     const perItem = indent.length + INDENT.length + ',\n'.length;
     const chars = items.reduce((sum, item) => sum + item.length + perItem, 0);
     if (chars > MAX_SHOWN_CHARS) throw new RangeError('the text is too large to be shown');
@@ -171,12 +171,25 @@ function escapeOf(codeUnit: number): string {
   return `\\u${codeUnit.toString(16).padStart(4, '0')}`;
 }
 
+function withoutZerosInFront(digits: string): string {
+  let start = 0;
+  while (digits[start] === '0') start++;
+  return digits.slice(start);
+}
+
+// A regular expression for the end would begin anew at each zero of a run.
+function withoutZerosBehind(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
+}
+
 /** 1, 1.0, 10e-1 -> 1. Literals and what is too large to calculate with stay as they are. */
 function canonicalNumber(text: string): string {
   const [matched, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (matched === undefined || exponent.length > MAX_EXPONENT_DIGITS) return text;
-  const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  const digits = withoutZerosInFront(whole + fraction);
+  const significant = withoutZerosBehind(digits);
   if (significant === '') return '0';
   const power = Number(exponent) - fraction.length + (digits.length - significant.length);
   if (power >= 0 && power <= MAX_ZEROS) return sign + significant + '0'.repeat(power);

@@ -1,5 +1,6 @@
 // The three tools that an endpoint with `toolList: search` lists instead of all the others: their
 // definitions, written for a model, and how their arguments are read.
+import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { editObject, membersOf, memberText } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
@@ -131,10 +132,14 @@ export function readFind(args: unknown): FindArguments | Problem {
   return { query, server, limit: Math.min(Math.floor(limit), MAX_FOUND) };
 }
 
+const NO_NAME: Problem = {
+  problem: `"name" must be the name of a tool, ${TEXT_LIMITS.name} characters at most.`,
+};
+
 /** Reads the arguments of `describe_tool`. */
 export function readDescribe(args: unknown): { readonly name: string } | Problem {
   const { name } = asObject(args);
-  return typeof name === 'string' ? { name } : { problem: '"name" must be the name of a tool.' };
+  return isTextWithin(name, TEXT_LIMITS.name) ? { name } : NO_NAME;
 }
 
 /** A call that was wrapped in `call_tool`. */
@@ -155,9 +160,7 @@ export function unwrapCall(params: Buffer): WrappedCall | Problem {
   const outer = memberText(params, 0, params.length, 'arguments') ?? EMPTY;
   const nameText = outer[0] === OPEN_BRACE ? memberText(outer, 0, outer.length, 'name') : undefined;
   const name = nameText && parseSpan(nameText, 0, nameText.length);
-  if (nameText === undefined || typeof name !== 'string') {
-    return { problem: '"name" must be the name of a tool.' };
-  }
+  if (nameText === undefined || !isTextWithin(name, TEXT_LIMITS.name)) return NO_NAME;
   const stray = membersOf(outer, 0, outer.length).find(
     ({ key }) => key !== 'name' && key !== 'arguments',
   );

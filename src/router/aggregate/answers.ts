@@ -1,11 +1,13 @@
 // What an endpoint with several servers answers itself: its lists and who it is.
 
+import { TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
 import { mergedCapabilities, mergedInstructions, type WelcomePart } from '../../catalog/welcome.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
+import { memberText } from '../../jsonrpc/members.ts';
+import { type JsonObject, parseString } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { META } from '../../mcp/meta.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
@@ -38,9 +40,11 @@ export type PageOrError = { readonly page: Buffer } | { readonly error: WireErro
 export function pageOf(frame: Frame, whole: Listing, reader: Reader): PageOrError {
   const { parts, principal, era } = reader;
   const listing = parts.visibility.of(principal, whole);
-  const { cursor } = parseParams(frame);
-  if (cursor === undefined) return { page: listing.page(0, era) };
-  const position = typeof cursor === 'string' ? readCursor(cursor) : undefined;
+  const { bytes, paramsStart, paramsEnd } = frame;
+  const text = paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'cursor');
+  if (text === undefined) return { page: listing.page(0, era) };
+  const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
+  const position = cursor === undefined ? undefined : readCursor(cursor);
   if (position === undefined) return { error: BAD_CURSOR };
   const { digest, start } = position;
   const of = digest === listing.digest ? listing : olderListing(whole.method, digest, reader);

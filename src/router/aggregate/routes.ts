@@ -1,6 +1,7 @@
 // Which server a request is for, and what the server gets: by the name of a tool or prompt, by the
 // URI of a resource, or by what a completion refers to.
 
+import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
@@ -154,6 +155,9 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
   const value = isObject(ref) && member !== undefined ? ref[member] : undefined;
   if (member === undefined || typeof value !== 'string')
     return refused('ref must name a prompt or a resource.');
+  if (value.length > TEXT_LIMITS[member]) {
+    return refused(`${lengthRule(`ref.${member}`, TEXT_LIMITS[member])}.`);
+  }
   if (member === 'uri') {
     const to = (table: ResourceTable): Route =>
       toOwners(table, value, context, {

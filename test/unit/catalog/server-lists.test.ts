@@ -51,6 +51,22 @@ describe('the lists of a server', () => {
     expect(namesIn(await lists().read(seat, 'tools/list'))).toEqual(['x', 'x']);
   });
 
+  it('end where a cursor is longer than any server sends', async () => {
+    const { seat } = place(async () => page(['x'], 'c'.repeat(20_000)));
+    expect(namesIn(await lists().read(seat, 'tools/list'))).toEqual(['x']);
+    expect(seat.list).toHaveBeenCalledTimes(1);
+  });
+
+  it('have no entries with a name that no call could carry, and the log says so', async () => {
+    const { seat } = place(async () => page(['x', 'n'.repeat(1_024), 'n'.repeat(1_025)]));
+    const warn = vi.fn();
+    const all = new ServerLists('a', { warn } as unknown as Logger);
+    expect(namesIn(await all.read(seat, 'tools/list'))).toEqual(['x', 'n'.repeat(1_024)]);
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ entries: 1, maxLength: 1_024 }), expect.any(String)],
+    ]);
+  });
+
   it('are read once for several readers, and again after a change', async () => {
     const { seat, changes } = place(async () => page(['x']));
     const all = lists();
