@@ -7,6 +7,8 @@ const REQUEST_TURNS = 'src/listener/request-turns.ts';
 const UPGRADE = 'src/listener/websocket/upgrade.ts';
 const OPEN_SOCKETS_TESTS = 'test/unit/listener/open-sockets.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
+const TURN_INPUT = 'src/listener/websocket/turn-input.ts';
+const WEBSOCKET_TURNS_TESTS = 'test/unit/listener/websocket-turns.test.ts';
 const REQUEST_TURNS_TESTS = 'test/unit/listener/request-turns.test.ts';
 
 export const connectionGuards: readonly Guard[] = [
@@ -65,6 +67,41 @@ export const connectionGuards: readonly Guard[] = [
       },
     ],
     test: [BOUNDS_TESTS, 'an upgrade that is refused'],
+  },
+  {
+    name: 'listener/rest-after-too-many',
+    file: REQUEST_TURNS,
+    find: 'socket.pause();\n      after(REST_MS',
+    replace: 'after(REST_MS',
+    test: [REQUEST_TURNS_TESTS, 'asked for too much'],
+  },
+  {
+    name: 'websocket/turn-of-a-connection',
+    file: TURN_INPUT,
+    find: 'const TURN_OF_CONNECTION = 64 * LEAST_COST;',
+    replace: 'const TURN_OF_CONNECTION = 6_400 * LEAST_COST;',
+    also: [
+      {
+        file: TURN_INPUT,
+        find: 'new TurnQuota(TURN_OF_CONNECTION, owner)',
+        replace: 'new TurnQuota(TURN_OF_CONNECTION)',
+      },
+    ],
+    test: [WEBSOCKET_TURNS_TESTS, 'on one connection are taken in order'],
+  },
+  {
+    name: 'websocket/turn-of-a-principal',
+    file: TURN_INPUT,
+    find: 'new TurnQuota(TURN_OF_CONNECTION, owner)',
+    replace: 'new TurnQuota(TURN_OF_CONNECTION)',
+    test: [WEBSOCKET_TURNS_TESTS, 'on all connections of one principal'],
+  },
+  {
+    name: 'websocket/close-of-too-large',
+    file: 'src/listener/websocket/connection.ts',
+    find: "socket.on('error', () => this.#drop());",
+    replace: "socket.on('error', () => socket.terminate());",
+    test: [WEBSOCKET_TURNS_TESTS, 'always closed with 1009'],
   },
   {
     name: 'listener/idle-connections',

@@ -12,6 +12,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { asGatewayError } from '../base/errors.ts';
+import { onNextTurn } from '../base/turns.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -21,10 +22,11 @@ import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-resp
 import { type Admission, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
-import { createNodeServer, listenBeside, outliveErrors } from './node-server.ts';
+import { createNodeServer, listenBeside } from './node-server.ts';
 import { OpenSockets, type SocketLimits } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
+import { PrincipalTurns } from './principal-turns.ts';
 import { BodyFailure } from './request-body.ts';
 import { countOf, HeadGuard } from './request-head.ts';
 import { isJsonBody } from './request-headers.ts';
@@ -66,6 +68,7 @@ export class HttpServer {
   readonly #limits: SocketLimits;
   readonly #sockets: OpenSockets;
   readonly #turns: RequestTurns;
+  readonly #principals = new PrincipalTurns();
   #beside: readonly TcpServer[] = [];
   #tlsFiles: WatchedFiles | undefined;
 
@@ -75,7 +78,7 @@ export class HttpServer {
     this.#guard = new HeadGuard(context.options, context.logger);
     this.#sse = new SseStreams(context);
     this.#plain = new PlainPosts(context);
-    this.#webSockets = new WebSockets(context);
+    this.#webSockets = new WebSockets(context, this.#principals);
     this.#app = this.#createApp(bounds);
     const isSecure = context.options.tls !== undefined;
     const { server } = this.#app;
@@ -105,10 +108,7 @@ export class HttpServer {
     const { host, port, tls } = this.#context.options;
     this.#context.gate.open();
     await this.#app.listen({ host, port });
-    this.#beside = await listenBeside(this.#app.server, host);
-    for (const server of [this.#app.server, ...this.#beside]) {
-      outliveErrors(server, this.#context.logger);
-    }
+    this.#beside = await listenBeside(this.#app.server, host, this.#context.logger);
     if (tls !== undefined) {
       const server = this.#app.server as unknown as SecureServer;
       this.#tlsFiles = reloadTls(tls, server, this.#context.logger, () => {
@@ -178,7 +178,7 @@ export class HttpServer {
       }
       // A slow body may come after the end of what its head was let in with.
       const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);
-      if (late === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
+      if (late === undefined) this.#serveInTurn(admitted, raw, reply.raw, body);
       else refuse(reply.raw, late);
     });
     return app;
@@ -198,6 +198,7 @@ export class HttpServer {
     const proceed = (admission: Admission): void => {
       const refusal = this.#refusalOf(admission, 'mcp');
       if (refusal !== undefined) this.#reject(reply, refusal);
+      if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(raw, reply.raw);
       if (route === undefined || !('principal' in admission)) return;
       request.admitted = { route, principal: admission.principal };
       done();
@@ -258,6 +259,23 @@ export class HttpServer {
     const { gate } = this.#context;
     const routes = this.#paths.all(face).filter((route) => gate.opens(route, principal));
     return notFound(routes.map(({ path }) => path));
+  }
+
+  /** What one principal asks for is served so much in a turn, on whatever connections it comes. */
+  #serveInTurn(
+    admitted: Admitted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): void {
+    const quota = this.#principals.of(admitted.principal);
+    if (response.destroyed) return;
+    if (quota.isSpent) {
+      onNextTurn(() => this.#serveInTurn(admitted, request, response, body));
+      return;
+    }
+    quota.spend(Buffer.isBuffer(body) ? body.length : 0);
+    this.#serveSafely(admitted, request, response, body);
   }
 
   /** What breaks ends this request, and nothing else. */

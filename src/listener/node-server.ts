@@ -35,11 +35,17 @@ export function createNodeServer(
 }
 
 /**
- * The other addresses of `localhost`: clients try one or the other first.
+ * To be called once it listens: outlives errors, and listens on the other addresses of `localhost`, since
+ * clients try one or the other first.
  * @param server listens on one of them
  * @returns what listens there for it
  */
-export async function listenBeside(server: Server, host: string): Promise<TcpServer[]> {
+export async function listenBeside(
+  server: Server,
+  host: string,
+  logger: Logger,
+): Promise<TcpServer[]> {
+  outliveErrors(server, logger);
   if (host !== 'localhost') return [];
   const { address: own, port } = server.address() as AddressInfo;
   const addresses = await lookup(host, { all: true }).catch(() => []);
@@ -52,13 +58,15 @@ export async function listenBeside(server: Server, host: string): Promise<TcpSer
     const isOpen = await new Promise((resolve) => {
       beside.once('error', () => resolve(false)).listen(port, address, () => resolve(true));
     });
-    return isOpen ? [beside] : [];
+    if (!isOpen) return [];
+    outliveErrors(beside, logger);
+    return [beside];
   });
   return (await Promise.all(opened)).flat();
 }
 
 /** A server that listens goes on when it can't take a connection, since no descriptor is left for it. */
-export function outliveErrors(server: TcpServer, logger: Logger): void {
+function outliveErrors(server: TcpServer, logger: Logger): void {
   const line = new RareLine<Error>((count, err) => {
     logger.error({ err, count }, 'a connection could not be taken');
   });

@@ -5,7 +5,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { monotonicMs } from '../base/clock.ts';
+import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { onNextTurn, type TurnQuota } from '../base/turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
@@ -13,6 +13,8 @@ import type { Connection, OpenSockets } from './open-sockets.ts';
 
 /** Requests that wait on a connection behind the one that is worked on. */
 const MAX_WAITING = 8;
+/** How long a connection is not read after an answer that says: too many requests. */
+const REST_MS = 250;
 /** What is taken in of what a client sends behind them, so that it is noticed when the client goes. */
 const MAX_UNREAD_BYTES = 16 * 1024;
 /** What Node's parser takes for an upgrade: it stops behind the head of this request. */
@@ -56,6 +58,17 @@ export class RequestTurns {
     response.once('socket', () => {
       connection.waiting--;
       serveInTurn(connection.quota, request, response, serve);
+    });
+  }
+
+  /** Reads no more of a connection for a while after this answer: whoever asks too much is read later. */
+  rest({ socket }: IncomingMessage, response: ServerResponse): void {
+    response.once('close', () => {
+      if (socket.destroyed || this.#sockets.of(socket) === undefined) return;
+      socket.pause();
+      after(REST_MS, () => {
+        if (!socket.destroyed) socket.resume();
+      });
     });
   }
 

@@ -1,16 +1,21 @@
 // One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
 // toward one that does not read (protocol.md 2.6).
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
 import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
+import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { watchUnread } from '../../base/unread.ts';
-import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
+import type { ChannelTransport } from '../../session/message-channel.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
+import { TurnInput } from './turn-input.ts';
 
 const PING_MS = 25_000;
 const CLOSE_LIMIT_MS = 2_000;
 const MAX_WAITING_BYTES = 1024 * 1024;
+/** How long whoever sends too much is not read, at least: refusing costs too. */
+const MIN_REST_MS = 250;
 
 const UNSUPPORTED_DATA = 1003;
 const GOING_AWAY = 1001;
@@ -20,6 +25,8 @@ const POLICY_VIOLATION = 1008;
 export interface ConnectionContext {
   /** Whose it is, where what it holds counts. */
   readonly owner: FindOwner;
+  /** What the principal may cost in a turn of the event loop. */
+  readonly turns: TurnQuota;
   /** Of one message. */
   readonly maxBytes: number;
   /** Told when the peer is cut off because it did not read. */
@@ -28,17 +35,32 @@ export interface ConnectionContext {
   refused(): void;
 }
 
+/** What is relied upon of `ws` that is not documented: its parser of frames. */
+interface Parsing {
+  readonly _receiver: Writable;
+}
+
+/** Where messages go. */
+export interface MessageTaker {
+  /** @returns false: not now, so the connection rests */
+  receive(bytes: Buffer): boolean;
+  close(): void;
+}
+
 /** An open socket as a transport of messages. */
 export class WebSocketConnection implements ChannelTransport {
   readonly #socket: WebSocket;
   readonly #context: ConnectionContext;
   readonly #ping: Timer;
   readonly #incoming: IncomingBytes;
+  readonly #input: TurnInput;
   readonly #tcp: Socket;
   readonly #unread: HeldAmount;
-  /** Reasons not to read. */
-  #holds = 0;
+  #taker: MessageTaker | undefined;
+  #rest: Timer | undefined;
   #isAlive = true;
+  /** What the peer's latest ping said. Only that one is answered (RFC 6455 5.5.3). */
+  #pinged: Buffer | undefined;
 
   /** @param tcp the connection that it is on */
   constructor(socket: WebSocket, tcp: Socket, context: ConnectionContext) {
@@ -48,18 +70,23 @@ export class WebSocketConnection implements ChannelTransport {
     this.#unread = new HeldAmount(context.owner, 'unread', () => this.#cut());
     tcp.on('drain', () => this.#unread.release());
     this.#ping = every(PING_MS, () => this.#checkAlive());
+    // `ws` would parse at once all that is read.
+    tcp.removeAllListeners('data');
+    const { _receiver: parser } = socket as unknown as Parsing;
+    this.#input = new TurnInput(tcp, parser, context.turns, (bytes) => this.#take(bytes));
     this.#incoming = new IncomingBytes(tcp, {
       owner: context.owner,
       maxBytes: context.maxBytes,
       hold: (isHeld) => this.hold(isHeld),
       refused: () => this.#refuse(),
     });
-    socket.on('ping', (payload) => this.#incoming.control(payload));
+    socket.on('ping', (payload) => this.#onPing(payload));
     socket.on('pong', (payload) => {
       this.#isAlive = true;
-      this.#incoming.control(payload);
+      this.#onControl(payload);
     });
-    socket.on('error', () => socket.terminate());
+    // It is closed with a status, and what still comes is read until the peer has seen that.
+    socket.on('error', () => this.#drop());
     watchUnread(
       tcp,
       () => socket.bufferedAmount,
@@ -68,15 +95,17 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   /** Hands what arrives to the channel, until the socket is closed. */
-  serve(channel: Pick<MessageChannel, 'receive' | 'close'>, closed: () => void): void {
+  serve(channel: MessageTaker, closed: () => void): void {
+    this.#taker = channel;
     this.#socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#isAlive = true;
-      this.#incoming.whole();
-      if (isBinary) this.#socket.close(UNSUPPORTED_DATA, 'text frames only');
-      else channel.receive(asBuffer(data));
+      if (isBinary) this.#close(UNSUPPORTED_DATA, 'text frames only');
+      else this.#input.message(asBuffer(data));
     });
     this.#socket.once('close', () => {
       this.#ping.cancel();
+      this.#rest?.cancel();
+      this.#input.close();
       this.#incoming.close();
       this.#unread.release();
       channel.close();
@@ -84,10 +113,19 @@ export class WebSocketConnection implements ChannelTransport {
     });
   }
 
+  /** Reads no more, or goes on; held twice, it goes on when it was released twice. */
   hold(isHeld: boolean): void {
-    this.#holds += isHeld ? 1 : -1;
-    if (isHeld && this.#holds === 1) this.#socket.pause();
-    else if (this.#holds === 0) this.#socket.resume();
+    this.#input.hold(isHeld);
+  }
+
+  /** Reads nothing for a while, since too much has come. */
+  rest(ms: number): void {
+    if (this.#rest !== undefined) return;
+    this.hold(true);
+    this.#rest = after(Math.max(ms, MIN_REST_MS), () => {
+      this.#rest = undefined;
+      this.hold(false);
+    });
   }
 
   send(message: Buffer): void {
@@ -120,14 +158,44 @@ export class WebSocketConnection implements ChannelTransport {
   #refuse(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#context.refused();
-    this.#socket.close(TRY_AGAIN_LATER, 'too many bytes are held');
-    this.#socket.terminate();
+    this.#close(TRY_AGAIN_LATER, 'too many bytes are held');
   }
 
-  #close(code: number): void {
+  /** Its bytes count as a message on its way in until it is the taker's. */
+  #take(bytes: Buffer): boolean {
+    this.#incoming.whole();
+    return this.#taker?.receive(bytes) ?? true;
+  }
+
+  /** Nothing that comes is a message any more. */
+  #drop(): void {
+    this.#input.end();
+    this.#incoming.close();
+  }
+
+  #onControl(payload: Buffer): void {
+    this.#input.control();
+    this.#incoming.control(payload);
+  }
+
+  #onPing(payload: Buffer): void {
+    this.#onControl(payload);
+    if (this.#pinged === undefined) onNextTurn(() => this.#pong());
+    this.#pinged = payload;
+  }
+
+  #pong(): void {
+    const payload = this.#pinged;
+    this.#pinged = undefined;
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount <= MAX_WAITING_BYTES) this.#socket.pong(payload);
+  }
+
+  #close(code: number, reason?: string): void {
     this.#ping.cancel();
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.close(code);
+    this.#socket.close(code, reason);
+    this.#drop();
     // A peer that does not answer the close must not hold the socket.
     const timer = after(CLOSE_LIMIT_MS, () => this.#socket.terminate());
     this.#socket.once('close', () => timer.cancel());
@@ -137,7 +205,7 @@ export class WebSocketConnection implements ChannelTransport {
     // A ping would wait behind a large message that is being read, which is watched.
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) return;
     // What the peer says is not read now.
-    if (this.#holds > 0) return;
+    if (this.#input.isHeld) return;
     if (!this.#isAlive) {
       this.#socket.terminate();
       return;

@@ -3,7 +3,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import { after } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -13,12 +13,15 @@ import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refusalBody, streamRefusal } from '../error-response.ts';
+import type { PrincipalTurns } from '../principal-turns.ts';
 import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
 /** What a message may come in: each piece costs some hundred bytes besides its own. */
 const MAX_CHUNKS = 16 * 1024;
+/** How long a client that sent what can't be taken may take to see why it is closed. */
+const CLOSE_LIMIT_MS = 10_000;
 /** How long a refusal may take to leave. */
 const LAST_WORDS_MS = 2_000;
 
@@ -33,19 +36,25 @@ export interface UpgradeCall {
 /** The WebSockets of the public listener. */
 export class WebSockets {
   readonly #context: ListenerContext;
+  readonly #turns: PrincipalTurns;
   readonly #server: WebSocketServer;
   readonly #connections = new Set<WebSocketConnection>();
 
-  constructor(context: ListenerContext) {
+  constructor(context: ListenerContext, turns: PrincipalTurns) {
     this.#context = context;
-    this.#server = new WebSocketServer({
+    this.#turns = turns;
+    const options: ServerOptions & { readonly closeTimeout: number } = {
       noServer: true,
       maxPayload: context.options.maxBodyBytes,
       maxBufferedChunks: MAX_CHUNKS,
       perMessageDeflate: false,
       clientTracking: false,
+      // Of many pings in a turn one is answered, by the connection.
+      autoPong: false,
+      closeTimeout: CLOSE_LIMIT_MS,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
-    });
+    };
+    this.#server = new WebSocketServer(options);
   }
 
   get size(): number {
@@ -77,28 +86,40 @@ export class WebSockets {
     this.#server.close();
   }
 
-  /** Who may come in is asked again for each message. */
+  /**
+   * Who may come in is asked again for each message. Whoever sends too many is told so once, and is not
+   * read for a while.
+   * @returns false: to be tried again then
+   */
   #receive(
     bytes: Buffer,
     principal: Principal,
     connection: WebSocketConnection,
     channel: MessageChannel,
-  ): void {
+  ): boolean {
     const { gate } = this.#context;
     if (!gate.holds(principal)) {
       connection.endUnauthorized();
-    } else if (gate.takeMessage(principal) === 0) {
-      channel.receive(bytes);
-    } else {
-      const { kind, idBytes } = scan(bytes, { anyParams: true });
-      if (kind === 'request') channel.send(errorMessage(idBytes, wireErrorOf(tooFast())));
+      return true;
     }
+    const waitMs = gate.takeMessage(principal);
+    if (waitMs === 0) {
+      channel.receive(bytes);
+      return true;
+    }
+    connection.rest(waitMs);
+    const { kind, idBytes } = scan(bytes, { anyParams: true });
+    // A cancel or an answer would be lost for good.
+    if (kind !== 'request') return false;
+    channel.send(errorMessage(idBytes, wireErrorOf(tooFast())));
+    return true;
   }
 
   #open(served: ServedEndpoint, principal: Principal, socket: WebSocket, tcp: Socket): void {
     const { sessions, modern, isDraining, metrics, leases, held, options } = this.#context;
     const connection = new WebSocketConnection(socket, tcp, {
       owner: () => held.client(principal),
+      turns: this.#turns.of(principal),
       maxBytes: options.maxBodyBytes,
       slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),
@@ -120,8 +141,9 @@ export class WebSockets {
     connection.serve(
       {
         receive: (bytes) => {
-          noteMessage(this.#context, served, bytes);
-          this.#receive(bytes, principal, connection, channel);
+          const isTaken = this.#receive(bytes, principal, connection, channel);
+          if (isTaken) noteMessage(this.#context, served, bytes);
+          return isTaken;
         },
         close: () => channel.close(),
       },

@@ -46,6 +46,7 @@ class Rig {
   /** Heads of requests that Node has read. */
   read = 0;
   readonly upgrades: Socket[] = [];
+  readonly turns: RequestTurns;
 
   constructor(serve: RequestListener, scheme: Scheme = 'http') {
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -59,10 +60,16 @@ class Rig {
       ? (createSecureServer({ cert: pem('server.pem'), key: pem('server.key') }, listener) as never)
       : createServer(listener);
     this.sockets = new OpenSockets(this.#server, this.#isSecure, NO_LIMITS);
-    const turns = new RequestTurns(this.#server, this.sockets, this.#isSecure, (_, socket) => {
-      this.upgrades.push(socket as Socket);
-      socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-    });
+    const turns: RequestTurns = new RequestTurns(
+      this.#server,
+      this.sockets,
+      this.#isSecure,
+      (_, socket) => {
+        this.upgrades.push(socket as Socket);
+        socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+      },
+    );
+    this.turns = turns;
     open.push(() => {
       this.sockets.destroyAll();
       this.#server.close();
@@ -195,6 +202,27 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
     await until(() => client.received.includes(' 101 '));
     expect(client.received).toMatch(/<a>[\s\S]*<b>[\s\S]* 101 /);
   });
+});
+
+it('a connection that asked for too much is read on only after a while', async () => {
+  const happened: string[] = [];
+  const rig: Rig = new Rig((request, response) => {
+    happened.push(request.url ?? '');
+    if (request.url === '/over') {
+      const { socket } = request;
+      socket.once('pause', () => happened.push('pause'));
+      socket.once('resume', () => happened.push('resume'));
+      rig.turns.rest(request, response);
+    }
+    response.end('<x>');
+  });
+  await rig.listen();
+  const client = rig.connect();
+  client.socket.write(get('over'));
+  await until(() => client.answers.length === 1);
+  client.socket.write(get('next'));
+  await until(() => client.answers.length === 2);
+  expect(happened).toEqual(['/over', 'pause', 'resume', '/next']);
 });
 
 it('all connections of one address together are served so many requests in a turn', async () => {

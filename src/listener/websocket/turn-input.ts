@@ -1,0 +1,144 @@
+// What comes on a WebSocket, worked off in turns. The parser gets it in small pieces, and no more of them
+// in a turn of the event loop than its connection and its principal may cost: messages, pings and empty
+// fragments all count. Messages that came in a piece when the turn was over wait; meanwhile, and while
+// somebody holds it, nothing more is read.
+import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { LEAST_COST, onNextTurn, TurnQuota } from '../../base/turns.ts';
+
+/** What one connection may cost in a turn: 64 short messages. */
+const TURN_OF_CONNECTION = 64 * LEAST_COST;
+/** What the parser is given at once. */
+const PIECE_BYTES = 4 * 1024;
+/** The same, while no message ends: one that is large is not cut up without need. */
+const MAX_PIECE_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** The input of one WebSocket. */
+export class TurnInput {
+  readonly #tcp: Socket;
+  readonly #parser: Pick<Writable, 'write' | 'writable'>;
+  readonly #quota: TurnQuota;
+  readonly #take: (message: Buffer) => boolean;
+  /** Read, and not given to the parser yet. */
+  #rest: Buffer = NOTHING;
+  /** Parsed, and not taken yet. */
+  readonly #messages: Buffer[] = [];
+  #pieceBytes = PIECE_BYTES;
+  #hasEnded = false;
+  #holds = 0;
+  #isWorking = false;
+  #isWaiting = false;
+  #isOver = false;
+
+  /**
+   * Takes over what is read from now on.
+   * @param parser of frames; what it can't take any more is dropped
+   * @param owner what the principal may cost in a turn
+   * @param take given each message; false: not now, so it has held the input
+   */
+  constructor(
+    tcp: Socket,
+    parser: Pick<Writable, 'write' | 'writable'>,
+    owner: TurnQuota,
+    take: (message: Buffer) => boolean,
+  ) {
+    this.#tcp = tcp;
+    this.#parser = parser;
+    this.#quota = new TurnQuota(TURN_OF_CONNECTION, owner);
+    this.#take = take;
+    tcp.on('data', this.#onData);
+  }
+
+  /** Whether what the peer says is not read now. */
+  get isHeld(): boolean {
+    return this.#holds > 0;
+  }
+
+  /** Reads no more, or goes on; held twice, it goes on when it was released twice. */
+  hold(isHeld: boolean): void {
+    if (this.#isOver) return;
+    this.#holds += isHeld ? 1 : -1;
+    if (!isHeld) this.#work();
+  }
+
+  /** A message was parsed. */
+  message(bytes: Buffer): void {
+    this.#hasEnded = true;
+    if (this.#isOver) return;
+    if (this.#messages.length > 0 || this.isHeld || this.#quota.isSpent) this.#messages.push(bytes);
+    else this.#hand(bytes);
+  }
+
+  /** A ping or a pong was parsed. */
+  control(): void {
+    this.#hasEnded = true;
+    this.#quota.spend(0);
+  }
+
+  /** No message counts any more; what comes is read for the sake of the peer's close alone. */
+  end(): void {
+    this.#isOver = true;
+    this.#holds = 0;
+    this.#messages.length = 0;
+    this.#work();
+  }
+
+  /** The connection is closed. */
+  close(): void {
+    this.#isOver = true;
+    this.#messages.length = 0;
+    this.#rest = NOTHING;
+    this.#tcp.off('data', this.#onData);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#work();
+  };
+
+  readonly #onTurn = (): void => {
+    this.#isWaiting = false;
+    this.#work();
+  };
+
+  #hand(bytes: Buffer): void {
+    this.#quota.spend(bytes.length);
+    if (!this.#take(bytes)) this.#messages.unshift(bytes);
+  }
+
+  #work(): void {
+    // The parser tells of messages while it is given a piece.
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    while (!this.isHeld && this.#hasInput && !this.#quota.isSpent) this.#step();
+    this.#isWorking = false;
+    if (this.isHeld || this.#hasInput) this.#tcp.pause();
+    else if (this.#tcp.isPaused()) this.#tcp.resume();
+    if (this.isHeld || !this.#hasInput || this.#isWaiting) return;
+    this.#isWaiting = true;
+    onNextTurn(this.#onTurn);
+  }
+
+  get #hasInput(): boolean {
+    return this.#messages.length > 0 || this.#rest.length > 0;
+  }
+
+  #step(): void {
+    const message = this.#messages.shift();
+    if (message === undefined) this.#parse();
+    else this.#hand(message);
+  }
+
+  #parse(): void {
+    const rest = this.#rest;
+    const piece = rest.length <= this.#pieceBytes ? rest : rest.subarray(0, this.#pieceBytes);
+    this.#rest = piece.length === rest.length ? NOTHING : rest.subarray(piece.length);
+    this.#quota.spend(piece.length);
+    this.#hasEnded = false;
+    if (this.#parser.writable) this.#parser.write(piece);
+    this.#pieceBytes = this.#hasEnded
+      ? PIECE_BYTES
+      : Math.min(2 * this.#pieceBytes, MAX_PIECE_BYTES);
+  }
+}
