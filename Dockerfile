@@ -18,14 +18,15 @@ ENV NODE_ENV=production \
   SLUICE_HEALTH_URL=http://127.0.0.1:9464/healthz
 WORKDIR /app
 COPY LICENSE package.json ./
+COPY bin bin
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+RUN ln -s /app/bin/sluice.js /usr/local/bin/sluice
 # The user `node` of the base image, as a number so that an orchestrator sees that it is not root.
 USER 1000:1000
 EXPOSE 8080 9464
 # The slim base has no curl.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.SLUICE_HEALTH_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# The flags: no debugger opens on a signal; docs/operations.md, Memory.
-ENTRYPOINT ["tini", "--", "node", "--disable-sigusr1", "--initial-old-space-size=96", "/app/dist/main.js"]
+ENTRYPOINT ["tini", "--", "sluice"]
 CMD ["serve", "--config", "/etc/sluice/sluice.yaml"]

@@ -40,7 +40,7 @@ it('SIGQUIT lets calls in flight end, as SIGTERM does', async () => {
 it.each([
   ['bin/sluice.js', /^#!.* node .*--disable-sigusr1/],
   ['package.json', /"start": ".*node .*--disable-sigusr1/],
-  ['Dockerfile', /^ENTRYPOINT .*--disable-sigusr1/m],
+  ['Dockerfile', /^ENTRYPOINT \["tini", "--", "sluice"\]$/m],
 ])('%s starts a gateway whose start can not be debugged by a signal either', (file, pattern) => {
   expect(readFileSync(join(ROOT, file), 'utf8')).toMatch(pattern);
 });

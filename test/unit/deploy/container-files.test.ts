@@ -42,6 +42,13 @@ describe('E09 the container', () => {
     ]);
   });
 
+  test('has the command on PATH, as npm installs it, and is started by it', () => {
+    const dockerfile = read('Dockerfile');
+    const { bin } = JSON.parse(read('package.json'));
+    expect(dockerfile).toContain(`ln -s /app/${bin.sluice} /usr/local/bin/sluice`);
+    expect(dockerfile).toContain('ENTRYPOINT ["tini", "--", "sluice"]');
+  });
+
   test('copies only what its ignore file lets in', () => {
     const allowed =
       read('.dockerignore')
