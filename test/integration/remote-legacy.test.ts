@@ -266,6 +266,42 @@ test('D03: challenges of the server stay here', async () => {
   }
 });
 
+test.each([400, 401, 403, 404, 410, 422, 429, 500, 503])(
+  'an error for the request is its answer, with status %i too',
+  async (status) => {
+    const error = { code: -32050, message: 'No quota left', data: { at: 7 } };
+    onCalls(1, ({ message, response }) => {
+      sendJson(response, status, { jsonrpc: '2.0', id: message.id, error });
+    });
+    await withSession(async (session) => {
+      expect((await session.call('echo')).error).toEqual(error);
+    });
+  },
+);
+
+test('a result for the request is its answer, with status 500 too', async () => {
+  onCalls(1, (request) => sendJson(request.response, 500, answerOf(request, 'done')));
+  await withSession(async (session) => {
+    expect(JSON.stringify((await session.call('echo')).result)).toContain('done');
+  });
+});
+
+test('a server that refuses the question for its era with an error and status 500 is asked in the old way', async () => {
+  const odd = await RemoteServer.start();
+  odd.takeover = ({ message, response }) => {
+    if (message.method !== 'server/discover') return false;
+    const error = { code: -32601, message: 'Method not found' };
+    sendJson(response, 500, { jsonrpc: '2.0', id: message.id, error });
+    return true;
+  };
+  const other = await startGateway({ servers: { one: { url: odd.url } } });
+  const session = await LegacySession.open(other.endpoint('one'));
+  expect((await session.call('echo')).result).toBeDefined();
+  await session.close();
+  await other.stop();
+  await odd.close();
+});
+
 test('D04: redirects to elsewhere are not followed, on the origin up to three are', async () => {
   for (const status of [301, 302, 303, 307, 308]) {
     onCalls(1, ({ response }) => {
