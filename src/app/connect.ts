@@ -26,8 +26,8 @@ const NEVER_REACHED = 1;
 const INTERNAL = 70;
 const CLOSE_LIMIT_MS = 5_000;
 const DRAIN_POLL_MS = 25;
-/** How a channel says that it never came up. */
-const CANNOT_START = 'cannot_start: ';
+/** How a channel says that it never came up, and whether it is of use to try again. */
+const NEVER_UP = /^(cannot_start|refused): (.*)$/s;
 
 /** What the bridge is given besides its configuration. */
 export interface ConnectOptions {
@@ -51,13 +51,16 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   const logger = createLogger(config.log);
   const metrics = new Metrics({ version: options.version, node: process.version });
   const reach: Reach = { isTried: false, isDone: false };
-  const backend = new ServerBackend(server, {
+  // The user knows it by its address only.
+  const named = { ...server, name: placeOf(server.target) };
+  const backend = new ServerBackend(named, {
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,
     openChannel: complaining(channelOpener({}, { servers: [], logger }), reach, options.tell),
     gatewayVersion: options.version,
     tellsAll: true,
+    isTriedOnDemand: true,
   });
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);
@@ -119,9 +122,10 @@ function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell
   return (options, parts) => {
     const { target } = options;
     const complain = (reason: string): void => {
-      if (!reason.startsWith(CANNOT_START) || told.has(reason)) return;
+      const [, kind, why] = NEVER_UP.exec(reason) ?? [];
+      if (why === undefined || told.has(reason)) return;
       told.add(reason);
-      tell(`${placeOf(target)}: ${reason.slice(CANNOT_START.length)} Trying again.`);
+      tell(`${placeOf(target)}: ${why}${kind === 'refused' ? '' : ' Trying again.'}`);
     };
     const closed = (reason: string, notTaken?: ReadonlySet<number>): void => {
       complain(reason);

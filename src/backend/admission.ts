@@ -119,8 +119,11 @@ export class Admission {
 
   /** The error of callers who find the server gone. */
   unavailable(): GatewayError {
-    // Whole sentences that begin with a label for metrics.
-    const why = this.#context.lastFailure().replace(/^cannot_start: |\.$/g, '');
+    const failure = this.#context.lastFailure();
+    // A whole sentence behind a label for metrics: the log would not say more.
+    const said = /^(?:cannot_start|refused): (it .*)$/s.exec(failure)?.[1];
+    if (said !== undefined) return this.#failure('server_unavailable', `is not available: ${said}`);
+    const why = failure.replace(/^cannot_start: |\.$/g, '');
     return this.#failure('server_unavailable', `is not available (${why}); see the gateway's log.`);
   }
 

@@ -33,6 +33,8 @@ export interface BackendParts {
   readonly gatewayVersion: string;
   /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
   readonly tellsAll: boolean;
+  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  readonly isTriedOnDemand?: boolean;
   /** Told of starts, where a server that is never ready ends the gateway. */
   readonly firstStarts?: FirstStarts | undefined;
 }
@@ -202,6 +204,7 @@ export class ServerBackend implements Backend {
       metrics: this.#parts.metrics,
       openChannel: this.#parts.openChannel,
       tellsAll: this.#parts.tellsAll,
+      isTriedOnDemand: this.#parts.isTriedOnDemand,
       firstStarts: this.#parts.firstStarts,
     });
   }

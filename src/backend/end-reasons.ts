@@ -10,11 +10,18 @@ export const DRAINING = 'draining';
 /** A remote server knows its session no longer. */
 export const SESSION_LOST = 'session_lost';
 /** A remote server answers, and refuses everything. */
+const STOPPED_SERVING = /^stopped_serving: /;
+/** A server refuses each handshake in the same way, until somebody changes something. */
 const REFUSED = /^refused: /;
 
 /** Whether a server refused its session, so that it may refuse the next one too. */
 export function sessionWasRefused(reason: string): boolean {
-  return reason === SESSION_LOST || REFUSED.test(reason);
+  return reason === SESSION_LOST || STOPPED_SERVING.test(reason);
+}
+
+/** Whether it is of no use to wait for the next start. */
+export function isLasting(reason: string): boolean {
+  return REFUSED.test(reason);
 }
 
 /** Whether the process left by itself. */
@@ -89,6 +96,5 @@ export function reasonLabel(reason: string): string {
   ) {
     return reason;
   }
-  if (REFUSED.test(reason)) return 'refused';
-  return reason.startsWith('cannot_start') ? 'cannot_start' : 'handshake';
+  return /^(cannot_start|refused|stopped_serving)/.exec(reason)?.[0] ?? 'handshake';
 }

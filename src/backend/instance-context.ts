@@ -27,5 +27,7 @@ export interface InstanceContext {
   readonly metrics: Metrics;
   readonly openChannel: OpenChannel;
   readonly tellsAll: boolean;
+  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  readonly isTriedOnDemand?: boolean | undefined;
   readonly firstStarts: FirstStarts | undefined;
 }

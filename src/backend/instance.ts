@@ -12,7 +12,7 @@ import type { Principal } from '../ports/principal.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
-import { DRAINING, LastEnd, reasonLabel } from './end-reasons.ts';
+import { DRAINING, isLasting, LastEnd, reasonLabel } from './end-reasons.ts';
 import { EraSearch } from './era-search.ts';
 import { FanOut } from './fan-out.ts';
 import { handshake, ownEnvelope } from './handshake.ts';
@@ -26,6 +26,7 @@ import { type ServerWishes, wishesOf } from './server-wishes.ts';
 
 /** How long a question of the gateway's own to a server may take. */
 const OWN_REQUEST_MS = 10_000;
+const ENDED = 'server ended, it is started again';
 
 /** A server that is kept alive. */
 export class Instance {
@@ -60,7 +61,7 @@ export class Instance {
       soleCaller: (mayBeFor) => this.#connection?.soleCaller(mayBeFor),
       callers: () => this.#connection?.callers() ?? [],
     });
-    this.#restarts = new Restarts(() => this.#startAgain());
+    this.#restarts = new Restarts(() => this.#startAgain(), context.isTriedOnDemand === true);
     this.#era = new EraSearch(options, context.era);
     this.#place = new HeldPlace(context.takePlace);
     this.lastEnd = new LastEnd(context);
@@ -144,6 +145,7 @@ export class Instance {
   /** Starts the server unless it runs, is starting, or has to wait for its backoff. */
   start(): void {
     if (this.#state !== 'idle') return;
+    this.#restarts.begin();
     try {
       this.takePlace();
       void this.#run();
@@ -371,14 +373,11 @@ export class Instance {
   #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
     this.#era.failed(reason);
     const { logger, metrics, options } = this.#context;
-    const backoffMs = this.#restarts.failed();
+    const backoffMs = this.#restarts.failed(isLasting(reason));
     this.lastEnd.note(reason, lastWords);
-    logger.warn(
-      { reason, lastWords, backoffMs, failsFast: this.#restarts.failFast },
-      'server ended, it is started again',
-    );
+    logger.warn({ reason, lastWords, backoffMs, failsFast: this.#restarts.failFast }, ENDED);
     metrics.serverRestarts.inc({ server: options.name, reason: reasonLabel(reason) });
-    this.#transition('backoff');
+    this.#transition(this.#restarts.isDue ? 'backoff' : 'idle');
     if (this.#restarts.failFast) this.#admission.refuseWaiting();
     else this.#admission.refuseLate();
     for (const exchange of again) this.#admission.admit(exchange);

@@ -9,6 +9,7 @@ import type { ServerOptions } from './options.ts';
 import type { ServerChannel } from './server-channel.ts';
 import { HttpChannel } from './streamable-http/http-channel.ts';
 import type { RemoteTarget } from './streamable-http/options.ts';
+import type { HttpRefusal } from './streamable-http/refusals.ts';
 
 export interface RemoteChannelParts {
   readonly events: ChannelEvents;
@@ -54,14 +55,14 @@ export class RemoteChannel implements ServerChannel {
     const isAuto = this.#target.transport === 'auto';
     return new HttpChannel(this.#target, this.#options, {
       ...this.#parts,
-      notSpoken: isAuto ? (initialize) => this.#fallBack(initialize) : undefined,
+      notSpoken: isAuto ? (initialize, refusal) => this.#fallBack(initialize, refusal) : undefined,
     });
   }
 
-  #fallBack(initialize: Buffer): void {
+  #fallBack(initialize: Buffer, postRefused: HttpRefusal): void {
     this.#parts.logger.info('server takes no POST at its address: HTTP+SSE is tried');
     this.#left = this.#channel.close();
-    this.#channel = new SseChannel(this.#target, this.#options, this.#parts);
+    this.#channel = new SseChannel(this.#target, this.#options, { ...this.#parts, postRefused });
     this.#channel.send(initialize);
   }
 }

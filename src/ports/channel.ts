@@ -10,6 +10,8 @@ export interface RequestFailure {
   readonly what: string;
   /** After how long it may be tried again, where the server said that. */
   readonly retryAfterMs?: number;
+  /** Whether it is the same at the next try, until somebody changes the configuration or the server. */
+  readonly isLasting?: boolean;
 }
 
 /** What a channel tells its owner. */

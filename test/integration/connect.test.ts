@@ -4,7 +4,13 @@ import { EverythingServer } from '../support/everything-server.ts';
 import { ROOT } from '../support/gateway.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { enveloped } from '../support/modern-envelope.ts';
-import { eventOf, type RemoteRequest, RemoteServer, sendStream } from '../support/remote-server.ts';
+import {
+  eventOf,
+  type RemoteRequest,
+  RemoteServer,
+  sendJson,
+  sendStream,
+} from '../support/remote-server.ts';
 import { StdioClient } from '../support/stdio-client.ts';
 import { until } from '../support/until.ts';
 import { answers, textOf } from '../support/wire-message.ts';
@@ -81,37 +87,74 @@ describe('a legacy client', () => {
     });
   });
 
+  const ELSEWHERE = { location: 'http://127.0.0.1:1/' };
+  const PAGE = { 'content-type': 'text/html' };
   it.each([
-    [401, {}, 'it refuses the gateway (HTTP 401); check headers and auth'],
-    [403, {}, 'it refuses the gateway (HTTP 403); check headers and auth'],
-    [404, {}, 'it answered HTTP 404 to GET, not an event stream'],
-    [302, { location: 'http://127.0.0.1:1/' }, 'it answered HTTP 302 that leads elsewhere'],
-    [500, {}, 'it answered HTTP 500'],
-  ])('is told that the server answers %s; the exit status is 1', async (code, headers, what) => {
+    [401, {}, 'it wants credentials (HTTP 401); check headers and auth', ['POST']],
+    [403, {}, 'it does not let the gateway in (HTTP 403); check headers and auth', ['POST']],
+    [
+      404,
+      {},
+      'it has no MCP endpoint at this path (HTTP 404 to POST, HTTP 404 to GET); correct the URL.',
+      ['POST', 'POST', 'GET'],
+    ],
+    [302, ELSEWHERE, 'it answered HTTP 302 that leads elsewhere', ['POST']],
+    [
+      200,
+      PAGE,
+      'it answered HTTP 200 with text/html, which is no MCP answer; correct the URL.',
+      ['POST', 'POST'],
+    ],
+  ])(
+    'is told at once what is there instead: %s; the exit status is 1',
+    async (code, headers, what, tried) => {
+      status = 1;
+      server.takeover = ({ response }) => {
+        response.writeHead(code, headers).end('<html></html>');
+        return true;
+      };
+      connect(server.url);
+      const { error } = await client.initialize({ initialized: false });
+      expect(error).toMatchObject({ code: -32603, data: { reason: 'server_unavailable' } });
+      expect(error?.['message']).toContain(`Server "${server.url}" is not available: ${what}`);
+      expect(error?.['message']).not.toContain('log');
+      // The user is told the same.
+      expect(client.stderr).toContain(`sluice connect: ${server.url}: ${what}`);
+      expect(client.stderr).not.toContain('Trying again');
+      // Asked once, and once more when the client asks once more.
+      expect(server.requests.map(({ method }) => method)).toEqual(tried);
+      await client.initialize({ initialized: false });
+      expect(server.requests.map(({ method }) => method)).toEqual([...tried, ...tried]);
+    },
+  );
+
+  it('is told of a refusal that may pass only when it was tried some times', async () => {
     status = 1;
     server.takeover = ({ response }) => {
-      response.writeHead(code, headers).end();
+      response.writeHead(500).end();
       return true;
     };
     connect(server.url);
     const { error } = await client.initialize({ initialized: false });
-    expect(error).toMatchObject({ code: -32603, data: { reason: 'server_unavailable' } });
-    expect(error?.['message']).toContain(`is not available (${what}`);
+    const what = 'it answered HTTP 500.';
+    expect(error?.['message']).toBe(`Server "${server.url}" is not available: ${what}`);
     // In words for the user, once, however often it was tried.
-    expect(client.stderr.split(`sluice connect: ${server.url}: ${what}`)).toHaveLength(2);
+    const said = client.stderr.split(`sluice connect: ${server.url}: ${what} Trying again.`);
+    expect(said).toHaveLength(2);
+    expect(server.requests.length).toBeGreaterThan(2);
   });
 
-  it('is told that what answers is no MCP server; the exit status is 1', async () => {
-    status = 1;
-    server.takeover = ({ response }) => {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
+  it('is told why a server that is there refuses the handshake', async () => {
+    server.takeover = ({ method, message, response }) => {
+      const error = { code: -32600, message: 'Server already initialized' };
+      if (method === 'POST') sendJson(response, 400, { jsonrpc: '2.0', id: message.id, error });
+      else response.writeHead(400).end();
       return true;
     };
     connect(server.url);
     const { error } = await client.initialize({ initialized: false });
-    expect(error?.['message']).toContain('no valid answer to initialize: is it an MCP server?');
-    await client.close();
-    expect(client.stderr).toContain(`${server.url}: it never answered as an MCP server does`);
+    const what = 'it refuses initialize (HTTP 400): Server already initialized.';
+    expect(error?.['message']).toBe(`Server "${server.url}" is not available: ${what}`);
   });
 
   it('is told that there is nobody at the address', async () => {
@@ -121,7 +164,9 @@ describe('a legacy client', () => {
     connect(url);
     const { error } = await client.initialize({ initialized: false });
     expect(error).toMatchObject({ code: -32603, data: { outcome: 'not_sent' } });
-    expect(client.stderr).toContain(`sluice connect: ${url}: it could not be reached`);
+    const what = 'could not be reached (ECONNREFUSED): nobody listens there; start it, or correct';
+    expect(error?.['message']).toContain(`Server "${url}" is not available: it ${what} the URL.`);
+    expect(client.stderr).toContain(`sluice connect: ${url}: it ${what} the URL. Trying again.`);
   });
 });
 

@@ -17,7 +17,12 @@ import { readEvents } from '../streamable-http/answer-body.ts';
 import { HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
 import { sessionHeaders } from '../streamable-http/message-headers.ts';
 import type { RemoteTarget } from '../streamable-http/options.ts';
-import { type HttpRefusal, refusalOf } from '../streamable-http/refusals.ts';
+import {
+  cannotStart,
+  type HttpRefusal,
+  noEndpoint,
+  refusalOf,
+} from '../streamable-http/refusals.ts';
 import { SessionLoss } from '../streamable-http/session-loss.ts';
 
 /** How long a server may take to accept a message. */
@@ -40,6 +45,14 @@ interface Message {
   readonly from: Principal | undefined;
 }
 
+export interface SseChannelParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+  readonly access: Access;
+  /** How a POST to the address itself was refused; undefined where none was tried. */
+  readonly postRefused?: HttpRefusal;
+}
+
 /** A remote server. */
 export class SseChannel implements ServerChannel {
   readonly pid = undefined;
@@ -50,6 +63,7 @@ export class SseChannel implements ServerChannel {
   readonly #logger: Logger;
   readonly #endpoint: HttpEndpoint;
   readonly #abort = new AbortController();
+  readonly #postRefused: HttpRefusal | undefined;
   /** Where messages go; undefined until the server has said it. */
   #address: URL | undefined;
   #early: Message[] = [];
@@ -64,11 +78,8 @@ export class SseChannel implements ServerChannel {
   #version: string | undefined;
   #isOver = false;
 
-  constructor(
-    target: RemoteTarget,
-    options: ServerOptions,
-    parts: { readonly events: ChannelEvents; readonly logger: Logger; readonly access: Access },
-  ) {
+  constructor(target: RemoteTarget, options: ServerOptions, parts: SseChannelParts) {
+    this.#postRefused = parts.postRefused;
     this.#options = options;
     this.#events = parts.events;
     this.#logger = parts.logger;
@@ -110,8 +121,8 @@ export class SseChannel implements ServerChannel {
         headMs: startMs,
       });
       if (answer.status !== 200 || answer.type !== 'text/event-stream') {
-        answer.discard();
-        this.#end(`cannot_start: it answered HTTP ${answer.status} to GET, not an event stream`);
+        const refusal = await refusalOf(answer, undefined, MAX_REFUSAL_BYTES);
+        this.#end(cannotStart(noEndpoint(this.#postRefused, refusal)));
         return;
       }
       const position = { lastId: undefined, retryMs: undefined };
@@ -122,8 +133,7 @@ export class SseChannel implements ServerChannel {
       });
       this.#end('stream_closed');
     } catch (error) {
-      const what = error instanceof HttpFailure ? error.failure.what : 'broke off.';
-      this.#end(`cannot_start: it ${what}`);
+      this.#end(error instanceof HttpFailure ? cannotStart(error.failure) : 'stream_closed');
     }
   }
 

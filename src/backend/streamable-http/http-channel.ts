@@ -21,6 +21,7 @@ import { deleteSession } from './own-request.ts';
 import { ENDED_EARLY, PostAnswers } from './post-answer.ts';
 import { PostWatch } from './post-watch.ts';
 import {
+  cannotStart,
   type HttpRefusal,
   hintsAtLostSession,
   isAnswerTo,
@@ -51,7 +52,7 @@ export interface HttpChannelParts {
    * The server does not speak this transport at all: told instead of `closed`, with the message that
    * showed it.
    */
-  readonly notSpoken?: ((initialize: Buffer, failure: RequestFailure) => void) | undefined;
+  readonly notSpoken?: ((initialize: Buffer, refusal: HttpRefusal) => void) | undefined;
 }
 
 /** A remote server. */
@@ -100,7 +101,7 @@ export class HttpChannel implements ServerChannel {
       headers: (message) => messageHeaders(message, this.#session, this.#tools),
       hasOlderCalls: ({ id = 0 }) => [...this.#posts].some((post) => (post.id ?? id) < id),
       sessionGone: () => this.#lose(),
-      refuses: ({ what }) => this.#end(`refused: it ${what}`),
+      refuses: ({ what }) => this.#end(`stopped_serving: it ${what}`),
     });
   }
 
@@ -225,6 +226,8 @@ export class HttpChannel implements ServerChannel {
     await out.doubt;
     const isBrokenOff = failure === ENDED_EARLY && this.#isMissing(id);
     if (isBrokenOff && out.repeat()) await this.#run(out);
+    else if (out.method === INITIALIZE && failure.isLasting === true)
+      this.#end(cannotStart(failure));
     else this.#fail(out, failure);
   }
 
@@ -272,9 +275,9 @@ export class HttpChannel implements ServerChannel {
   #onHandshakeRefused(out: Outgoing, status: number, refusal: HttpRefusal): void {
     const { failure, error, answer, isNoEvidence } = refusal;
     const isAnswer = answer !== undefined && status >= 500;
-    if (isNoEvidence && !isAnswer) this.#end(`cannot_start: it ${failure.what}`);
+    if (isNoEvidence && !isAnswer) this.#end(cannotStart(failure));
     else if (out.method === INITIALIZE && this.#isNotSpoken(status, error))
-      this.#parts.notSpoken?.(out.frame.bytes, failure);
+      this.#parts.notSpoken?.(out.frame.bytes, refusal);
     else this.#onRefusal(out, refusal);
   }
 
@@ -337,7 +340,7 @@ export class HttpChannel implements ServerChannel {
     const isUnreachable = error instanceof HttpFailure && error.isUnreachable;
     const failure = error instanceof HttpFailure ? error.failure : ENDED_EARLY;
     if (out.isHandshake && !out.signal.aborted) {
-      this.#end(`cannot_start: it ${failure.what}`);
+      this.#end(cannotStart(failure));
     } else if (isUnreachable) {
       this.#fail(out, failure);
       this.#end('unreachable');

@@ -33,6 +33,15 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** What to do about them. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there; start it, or correct the URL',
+  ENOTFOUND: 'there is no host of that name; correct the URL',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within 5 s; is a firewall or a proxy between',
+};
+const NOT_TRUSTED =
+  'its certificate is not trusted, or not for that name; correct the URL, or set tls.ca';
+
 /** The head of an answer and its body to come. */
 export interface HttpAnswer extends Body {
   readonly status: number;
@@ -209,22 +218,21 @@ export class HttpEndpoint {
     const keepsMethod = answer.status === 307 || answer.status === 308;
     if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;
     const what = `answered HTTP ${answer.status} that leads elsewhere, which is not followed; put the right address into url.`;
-    throw new HttpFailure({ reason: 'server_protocol_error', outcome: 'unknown', what }, false);
+    const failure = { reason: 'server_protocol_error', outcome: 'unknown', what } as const;
+    throw new HttpFailure({ ...failure, isLasting: true }, false);
   }
 }
 
 function failureOf(error: unknown): HttpFailure {
   if (error instanceof AccessFailure) return new HttpFailure(error.failure, false, error);
   const code = codeOf(error);
-  const isUnreachable =
-    UNREACHABLE.has(code) ||
-    code.includes('CERT') ||
-    /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code) ||
-    hasSyscall(error);
-  if (isUnreachable) {
-    const what = `could not be reached (${code}).`;
+  const isUntrusted = code.includes('CERT') || /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code);
+  if (isUntrusted || UNREACHABLE.has(code) || hasSyscall(error)) {
+    const advice = isUntrusted ? NOT_TRUSTED : (ADVICE[code] ?? 'look at the network between');
+    const what = `could not be reached (${code}): ${advice}.`;
+    const isLasting = isUntrusted || code === 'ENOTFOUND';
     return new HttpFailure(
-      { reason: 'server_unavailable', outcome: 'not_sent', what },
+      { reason: 'server_unavailable', outcome: 'not_sent', what, isLasting },
       true,
       error,
     );

@@ -121,6 +121,6 @@ const TOO_LARGE: RequestFailure = {
 
 function badAnswer(answer: HttpAnswer): RequestFailure {
   const { status, type } = answer;
-  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is no MCP answer.`;
-  return { reason: 'server_protocol_error', outcome: 'unknown', what };
+  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is no MCP answer; correct the URL.`;
+  return { reason: 'server_protocol_error', outcome: 'unknown', what, isLasting: true };
 }

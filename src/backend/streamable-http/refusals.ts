@@ -2,6 +2,7 @@
 // which era and transport the server speaks (protocol.md 2.4, 2.7). Nothing of its headers is passed on.
 
 import { within } from '../../base/clock.ts';
+import { cutText } from '../../base/cut-text.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, isObject, parseSpan } from '../../jsonrpc/parse.ts';
@@ -98,11 +99,42 @@ function withoutError(status: number): RequestFailure {
 function noEvidence(answer: HttpAnswer): RequestFailure {
   const { status } = answer;
   if (status === TOO_MANY_REQUESTS) return tooMany(answer);
+  const failure = { reason: 'server_unavailable', outcome: 'unknown' } as const;
   const isAccess = status === UNAUTHORIZED || status === FORBIDDEN;
-  const what = isAccess
-    ? `refuses the gateway (HTTP ${status}); check headers and auth of the server in the configuration.`
-    : `answered HTTP ${status}.`;
-  return { reason: 'server_unavailable', outcome: 'unknown', what };
+  if (!isAccess) return { ...failure, what: `answered HTTP ${status}.` };
+  const asked = status === UNAUTHORIZED ? 'wants credentials' : 'does not let the gateway in';
+  const what = `${asked} (HTTP ${status}); check headers and auth of the server, or the --header of connect.`;
+  return { ...failure, what, isLasting: true };
+}
+
+/**
+ * How a channel says that it never came up.
+ * @param failure of the first request
+ */
+export function cannotStart({ what, isLasting }: RequestFailure): string {
+  return `${isLasting === true ? 'refused' : 'cannot_start'}: it ${what}`;
+}
+
+/**
+ * What is wrong at an address where no transport is spoken.
+ * @param post how a POST was refused; undefined where none was tried
+ * @param get how GET was
+ */
+export function noEndpoint(post: HttpRefusal | undefined, get: HttpRefusal): RequestFailure {
+  const failure = { reason: 'server_protocol_error', outcome: 'unknown' } as const;
+  if (get.isNoEvidence) return get.failure;
+  const error =
+    post?.error && parseSpan(post.error.bytes, post.error.errorStart, post.error.errorEnd);
+  if (post !== undefined && isObject(error)) {
+    const text = typeof error['message'] === 'string' ? cutText(error['message']) : 'no message';
+    return { ...failure, what: `refuses initialize (HTTP ${post.status}): ${text}.` };
+  }
+  const seen = [
+    ...(post === undefined ? [] : [`HTTP ${post.status} to POST`]),
+    `HTTP ${get.status} to GET`,
+  ];
+  const what = `has no MCP endpoint at this path (${seen.join(', ')}); correct the URL.`;
+  return { ...failure, what, isLasting: true };
 }
 
 function tooMany(answer: HttpAnswer): RequestFailure {
