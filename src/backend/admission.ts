@@ -14,6 +14,12 @@ import { WaitingCalls } from './waiting-calls.ts';
 /** What calls that wait for one instance may hold in all. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
+/**
+ * How long a tool waits for others' questions that was only near one of them, and asked nothing before.
+ * A look more, and it has been a second.
+ */
+const SUSPECT_MS = 800;
+
 /** What admission looks at. */
 export interface AdmissionContext {
   readonly options: ServerOptions;
@@ -49,6 +55,7 @@ export class Admission {
       {
         expired: (exchange) => this.#waitedTooLong(exchange),
         displaced: (exchange) => exchange.fail(this.#overloaded()),
+        passed: () => this.pump(),
       },
     );
   }
@@ -82,7 +89,9 @@ export class Admission {
   pump(): void {
     while (this.#waiting.size > 0 && this.#hasRoom()) {
       const crowd = this.#crowd();
-      const exchange = this.#waiting.take((candidate) => this.#canGo(candidate, crowd));
+      const exchange = this.#waiting.take((candidate, sinceMs) =>
+        this.#canGo(candidate, crowd, sinceMs),
+      );
       if (exchange === undefined) return;
       this.#context.mux()?.dispatch(exchange);
     }
@@ -154,12 +163,18 @@ export class Admission {
     return mux.isWritable && mux.inFlight < this.#context.options.limits.inFlight;
   }
 
-  /** @param crowd who has its share of the places already */
-  #canGo(exchange: Exchange, crowd: string | undefined): boolean {
+  /**
+   * @param crowd who has its share of the places already
+   * @param sinceMs since when it waits; absent: not yet
+   */
+  #canGo(exchange: Exchange, crowd: string | undefined, sinceMs?: number): boolean {
     const { tools } = this.#context;
     if (crowd !== undefined && exchange.client.principal.key === crowd) return false;
     if (this.#context.mux()?.isLaneBusyFor(exchange.client) !== true) return true;
-    return tools.match(exchange.frame) === undefined;
+    const tool = tools.match(exchange.frame);
+    if (tool === undefined) return true;
+    const hasWaited = sinceMs !== undefined && monotonicMs() - sinceMs >= SUSPECT_MS;
+    return hasWaited && tools.isHardlySuspected(tool);
   }
 
   #wait(exchange: Exchange): void {

@@ -22,6 +22,8 @@ export interface WaitingEvents {
   expired(exchange: Exchange): void;
   /** It had to make room for another caller. */
   displaced(exchange: Exchange): void;
+  /** Some time has passed: some of those that wait may go now. */
+  passed(): void;
 }
 
 /** The calls of one caller, oldest first. */
@@ -34,15 +36,16 @@ class Waiting implements ExchangeHolder {
   readonly id = undefined;
   readonly exchange: Exchange;
   readonly caller: Caller;
+  readonly sinceMs = monotonicMs();
   readonly deadlineMs: number;
   readonly bytes: number;
   readonly #owner: WaitingCalls;
 
-  constructor(owner: WaitingCalls, exchange: Exchange, caller: Caller, deadlineMs: number) {
+  constructor(owner: WaitingCalls, exchange: Exchange, caller: Caller, limitMs: number) {
     this.#owner = owner;
     this.exchange = exchange;
     this.caller = caller;
-    this.deadlineMs = deadlineMs;
+    this.deadlineMs = this.sinceMs + limitMs;
     // Noted once: a call that ends lets go of its request.
     this.bytes = exchange.frame.bytes.length;
   }
@@ -85,7 +88,7 @@ export class WaitingCalls {
     const key = callerOf(exchange.client);
     const caller = this.#callers.get(key) ?? new Caller();
     if (!this.#makeRoom(caller, exchange.frame.bytes.length)) return false;
-    const waiting = new Waiting(this, exchange, caller, monotonicMs() + limitMs);
+    const waiting = new Waiting(this, exchange, caller, limitMs);
     this.#callers.set(key, caller);
     caller.calls.push(waiting);
     this.#count(waiting, 1);
@@ -102,10 +105,13 @@ export class WaitingCalls {
     return false;
   }
 
-  /** Takes out a call that `canGo`: the first such one of whoever's turn it is. */
-  take(canGo: (exchange: Exchange) => boolean): Exchange | undefined {
+  /**
+   * Takes out a call that `canGo`: the first such one of whoever's turn it is.
+   * @param canGo is told since when the call waits
+   */
+  take(canGo: (exchange: Exchange, sinceMs: number) => boolean): Exchange | undefined {
     for (const [key, caller] of this.#callers) {
-      const waiting = caller.calls.find(({ exchange }) => canGo(exchange));
+      const waiting = caller.calls.find(({ exchange, sinceMs }) => canGo(exchange, sinceMs));
       if (waiting === undefined) continue;
       this.remove(waiting);
       if (this.#callers.delete(key)) this.#callers.set(key, caller);
@@ -180,6 +186,7 @@ export class WaitingCalls {
 
   #sweep(): void {
     for (const exchange of this.clear(monotonicMs())) this.#events.expired(exchange);
+    if (this.#size > 0) this.#events.passed();
   }
 }
 

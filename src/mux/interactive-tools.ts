@@ -5,10 +5,21 @@ import { decodeString, QUOTE } from '../jsonrpc/json-text.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
 
 const MAX_TOOLS = 10_000;
+/** Of so many calls one is looked at, to know the tools that ask nothing: those that are used are found soon. */
+const SAMPLE = 4;
+
+/** A call that was answered. */
+interface AnsweredCall {
+  readonly id: number;
+  readonly interactiveTool: string | undefined;
+  readonly tool: string | undefined;
+}
 
 /** Names of tools that ask, or are suspected to. */
 export class InteractiveTools {
   readonly #names = new Map<string, 'known' | 'suspected'>();
+  /** Tools that were called to the end without asking, and are not known to ask. */
+  readonly #quiet = new Set<string>();
   #version = 0;
 
   /** Changes when there are more names. */
@@ -39,9 +50,24 @@ export class InteractiveTools {
     }
   }
 
-  /** A call of the tool came to its end and asked nothing: it is no suspect any more. */
-  acquit(name: string): void {
-    if (this.#names.get(name) === 'suspected') this.#names.delete(name);
+  /** A call came to its end and asked nothing: its tool is no suspect any more. */
+  noteQuiet({ id, interactiveTool, tool }: AnsweredCall): void {
+    if (interactiveTool !== undefined) {
+      if (this.#names.get(interactiveTool) !== 'suspected') return;
+      this.#names.delete(interactiveTool);
+      this.#addQuiet(interactiveTool);
+    } else if (id % SAMPLE === 0 && tool !== undefined && !this.#names.has(tool)) {
+      this.#addQuiet(tool);
+    }
+  }
+
+  /** Whether a tool is suspected, and has not asked before: most probably it does not. */
+  isHardlySuspected(name: string): boolean {
+    return this.#names.get(name) === 'suspected' && this.#quiet.has(name);
+  }
+
+  #addQuiet(name: string): void {
+    if (this.#quiet.size < MAX_TOOLS) this.#quiet.add(name);
   }
 
   #note(name: string, certainty: 'known' | 'suspected'): void {
@@ -49,6 +75,7 @@ export class InteractiveTools {
     if (before === 'known' || before === certainty) return;
     if (before === undefined && this.#names.size >= MAX_TOOLS) return;
     this.#names.set(name, certainty);
+    if (certainty === 'known') this.#quiet.delete(name);
     if (before === undefined) this.#version++;
   }
 }

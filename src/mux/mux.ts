@@ -288,8 +288,8 @@ export class Mux implements CallOwner {
       return;
     }
     this.#calls.settle(call);
-    const { exchange, interactiveTool } = call;
-    if (interactiveTool !== undefined && !call.hasAsked) this.#tools.acquit(interactiveTool);
+    const { exchange } = call;
+    if (!call.hasAsked) this.#tools.noteQuiet(call);
     if (call.abandonedAtMs === undefined) {
       call.onAnswer?.(frame);
       if (exchange !== undefined) this.#respond(exchange, frame);

@@ -1,5 +1,5 @@
 // Whose calls go to a server, and what callers are told whose call waited too long.
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Admission, type AdmissionContext } from '../../../src/backend/admission.ts';
 import type { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
@@ -127,4 +127,67 @@ it.each([
   const { admission, call, heldBy } = eightPlaces(sharing);
   call('bob', kind, 20);
   expect([heldBy('bob'), admission.queued]).toEqual([8, 12]);
+});
+
+/** A server at which somebody else is being asked for as long as the test takes. */
+function whileOthersAreAsked(learn: (tools: InteractiveTools) => void) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const tools = new InteractiveTools();
+  learn(tools);
+  const dispatch = vi.fn();
+  const mux = {
+    isWritable: true,
+    inFlight: 1,
+    isLaneBusyFor: () => true,
+    calls: () => [],
+    dispatch,
+  };
+  const admission = new Admission({
+    options: {
+      name: 'one',
+      sharing: 'shared',
+      timeouts: { queueMs: 5_000, startMs: 1, requestMs: 60_000, requestMaxMs: 600_000 },
+      limits: { queue: 9, inFlight: 8 },
+    },
+    tools,
+    state: () => 'ready',
+    mux: () => mux,
+    failsFast: () => false,
+    startsInMs: () => 0,
+    lastFailure: () => '',
+    start: () => undefined,
+  } as unknown as AdmissionContext);
+  const client = { principal: { key: 'bob', kind: 'key' } };
+  admission.admit({ frame: ASK, client, fail: () => undefined } as unknown as Exchange);
+  onTestFinished(() => admission.refuseWaiting());
+  return dispatch;
+}
+
+/** The tool was called before, and asked nothing. */
+function callQuietly(tools: InteractiveTools): void {
+  for (let id = 1; id <= 8; id++) tools.noteQuiet({ id, interactiveTool: undefined, tool: 'ask' });
+}
+
+it('a tool that asked nothing before waits a second at most for others to be asked', () => {
+  const dispatch = whileOthersAreAsked((tools) => {
+    callQuietly(tools);
+    tools.learn(['ask', 'another']);
+  });
+  vi.advanceTimersByTime(700);
+  expect(dispatch).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(300);
+  expect(dispatch).toHaveBeenCalledOnce();
+});
+
+it.each([
+  ['is known to ask', (tools: InteractiveTools) => tools.learn(['ask'])],
+  [
+    'may ask, as far as anybody knows',
+    (tools: InteractiveTools) => tools.learn(['ask', 'another']),
+  ],
+])('a tool that %s waits until they have been', (_, learn) => {
+  const dispatch = whileOthersAreAsked(learn);
+  vi.advanceTimersByTime(30_000);
+  expect(dispatch).not.toHaveBeenCalled();
 });

@@ -21,6 +21,7 @@ function queueOf(limits: { calls?: number; bytes?: number } = {}) {
   const displaced: string[] = [];
   const events = {
     expired: vi.fn(),
+    passed: vi.fn(),
     displaced: (exchange: Exchange) => displaced.push((exchange as Named).name),
   };
   const queue = new WaitingCalls({ calls: 100, bytes: 1_000_000, ...limits }, events);

@@ -13,6 +13,9 @@ const request = (method: string, name: string): Frame => {
 };
 const call = (tool: string): Frame => request('tools/call', tool);
 
+/** A call of a tool that was sent as one that asks, or may. */
+const answered = (tool: string) => ({ id: 1, interactiveTool: tool, tool });
+
 it('knows nothing at first', () => {
   expect(new InteractiveTools().match(call('ask'))).toBeUndefined();
 });
@@ -21,7 +24,7 @@ it('knows a tool for good when every candidate calls it', () => {
   const tools = new InteractiveTools();
   tools.learn(['ask', 'ask']);
   expect(tools.match(call('ask'))).toBe('ask');
-  tools.acquit('ask');
+  tools.noteQuiet(answered('ask'));
   expect(tools.match(call('ask'))).toBe('ask');
   expect(tools.match(call('echo'))).toBeUndefined();
   expect(tools.match(request('prompts/get', 'ask'))).toBeUndefined();
@@ -32,10 +35,10 @@ it('suspects each of several tools until a call of it asks nothing', () => {
   tools.learn(['ask', 'echo']);
   expect(tools.match(call('ask'))).toBe('ask');
   expect(tools.match(call('echo'))).toBe('echo');
-  tools.acquit('echo');
+  tools.noteQuiet(answered('echo'));
   expect(tools.match(call('echo'))).toBeUndefined();
   tools.learn(['ask']);
-  tools.acquit('ask');
+  tools.noteQuiet(answered('ask'));
   expect(tools.match(call('ask'))).toBe('ask');
 });
 
@@ -51,7 +54,7 @@ it('only suspects a tool beside a request that calls none', () => {
   const tools = new InteractiveTools();
   tools.learn(['ask', undefined]);
   expect(tools.match(call('ask'))).toBe('ask');
-  tools.acquit('ask');
+  tools.noteQuiet(answered('ask'));
   expect(tools.match(call('ask'))).toBeUndefined();
 });
 
@@ -62,8 +65,24 @@ it('changes its version with every name that is new', () => {
   versions.push(tools.version);
   tools.learn(['ask']);
   expect(tools.version).toBe(versions[1]);
-  tools.acquit('echo');
+  tools.noteQuiet(answered('echo'));
   tools.learn(['echo']);
   versions.push(tools.version);
   expect(new Set(versions).size).toBe(3);
+});
+
+it('hardly suspects a tool that was called before, and asked nothing', () => {
+  const tools = new InteractiveTools();
+  for (let id = 1; id <= 8; id++) {
+    tools.noteQuiet({ id, interactiveTool: undefined, tool: 'echo' });
+  }
+  tools.learn(['ask', 'echo']);
+  expect(tools.isHardlySuspected('echo')).toBe(true);
+  expect(tools.isHardlySuspected('ask')).toBe(false);
+  expect(tools.isHardlySuspected('other')).toBe(false);
+  tools.learn(['echo']);
+  expect(tools.isHardlySuspected('echo')).toBe(false);
+  tools.noteQuiet({ id: 8, interactiveTool: undefined, tool: 'echo' });
+  tools.learn(['ask', 'echo']);
+  expect(tools.isHardlySuspected('echo')).toBe(false);
 });
