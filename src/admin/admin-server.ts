@@ -1,4 +1,5 @@
-// The admin listener: metrics, liveness, readiness. Never on the public listener (design.md 3.2).
+// The admin listener: metrics, liveness, readiness. Never on the public listener
+// (docs/operations.md#health).
 import { lstatSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-// What a user may say about the admin listener (design.md 3.2 `admin:`): the type after load, and
+// What a user may say about the admin listener (docs/configuration.md#admin): the type after load, and
 // the schema that makes it from the file.
 import { isLoopbackHost } from '../base/loopback.ts';
 import { flag, integer, isMap, section, text } from '../base/options.ts';

@@ -25,7 +25,7 @@ const IGNORED = {
   SIGUSR1: 'SIGUSR1 is ignored',
   SIGUSR2: 'SIGUSR2 is ignored',
 } as const;
-/** Nobody else reaps what servers leave behind (reliability.md F58). */
+/** Nobody else reaps what servers leave behind (docs/reliability.md#f58). */
 const WITHOUT_INIT =
   'this is process 1, which does not reap orphans: start it under an init (tini, docker run --init)';
 
@@ -115,7 +115,7 @@ export function untilStopped(exitWithParent: boolean): Stop {
       resolve(signal);
     });
   }
-  // A broken log reader must not take the gateway down (reliability.md F57).
+  // A broken log reader must not take the gateway down (docs/reliability.md#f57).
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.on('uncaughtException', (error) => {
     stop.isBroken = true;

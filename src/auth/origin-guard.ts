@@ -1,5 +1,5 @@
 // Host and Origin allow-lists, checked before anything else on every transport and on the upgrade
-// (2025-11-25 basic/transports security; reliability.md A01, A02, A07). Exact matches only.
+// (2025-11-25 basic/transports security; docs/reliability.md#a01, #a02, #a07). Exact matches only.
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 

@@ -1,6 +1,6 @@
 // What the gateway says of itself to clients of authorization servers: the metadata documents of its
 // endpoints (RFC 9728) and the challenges that point at them. Every address comes from the configured
-// public one, never from a request (reliability.md A07).
+// public one, never from a request (docs/reliability.md#a07).
 import type { AuthOptions } from './options.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';

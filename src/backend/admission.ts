@@ -1,5 +1,5 @@
 // Whether a call goes to an instance now, waits, or is refused, and with which words
-// (design.md 5.2, 5.4). Owns the calls that wait.
+// (docs/protocol.md#attribution). Owns the calls that wait.
 import { monotonicMs } from '../base/clock.ts';
 import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';

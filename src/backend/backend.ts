@@ -1,4 +1,5 @@
-// A configured server with its instances: which of them serves whom (design.md 5.1).
+// A configured server with its instances: which of them serves whom
+// (docs/configuration.md#serversname).
 import { GatewayError } from '../base/errors.ts';
 import {
   legacyCapabilities,

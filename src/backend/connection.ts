@@ -27,7 +27,7 @@ import type { ServerOptions } from './options.ts';
 import type { OpenChannel, ServerChannel } from './server-channel.ts';
 import { UpstreamListen } from './upstream-listen.ts';
 
-/** Broken messages within a minute after which a server is restarted (reliability.md 6-2). */
+/** Broken messages within a minute after which a server is restarted (docs/reliability.md#limits). */
 const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set();
@@ -190,7 +190,7 @@ export class Connection {
 
   /**
    * Ends it: calls in flight fail at once, but for those that go to the next session once this one is
-   * lost: what only reads, and what was not taken (GW-144).
+   * lost: what only reads, and what was not taken (docs/protocol.md#gw-144).
    * @param notTaken requests that the server did not take for sure
    */
   end(reason: string, notTaken: ReadonlySet<number> = NONE): void {

@@ -1,5 +1,6 @@
-// Whose an elicitation is that a server named by an id: the server tells of its end by that id alone, to
-// nobody in particular, and only who was asked may hear of it (protocol.md 5.11, reliability.md B15).
+// Whose an elicitation is that a server named by an id: the server tells of its end by that id alone,
+// to nobody in particular, and only who was asked may hear of it (docs/protocol.md#url-elicitation,
+// docs/reliability.md#b15).
 import type { Downstream } from '../ports/downstream.ts';
 
 /** More are forgotten, the oldest first: their end is told to nobody. */

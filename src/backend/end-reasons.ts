@@ -35,7 +35,7 @@ const WORD = /^(\w+)(?:: |$)/;
 
 /**
  * What is said to callers of a server that ended. Programs, folders, users and what a process wrote are
- * for whoever runs the gateway (reliability.md H05): everybody else gets one word.
+ * for whoever runs the gateway (docs/reliability.md#h05): everybody else gets one word.
  *
  * @param tellsAll whether callers run the gateway themselves
  */

@@ -1,5 +1,6 @@
 // What one instance's server tells everybody: who of its clients gets it. Owns the seats, their
-// subscriptions and log levels; outlives the server's restarts (design.md 5.1, protocol.md 4.6, 4.7).
+// subscriptions and log levels; outlives the server's restarts (docs/configuration.md#serversname,
+// docs/protocol.md#log-messages, #changes-and-subscriptions).
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
@@ -21,7 +22,7 @@ import { ElicitationOwners } from './elicitation-owners.ts';
 import type { Wanted } from './server-wishes.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** Several changes in a row are told once (protocol.md 4.7). */
+/** Several changes in a row are told once (docs/protocol.md#changes-and-subscriptions). */
 const DEBOUNCE_MS = 100;
 
 /** What fan-out knows of one client. */
@@ -265,7 +266,8 @@ export class FanOut {
     return undefined;
   }
 
-  // Without a level the server chooses, where it serves one client only (protocol.md 4.6).
+  // Without a level the server chooses, where it serves one client only
+  // (docs/protocol.md#log-messages).
   #wants(listener: Listener | undefined, severity: number): boolean {
     const unset = this.#context.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
     return severity >= (listener?.severity ?? unset ?? 0);

@@ -131,7 +131,7 @@ async function firstOf(
   }
 }
 
-/** What an answer to the probe says; undefined: the server is not modern (protocol.md 2.5). */
+/** What an answer to the probe says; undefined: the server is not modern (docs/protocol.md#stdio). */
 function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (answer === undefined) return undefined;
   checkSize(answer, DISCOVER);

@@ -1,6 +1,6 @@
-// What a user may say about one server (design.md 3.2 `servers:`) and about processes: the types
-// after load (durations in milliseconds, sizes in bytes, every default filled in) and the schemas
-// that make them from the file.
+// What a user may say about one server (docs/configuration.md#serversname) and about processes: the
+// types after load (durations in milliseconds, sizes in bytes, every default filled in) and the
+// schemas that make them from the file.
 import type { z } from 'zod';
 import { byteSize, duration, integer, isMap, list, oneOf, section, text } from '../base/options.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { isLimitable, NO_PRLIMIT, resourceKeys, resourceLimits } from './stdio/resource-limits.ts';
 import { type RemoteTarget, remoteKeys, resolveRemote } from './streamable-http/options.ts';
 
-/** Which clients share one instance (design.md 5.1). */
+/** Which clients share one instance (docs/configuration.md#serversname). */
 export type Sharing = 'shared' | 'principal' | 'session';
 
 /** Limits of every wait on a server, all in milliseconds. */

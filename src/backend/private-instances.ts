@@ -1,5 +1,5 @@
 // The instances of a server that are not shared by everybody: which client has which, and how long
-// one is kept, and its process, when nobody seems to need it (design.md 5.1).
+// one is kept, and its process, when nobody seems to need it (docs/configuration.md#serversname).
 
 import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';

@@ -1,5 +1,5 @@
 // Caps over the processes of all servers: how many private ones there may be, who gives way when
-// there are too many, and how many may be starting at once (design.md 5.1).
+// there are too many, and how many may be starting at once (docs/configuration.md#serversname).
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { ProcessOptions } from './options.ts';

@@ -1,5 +1,5 @@
 // A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
-// where the server takes no POST at its address (protocol.md 2.4).
+// where the server takes no POST at its address (docs/protocol.md#httpsse).
 import type { Logger } from '../observe/logger.ts';
 import type { ChannelEvents } from '../ports/channel.ts';
 import type { Principal } from '../ports/principal.ts';

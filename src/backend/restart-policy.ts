@@ -1,6 +1,6 @@
 // When a server that ended may be started again: at once after it served for a while, else after a
-// backoff with jitter; and a breaker that fails fast after too many failures (design.md 5.3). A pure
-// state machine; the caller has the clock.
+// backoff with jitter; and a breaker that fails fast after too many failures
+// (docs/architecture.md#life-of-an-instance). A pure state machine; the caller has the clock.
 import { backoffMs } from '../base/backoff.ts';
 
 const BACKOFF = { firstMs: 200, capMs: 30_000 };

@@ -1,6 +1,6 @@
 // What one server is told once for all of its clients: from which level on to log, and which
 // resources to watch. A legacy server gets requests; a modern one keeps one listen stream that is
-// opened anew when the wishes change (protocol.md 5.6).
+// opened anew when the wishes change (docs/protocol.md#listen-streams).
 
 import { afterInput, within } from '../base/clock.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';

@@ -1,5 +1,6 @@
 // The one listen stream that a modern server has open for all clients: replaced when what is wanted
-// changes, opened again when the server ends it (protocol.md 4.7, 5.6).
+// changes, opened again when the server ends it (docs/protocol.md#changes-and-subscriptions,
+// #listen-streams).
 import { backoffMs } from '../base/backoff.ts';
 import { after, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';

@@ -1,6 +1,7 @@
 // Calls that wait for an instance: bounded in number, bytes and time. Callers take turns, so that one
 // caller's bulk delays that caller; and when there is no more room, it is the one with the most there
-// whose last call has to go. Calls of interactive tools wait until their lane is free (design.md 5.2, 5.4).
+// whose last call has to go. Calls of interactive tools wait until their lane is free
+// (docs/protocol.md#attribution).
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';

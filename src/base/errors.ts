@@ -1,4 +1,4 @@
-// The one table of faults that Sluice makes itself (design.md 3.4). Knows no transport: what a row
+// The one table of faults that Sluice makes itself (docs/errors.md). Knows no transport: what a row
 // means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
 import { cutText } from './cut-text.ts';
 

@@ -1,5 +1,5 @@
 // What a legacy server said in `initialize`, as a modern client asks for it with `server/discover`
-// (protocol.md 5.1).
+// (docs/protocol.md#handshake-across-eras).
 
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';

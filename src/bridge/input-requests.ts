@@ -1,5 +1,5 @@
 // A legacy server's questions as entries of `inputRequests`, and a modern client's answers to them
-// (protocol.md 5.7.1).
+// (docs/protocol.md#suspended-calls).
 
 import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';

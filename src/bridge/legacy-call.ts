@@ -1,5 +1,5 @@
 // One call of a legacy client at a modern server: puts the envelope on, and drives the server's
-// rounds of questions by asking the client in its own way (protocol.md 5.7.2).
+// rounds of questions by asking the client in its own way (docs/protocol.md#rounds-of-questions).
 import { after, type Timer } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
@@ -183,7 +183,8 @@ export class LegacyCall implements Exchange, ExchangeHolder {
       this.#asked.set(question.key, question);
       this.answered(question, CANCELLED_FORM);
     } else {
-      // There is no way to tell a modern server that a client refused (protocol.md 5.7.2).
+      // There is no way to tell a modern server that a client refused
+      // (docs/protocol.md#rounds-of-questions).
       this.#giveUp(`The client did not answer ${question.frame.method}.`);
     }
   }

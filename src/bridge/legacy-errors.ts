@@ -1,4 +1,5 @@
-// A modern server's errors as a legacy client may see them (protocol.md 1.4, 5.4).
+// A modern server's errors as a legacy client may see them (docs/protocol.md#error-codes,
+// #errors-across-eras).
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';

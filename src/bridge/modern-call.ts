@@ -1,6 +1,6 @@
 // One call of a modern client at a legacy server. Toward the server it is a call of a client of its
 // own, so that a question lands on exactly this call; toward the client it answers each round of the
-// request, and waits parked between rounds (protocol.md 5.7.1).
+// request, and waits parked between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import {

@@ -1,4 +1,5 @@
-// A legacy server's errors as a modern client may see them (protocol.md 1.4, 5.4).
+// A legacy server's errors as a modern client may see them (docs/protocol.md#error-codes,
+// #errors-across-eras).
 import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';

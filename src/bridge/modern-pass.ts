@@ -1,5 +1,6 @@
 // One call of a modern client at a modern server: passed on as it is, except that the state of a
-// retry is sealed toward the client, so that only its owner can bring it back (protocol.md 5.7.4).
+// retry is sealed toward the client, so that only its owner can bring it back
+// (docs/protocol.md#states-between-modern-peers).
 import { wallClockMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';

@@ -1,5 +1,5 @@
 // Structured content that is no object: the session era has none, so it is wrapped as `{result: ...}`,
-// and so is its schema (SEP-2106, protocol.md 5.3).
+// and so is its schema (SEP-2106, docs/protocol.md#results-across-eras).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseSpan, parseString, splitArray } from '../jsonrpc/parse.ts';

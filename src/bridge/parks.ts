@@ -1,5 +1,5 @@
 // Calls that wait for their client's next round trip: found by a random id, bounded in number and in
-// time (protocol.md 5.7.1). The only owner of parked calls.
+// time (docs/protocol.md#suspended-calls). The only owner of parked calls.
 import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';

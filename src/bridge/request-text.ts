@@ -1,5 +1,5 @@
 // Requests as the two eras write them: the envelope comes off toward a legacy server and is put on
-// toward a modern one (protocol.md 5.2).
+// toward a modern one (docs/protocol.md#requests-across-eras).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';

@@ -1,5 +1,5 @@
 // Results of modern servers that may be given again: as long as the server says, to whom it says, and
-// not beyond a change that it tells (2026-07-28 server/utilities/caching, protocol.md 3.5).
+// not beyond a change that it tells (2026-07-28 server/utilities/caching, docs/protocol.md#caching).
 import { monotonicMs } from '../base/clock.ts';
 import { type Member, membersOf } from '../jsonrpc/members.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';

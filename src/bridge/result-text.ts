@@ -1,5 +1,6 @@
 // Results as the two eras write them: a modern one says what kind it is, who the server is and how
-// long it may be kept; a legacy one says none of that (protocol.md 5.3). Spliced, never rebuilt.
+// long it may be kept; a legacy one says none of that (docs/protocol.md#results-across-eras).
+// Spliced, never rebuilt.
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';

@@ -1,5 +1,6 @@
 // The entries of `tools/list` as a modern client may see them: without what only the session era has,
-// and without annotations that would make it drop the tool (protocol.md 5.3, 5.12, A-12).
+// and without annotations that would make it drop the tool (docs/protocol.md#results-across-eras,
+// #mirrored-arguments).
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';

@@ -1,6 +1,6 @@
-// A legacy server that refuses a call until its user has visited some pages (-32042), as questions that
-// a modern client can be asked; when all are agreed to, the call is worth sending again (protocol.md
-// 5.11).
+// A legacy server that refuses a call until its user has visited some pages (-32042), as questions
+// that a modern client can be asked; when all are agreed to, the call is worth sending again
+// (docs/protocol.md#url-elicitation).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject } from '../jsonrpc/members.ts';
 import { parseResult } from '../jsonrpc/parse.ts';

@@ -1,6 +1,7 @@
-// Names of tools and prompts where one endpoint shows several servers (protocol.md 4.10): valid for
-// the strictest model API, free of collisions, and the same whatever the order of the servers. A
-// name is found again in the table, never by taking it apart.
+// Names of tools and prompts where one endpoint shows several servers
+// (docs/protocol.md#merged-endpoints): valid for the strictest model API, free of collisions, and the
+// same whatever the order of the servers. A name is found again in the table, never by taking it
+// apart.
 import { createHash } from 'node:crypto';
 
 /** When the name of a tool or prompt is put behind its server's. */

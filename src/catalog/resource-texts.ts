@@ -1,5 +1,6 @@
-// The URIs in what servers send, as clients of an endpoint with several servers must see them, so that
-// they can read them there (protocol.md 4.10). Text that only looks like a URI is left alone.
+// The URIs in what servers send, as clients of an endpoint with several servers must see them, so
+// that they can read them there (docs/protocol.md#merged-endpoints). Text that only looks like a URI
+// is left alone.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { matches } from '../jsonrpc/keys.ts';
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';

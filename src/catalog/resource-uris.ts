@@ -1,8 +1,8 @@
-// URIs of resources where one endpoint shows several servers (protocol.md 4.10): unchanged while
-// only one server has them, by the lists and the templates of all, else with the server's name in front
-// of the scheme, `fs+file:///a`. What begins with such a prefix is always wrapped, so taking it off is
-// exact. Hosts know the pages of apps by their scheme `ui:`, so these keep it and always have the server's
-// name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
+// URIs of resources where one endpoint shows several servers (docs/protocol.md#merged-endpoints):
+// unchanged while only one server has them, by the lists and the templates of all, else with the
+// server's name in front of the scheme, `fs+file:///a`. What begins with such a prefix is always
+// wrapped, so taking it off is exact. Hosts know the pages of apps by their scheme `ui:`, so these
+// keep it and always have the server's name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import {
   type Effort,

@@ -1,5 +1,5 @@
-// What an endpoint with several servers says of itself (protocol.md 4.10): the union of what they
-// offer, and what each wants to be known.
+// What an endpoint with several servers says of itself (docs/protocol.md#merged-endpoints): the union
+// of what they offer, and what each wants to be known.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 

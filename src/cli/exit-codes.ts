@@ -1,4 +1,4 @@
-// What the process's exit status means (design.md 3.1). A public contract.
+// What the process's exit status means (docs/operations.md#start-and-stop). A public contract.
 
 /** Exit statuses. */
 export const EXIT = {

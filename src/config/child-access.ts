@@ -1,5 +1,6 @@
-// Which of the gateway's own files the processes that it starts could read: those with a user of their
-// own should not (reliability.md E05, E10). Processes of the gateway's user can read all that it can.
+// Which of the gateway's own files the processes that it starts could read: those with a user of
+// their own should not (docs/reliability.md#e05, #e10). Processes of the gateway's user can read all
+// that it can.
 import type { AuthOptions } from '../auth/options.ts';
 import type { ServerOptions } from '../backend/options.ts';
 import { mayRead } from '../backend/stdio/run-as.ts';

@@ -1,6 +1,6 @@
 // Which combinations of options are safe: what other machines reach is authenticated and encrypted, and
 // what is promised to clients can be kept. A start that would be unsafe is refused with what to do
-// (reliability.md A05, 2.2).
+// (docs/reliability.md#a05).
 import type { AdminOptions } from '../admin/options.ts';
 import type { AuthOptions } from '../auth/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
@@ -91,7 +91,7 @@ export function isUnauthenticated({ listen, auth }: Pick<Exposure, 'listen' | 'a
 
 /**
  * Whether clients are whoever runs the gateway: on this machine, with nothing that tells them apart.
- * They may read in an error what the log says; others get the reason alone (reliability.md H05).
+ * They may read in an error what the log says; others get the reason alone (docs/reliability.md#h05).
  */
 export function servesItsOwner({ listen, auth }: Pick<Exposure, 'listen' | 'auth'>): boolean {
   return auth === undefined && isLoopbackHost(listen.host);

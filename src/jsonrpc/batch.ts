@@ -2,7 +2,7 @@
 import type { Frame } from './frame.ts';
 import { splitArray } from './parse.ts';
 
-/** Messages in one batch (reliability.md 2.3). */
+/** Messages in one batch (docs/reliability.md#limits). */
 const MAX_BATCH = 100;
 
 /**

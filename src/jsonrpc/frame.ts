@@ -1,6 +1,6 @@
-// A message as it travels through Sluice: its bytes as received and the spans of the few members
-// that Sluice reads (design.md 4.2). Made by scan.ts, or from one of those by `replaced`; nobody
-// changes one afterwards.
+// A message as it travels through Sluice: its bytes as received and the spans of the few members that
+// Sluice reads (docs/architecture.md#bytes-not-objects). Made by scan.ts, or from one of those by
+// `replaced`; nobody changes one afterwards.
 
 export type FrameKind = 'request' | 'notification' | 'response' | 'invalid';
 

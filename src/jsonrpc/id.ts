@@ -1,5 +1,5 @@
 // Typed ids: 1 and "1" differ, 0 and "" are ids, and what a peer sent is echoed byte for byte
-// (protocol.md 1.1). Ids are compared by value and type, never by truthiness.
+// (docs/protocol.md#messages). Ids are compared by value and type, never by truthiness.
 import { decodeString, MINUS, QUOTE } from './json-text.ts';
 
 /**
@@ -13,7 +13,7 @@ export function idKey(bytes: Buffer): string {
   return `n${Number(text)}`;
 }
 
-/** Whether a value is an id: a string, or a number without fraction (protocol.md 1.1). */
+/** Whether a value is an id: a string, or a number without fraction (docs/protocol.md#messages). */
 export function isId(bytes: Buffer, start: number, end: number): boolean {
   const first = bytes[start] as number;
   if (first === QUOTE) return true;

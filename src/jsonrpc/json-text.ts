@@ -3,7 +3,7 @@
 
 export const MALFORMED = -1;
 export const TOO_DEEP = -2;
-/** Deepest nesting that is accepted (reliability.md 2.3). */
+/** Deepest nesting that is accepted (docs/reliability.md#limits). */
 export const MAX_DEPTH = 256;
 
 export const QUOTE = 0x22;

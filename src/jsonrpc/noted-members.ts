@@ -3,7 +3,7 @@ import { FoldedNames } from './keys.ts';
 
 // Members that decide where a message goes. A peer that folds case or cuts at NUL would read
 // another spelling of one as the member itself and do something else than was routed
-// (reliability.md C01), so other spellings are refused.
+// (docs/reliability.md#c01), so other spellings are refused.
 /** Of the message itself. */
 export const TOP_MEMBERS = new FoldedNames([
   'jsonrpc',

@@ -1,5 +1,6 @@
 // Bytes -> Frame in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
-// message, and notes where the members stand that Sluice reads. Builds no objects (design.md 4.2).
+// message, and notes where the members stand that Sluice reads. Builds no objects
+// (docs/architecture.md#bytes-not-objects).
 import { isUtf8 } from 'node:buffer';
 import { MAX_MEMBERS, TEXT_LIMITS } from '../base/text-limits.ts';
 import { type Fault, Frame } from './frame.ts';
@@ -51,7 +52,7 @@ const MCP_RULES: ScanOptions = { anyParams: false };
  * Scans one message.
  * @param bytes the whole message; the frame keeps a reference
  * @returns a frame; when it is not valid its `fault` says why and `idBytes` is still set if an id
- *   could be read, so that the error can echo it (protocol.md 1.2)
+ *   could be read, so that the error can echo it (docs/protocol.md#error-ids)
  */
 export function scan(bytes: Buffer, options: ScanOptions = MCP_RULES): Frame {
   const frame = new Frame(bytes);
@@ -362,7 +363,7 @@ function classify(frame: Frame, options: ScanOptions): void {
   const hasMethod = frame.method !== '';
   const hasAnswer = frame.resultStart >= 0 || frame.errorStart >= 0;
   if (frame.idStart >= 0 && !isId(frame.bytes, frame.idStart, frame.idEnd)) {
-    // A server may answer a message that it could not read with `id: null` (protocol.md 1.1).
+    // A server may answer a message that it could not read with `id: null` (docs/protocol.md#messages).
     const isAnswer = hasAnswer && !hasMethod;
     frame.idStart = -1;
     if (!isAnswer) frame.fault = 'id';

@@ -1,4 +1,5 @@
-// Frame + replacements -> bytes. What is not replaced is copied as it stands (design.md 1.3).
+// Frame + replacements -> bytes. What is not replaced is copied as it stands
+// (docs/architecture.md#bytes-not-objects).
 
 import type { Frame } from './frame.ts';
 

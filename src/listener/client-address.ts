@@ -1,5 +1,5 @@
 // What a proxy in front says of a client: its address and the path prefix. Believed only from proxies
-// that are configured; from everybody else these headers mean nothing (reliability.md G04).
+// that are configured; from everybody else these headers mean nothing (docs/reliability.md#g04).
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 

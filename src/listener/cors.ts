@@ -1,5 +1,5 @@
-// CORS for the origins that the guard let through: exact echo, never a wildcard (protocol.md 2.1,
-// reliability.md A04).
+// CORS for the origins that the guard let through: exact echo, never a wildcard
+// (docs/protocol.md#cors, docs/reliability.md#a04).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const EXPOSED = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';

@@ -1,5 +1,5 @@
 // Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
-// of client code can read it (protocol.md 1.2, 2.3). The only place that makes one.
+// of client code can read it (docs/protocol.md#error-ids, #legacy-http). The only place that makes one.
 import type { ServerResponse } from 'node:http';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from '../jsonrpc/error.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';

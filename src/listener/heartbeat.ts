@@ -6,7 +6,7 @@ import type { Lease, Leases } from './leases.ts';
 import type { SseWriter } from './sse-writer.ts';
 
 const TICK_MS = 250;
-/** An answer that takes longer becomes a stream, so that proxies see life (design.md 4.3). */
+/** An answer that takes longer becomes a stream, so that proxies see life. */
 const SLOW_MS = 1_000;
 /** Well below the 15 s that clients and proxies are promised. */
 const KEEP_ALIVE_MS = 10_000;

@@ -1,5 +1,6 @@
-// How much time and how many connections clients of the public listener get before anything is known of
-// them (reliability.md A11, A12). The same for everybody: a value of a test's own shows that they hold.
+// How much time and how many connections clients of the public listener get before anything is known
+// of them (docs/reliability.md#a11, #a12). The same for everybody: a value of a test's own shows that
+// they hold.
 
 /** Bounds of the HTTP server itself. */
 export interface HttpBounds {

@@ -1,5 +1,5 @@
 // What clients hold open: event streams and WebSockets. Counted for each principal, and ended when the
-// principal would not be let in any more: a revoked key, an expired token (reliability.md G08).
+// principal would not be let in any more: a revoked key, an expired token (docs/reliability.md#g08).
 import type { Principal } from '../ports/principal.ts';
 
 const MAX_OPEN = 20_000;

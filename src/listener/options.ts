@@ -1,6 +1,6 @@
-// What a user may say about the public listener (design.md 3.2 `listen:`), its sessions and limits:
-// the types after load, and the schemas that make them from the file. What is safe together is decided
-// in config/exposure.ts.
+// What a user may say about the public listener (docs/configuration.md#listen), its sessions and
+// limits: the types after load, and the schemas that make them from the file. What is safe together
+// is decided in config/exposure.ts.
 import { isIP } from 'node:net';
 import type { z } from 'zod';
 import {

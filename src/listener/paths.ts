@@ -1,4 +1,4 @@
-// Which path means what: an exact table, never a prefix or suffix (reliability.md A08).
+// Which path means what: an exact table, never a prefix or suffix (docs/reliability.md#a08).
 import type { ServedEndpoint } from './context.ts';
 
 /** What is served under a path. */
@@ -15,7 +15,7 @@ export interface Route {
   readonly messagesPath: string;
 }
 
-/** All paths of the public listener (design.md 3.3). */
+/** All paths of the public listener (docs/endpoints.md). */
 export class PathTable {
   readonly #routes = new Map<string, Route>();
 

@@ -1,5 +1,5 @@
 // Whether there is memory for more: while the heap or the container is nearly full, new requests are
-// turned away so that those that run can end (reliability.md C06, F25).
+// turned away so that those that run can end (docs/reliability.md#c06, #f25).
 import { every, type Timer } from '../base/clock.ts';
 import { MemoryGauge, type MemoryUse } from '../base/memory.ts';
 

@@ -1,6 +1,6 @@
-// The body of a request: read whole, bounded, and held in hardly more memory than it has bytes, however
-// small the chunks are that a client cuts it into (reliability.md C06). What is on its way counts as
-// held for its principal.
+// The body of a request: read whole, bounded, and held in hardly more memory than it has bytes,
+// however small the chunks are that a client cuts it into (docs/reliability.md#c06). What is on its
+// way counts as held for its principal.
 import type { IncomingMessage } from 'node:http';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldOwner, LARGE_HOLDING } from '../base/held-bytes.ts';

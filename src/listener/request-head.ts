@@ -43,7 +43,7 @@ function faultOf({ httpVersion, headers, url }: IncomingMessage): Refusal | unde
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return REFUSALS.httpVersion;
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') return REFUSALS.coding;
-  // An absolute-form target names a host that was not checked (reliability.md A07).
+  // An absolute-form target names a host that was not checked (docs/reliability.md#a07).
   return url?.startsWith('/') === true ? undefined : REFUSALS.badTarget;
 }
 

@@ -1,5 +1,5 @@
 // What a request's headers say: media types, accepted answers. Strict where a browser could be
-// tricked into sending the request (reliability.md A03), lenient where clients differ harmlessly.
+// tricked into sending the request (docs/reliability.md#a03), lenient where clients differ harmlessly.
 
 /** `application/json`, alone or with an UTF-8 charset; nothing else, no odd white space. */
 const JSON_TYPE = /^application\/json(?: ?; ?charset="?utf-8"?)?$/i;

@@ -7,7 +7,7 @@ import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import { type Reader, unreadOf, watchResponse } from './unread.ts';
 
-/** What may wait for a client before its stream is cut (reliability.md 2.3). */
+/** What may wait for a client before its stream is cut (docs/reliability.md#limits). */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 const KEEP_ALIVE = comment('keep-alive');

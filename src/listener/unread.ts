@@ -1,5 +1,5 @@
-// A client that does not read the response that waits for it (reliability.md F04). What waits counts as
-// held for the client.
+// A client that does not read the response that waits for it (docs/reliability.md#f04). What waits
+// counts as held for the client.
 import type { ServerResponse } from 'node:http';
 import { HeldAmount, type HeldBytes } from '../base/held-bytes.ts';
 import { watchUnread } from '../base/unread.ts';

@@ -28,7 +28,7 @@ export function modernCapabilities(capabilities: ClientCapabilities): ClientCapa
   return {
     ...rest,
     ...(isObject(rest['roots']) ? { roots: {} } : {}),
-    // It could not use a task of that kind (protocol.md 5.2).
+    // It could not use a task of that kind (docs/protocol.md#requests-across-eras).
     ...(extensions === undefined ? {} : { extensions: withoutTasksExtension(extensions) }),
   };
 }

@@ -1,4 +1,4 @@
-// GatewayError -> the JSON-RPC error that a client sees (design.md 3.4).
+// GatewayError -> the JSON-RPC error that a client sees (docs/errors.md).
 import type { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 

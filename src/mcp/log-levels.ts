@@ -13,7 +13,7 @@ const LEVELS = [
 
 export type LoggingLevel = (typeof LEVELS)[number];
 
-/** What a session gets on a shared server before it has set a level (protocol.md 4.6). */
+/** What a session gets on a shared server before it has set a level (docs/protocol.md#log-messages). */
 export const DEFAULT_SHARED_LEVEL: LoggingLevel = 'info';
 
 /** How severe a level is, from 0; undefined when it is none. */

@@ -52,7 +52,7 @@ export const LIST_CHANGED: ReadonlySet<string> = new Set([
   'notifications/resources/list_changed',
 ]);
 
-/** Calls during which a server may ask its client something (design.md 5.2). */
+/** Calls during which a server may ask its client something (docs/protocol.md#attribution). */
 const MAY_ASK: ReadonlySet<string> = new Set([TOOLS_CALL, PROMPTS_GET, RESOURCES_READ]);
 
 /** Whether a server may ask its client something while it works on `method`. */

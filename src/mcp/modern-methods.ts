@@ -46,7 +46,8 @@ const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow>([
   ['tasks/cancel', { named: 'taskId' }],
 ]);
 
-// What only the session era has; answered -32601 whatever the server says (GW-030, GW-132).
+// What only the session era has; answered -32601 whatever the server says
+// (docs/protocol.md#gw-030, #gw-132).
 const LEGACY_ONLY: ReadonlySet<string> = new Set([
   'initialize',
   'ping',

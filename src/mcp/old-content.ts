@@ -1,5 +1,5 @@
 // Content that the two oldest revisions do not know, and that their clients refuse whole results for: a
-// link to a resource becomes text (protocol.md 5.13).
+// link to a resource becomes text (docs/protocol.md#older-revisions).
 import { lastMember } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';

@@ -38,7 +38,7 @@ export function isAtLeast(version: string, other: LegacyVersion): boolean {
   return version >= other;
 }
 
-/** JSON-RPC batches exist up to 2025-03-26 and are gone from 2025-06-18 on (protocol.md 1.5). */
+/** JSON-RPC batches exist up to 2025-03-26 and are gone from 2025-06-18 on (docs/protocol.md#batches). */
 export function allowsBatches(version: string): boolean {
   return !isAtLeast(version, '2025-06-18');
 }

@@ -1,5 +1,5 @@
-// Attribution by elimination (design.md 5.2): which client's call made a server ask. Pure: the
-// candidates go in, the verdict comes out.
+// Attribution by elimination (docs/protocol.md#attribution): which client's call made a server ask.
+// Pure: the candidates go in, the verdict comes out.
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Call } from './call.ts';
@@ -102,7 +102,7 @@ export function judge(candidates: ReadonlySet<Call>): Verdict {
     if (asker === undefined) continue;
     if (client !== undefined && asker !== client) return { kind: 'several' };
     client = asker;
-    // Of one client's calls the latest live one carries the question (protocol.md 4.5).
+    // Of one client's calls the latest live one carries the question (docs/protocol.md#attribution).
     if (call.abandonedAtMs === undefined) latest = call;
   }
   if (client === undefined || latest === undefined) return { kind: 'none' };

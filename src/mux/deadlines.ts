@@ -5,7 +5,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
 
-/** A pause of the whole program longer than this moves all deadlines (reliability.md F61). */
+/** A pause of the whole program longer than this moves all deadlines (docs/reliability.md#f61). */
 const LOOP_GAP_MS = 5_000;
 const MIN_PERIOD_MS = 10;
 const MAX_PERIOD_MS = 500;

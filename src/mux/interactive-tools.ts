@@ -1,5 +1,5 @@
 // The tools of one server that were seen to ask their client something, and those that may have.
-// Learned from questions, kept over restarts (design.md 5.2 step 4, docs/adr/0004).
+// Learned from questions, kept over restarts (docs/protocol.md#attribution, docs/adr/0004).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { decodeString, QUOTE } from '../jsonrpc/json-text.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';

@@ -34,7 +34,7 @@ export function settleWith(exchange: Exchange, answer: Frame, server: string): v
 
 /**
  * What to say instead of a server's error that is none: clients refuse whole messages over a code
- * that is not an integer (protocol.md 1.1).
+ * that is not an integer (docs/protocol.md#messages).
  */
 function invalidError(frame: Frame): WireError | undefined {
   const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);

@@ -1,5 +1,6 @@
 // The requests that a server makes: holds each until it is clear which client's call it belongs to,
-// hands it to that client, and carries the answer back under the server's own id (design.md 5.2).
+// hands it to that client, and carries the answer back under the server's own id
+// (docs/protocol.md#attribution).
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import {
@@ -25,7 +26,7 @@ import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attributi
 import type { Call } from './call.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 
-/** How long a question waits for the candidates to become one (design.md 5.2 step 3). */
+/** How long a question waits for the candidates to become one (docs/protocol.md#attribution). */
 const HOLD_MS = 10_000;
 const MAX_OPEN = 256;
 

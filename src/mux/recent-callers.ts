@@ -1,6 +1,6 @@
 // For whom a server has worked lately: what it says of no call may still be about theirs, a moment
-// after the answer or the cancel (design.md 5.2). Two keys and times tell all that is asked, so that
-// a call costs no entry in a table.
+// after the answer or the cancel (docs/protocol.md#attribution). Two keys and times tell all that is
+// asked, so that a call costs no entry in a table.
 import type { Downstream } from '../ports/downstream.ts';
 
 /** How long after their last call, or their leaving, somebody still counts as being there. */

@@ -1,5 +1,5 @@
 // What `log.messages` asks for: a line for each message, with its envelope; at level trace its body
-// too, with the texts masked that came from secrets (design.md 3.2).
+// too, with the texts masked that came from secrets (docs/configuration.md#log).
 import type { Logger } from './logger.ts';
 
 /** What a line says of a message. */

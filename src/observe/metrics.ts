@@ -1,4 +1,4 @@
-// Every instrument: its name, help, labels and buckets exist only here (design.md 3.5). Labels come
+// Every instrument: its name, help, labels and buckets exist only here (docs/metrics.md). Labels come
 // from the configuration or from closed lists, never from what a client chose.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Traffic } from './traffic.ts';

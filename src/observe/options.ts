@@ -1,4 +1,4 @@
-// What a user may say about logging (design.md 3.2 `log:`): the types after load, and the schema
+// What a user may say about logging (docs/configuration.md#log): the types after load, and the schema
 // that makes them from the file.
 import { flag, isMap, oneOf, section, text } from '../base/options.ts';
 

@@ -1,5 +1,5 @@
 // One client request in flight and the way back to its caller: the unit that everything is routed
-// by, and the only thing that both a listener and a mux know (design.md 4.1).
+// by, and the only thing that both a listener and a mux know (docs/architecture.md#one-call).
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';

@@ -1,5 +1,5 @@
 // An endpoint whose requests are taken only while each can be written into the audit log: with
-// `audit.required` nothing happens that nobody could read of later (reliability.md F56).
+// `audit.required` nothing happens that nobody could read of later (docs/reliability.md#f56).
 import type { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';

@@ -11,7 +11,7 @@ import type { Question } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import type { Outlet } from '../ports/sink.ts';
 
-/** How long a question waits for a client that does not read (protocol.md 4.5). */
+/** How long a question waits for a client that does not read (docs/protocol.md#attribution). */
 const UNREAD_LIMIT_MS = 30_000;
 /** How long a question that is on no call's stream may stay open. */
 const OPEN_LIMIT_MS = 600_000;

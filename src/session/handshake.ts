@@ -1,5 +1,5 @@
 // `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
-// answered from what the server said once (protocol.md 3.1).
+// answered from what the server said once (docs/protocol.md#handshake).
 
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
 import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';

@@ -1,5 +1,5 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
-// client goes out on it; what comes in is sorted here (protocol.md 2.4, 2.6).
+// client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
 import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
 import { faultError } from '../jsonrpc/faults.ts';

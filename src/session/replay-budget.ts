@@ -2,7 +2,7 @@
 // count as held for the client.
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 
-/** Bytes a session keeps (reliability.md 2.3). */
+/** Bytes a session keeps (docs/reliability.md#limits). */
 const MAX_BYTES = 1024 * 1024;
 
 /** An event that was sent. */

@@ -1,13 +1,13 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
-// endpoint, the principal and the proof that it was made for (reliability.md B06, B10). Bounded in all, for each
-// principal, and in age.
+// endpoint, the principal and the proof that it was made for (docs/reliability.md#b06, #b10). Bounded
+// in all, for each principal, and in age.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Session } from './session.ts';
 
 const ID_BYTES = 32;
-/** What is open of a principal ends this long after its key, at the latest (reliability.md G08). */
+/** What is open of a principal ends this long after its key, at the latest (docs/reliability.md#g08). */
 const MAX_PERIOD_MS = 5_000;
 
 /** A new session id: 256 random bits in visible ASCII (2025-11-25 basic/transports). */

@@ -9,7 +9,7 @@ import type { StreamWriter } from '../ports/stream-writer.ts';
 import { EventStream } from './event-stream.ts';
 import { ReplayBudget } from './replay-budget.ts';
 
-/** Messages kept while the client has no stream open (reliability.md 2.3). */
+/** Messages kept while the client has no stream open (docs/reliability.md#limits). */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** How long a finished stream can still be resumed. */
@@ -54,7 +54,7 @@ export class SessionStreams implements Outlet {
 
   /**
    * Opens the stream for what belongs to no call. The newest one gets everything; an older one is
-   * ended, since its client may have lost it without noticing (reliability.md 6-1).
+   * ended, since its client may have lost it without noticing (docs/reliability.md#limits).
    */
   openGeneral(writer: StreamWriter): void {
     this.#supersede();

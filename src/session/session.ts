@@ -319,7 +319,7 @@ export class Session implements Downstream, ExchangeOwner {
     this.#attachment?.notify(scan(message, { anyParams: true }));
   }
 
-  /** Over HTTP several requests may have the id: a cancel means all of them (protocol.md A-01). */
+  /** Over HTTP several requests may have the id: a cancel means all of them (docs/protocol.md#choices). */
   #cancel(notice: Frame): void {
     const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
     if (id === undefined) return;

@@ -1,6 +1,6 @@
 // The yardstick: the least that a Node program can do to put a stdio server behind HTTP. It parses, swaps
 // the id, writes, and the same back; no sessions, limits, timeouts, metrics or checks. Its cost a call is
-// what `sluice` is measured against (design.md 1.5).
+// what `sluice` is measured against.
 //
 // Usage: node bare-pipe.ts PORT COMMAND ARGS...
 import { spawn } from 'node:child_process';

@@ -101,9 +101,9 @@ async function makePlans(options: Options): Promise<Plan[]> {
 }
 
 /**
- * Runs the plan's scenarios one after the other: those of a server that asks its client can't overlap on
- * a shared process (design.md 5.2). All of a revision are one process of the suite, since starting it
- * takes longer than most of them.
+ * Runs the plan's scenarios one after the other: those of a server that asks its client can't overlap
+ * on a shared process (docs/protocol.md#attribution). All of a revision are one process of the suite,
+ * since starting it takes longer than most of them.
  */
 async function runPlan(plan: Plan, url: string, dir: string, deadline: number): Promise<Outcome[]> {
   const { suite, scenarios, isWhole } = plan;

@@ -1,5 +1,5 @@
 /**
- * The text at /metrics after traffic of every kind: clean for promtool, and complete (design.md 3.5).
+ * The text at /metrics after traffic of every kind: clean for promtool, and complete (docs/metrics.md).
  */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
@@ -51,7 +51,7 @@ it('every metric of the design is there, and no label holds what a client chose'
   }
 });
 
-/** design.md 3.5, except `auth_total` and `config_reloads_total`, whose features come later. */
+/** docs/metrics.md, except `auth_total` and `config_reloads_total`, whose features come later. */
 const EXPECTED = [
   'requests_total',
   'request_duration_seconds',

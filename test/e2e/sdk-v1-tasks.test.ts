@@ -1,6 +1,6 @@
 /**
  * Tasks of the official SDK 1.x on both sides, over all of its transports; and of the same server for a
- * client that knows the tasks extension, or none at all (protocol.md 5.10).
+ * client that knows the tasks extension, or none at all (docs/protocol.md#tasks).
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

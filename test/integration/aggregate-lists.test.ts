@@ -1,5 +1,6 @@
-// The lists of an endpoint that shows several servers: read whole from each, given in pages, kept until
-// they change, and never worse than what the servers that answer have (protocol.md 4.10, 7.5).
+// The lists of an endpoint that shows several servers: read whole from each, given in pages, kept
+// until they change, and never worse than what the servers that answer have
+// (docs/protocol.md#merged-endpoints).
 import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';
 import {

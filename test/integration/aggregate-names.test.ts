@@ -1,5 +1,6 @@
-// Names of tools and prompts where one endpoint shows several servers: which there are, whose they are,
-// and that a call reaches its own server under the server's own name (protocol.md 4.10, 7.5).
+// Names of tools and prompts where one endpoint shows several servers: which there are, whose they
+// are, and that a call reaches its own server under the server's own name
+// (docs/protocol.md#merged-endpoints).
 import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';
 import { clientAt, ERAS, type EraClient, pagesOf, toolNames } from '../support/era-client.ts';

@@ -1,5 +1,5 @@
 // URIs where one endpoint shows several servers: each can be read where it was seen, whatever carried
-// it, and changes are told of under the name that the client knows (protocol.md 4.10, 7.5).
+// it, and changes are told of under the name that the client knows (docs/protocol.md#merged-endpoints).
 import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';
 import {

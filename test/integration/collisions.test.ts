@@ -1,6 +1,6 @@
 /**
  * Tools that ask, called by several clients of a shared server at once: the first collision may cost the
- * calls that are in it, later calls wait for each other (design.md 5.2, docs/adr/0004).
+ * calls that are in it, later calls wait for each other (docs/protocol.md#attribution, docs/adr/0004).
  */
 import { describe, expect, it } from 'vitest';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';

@@ -1,6 +1,6 @@
 /**
  * What a child process can reach of the gateway and of the machine: another user, limits, a sandbox,
- * and the file descriptors that it has (reliability.md E03..E06, E10).
+ * and the file descriptors that it has (docs/reliability.md#e03, #e06, #e10).
  */
 import {
   chmodSync,

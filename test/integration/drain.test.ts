@@ -1,6 +1,6 @@
 /**
  * What clients meet while the gateway stops: calls in flight get what they need to end, all else is
- * turned away and may be sent again elsewhere (reliability.md R5, F59).
+ * turned away and may be sent again elsewhere (docs/reliability.md#r5, #f59).
  */
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

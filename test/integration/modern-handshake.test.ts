@@ -1,5 +1,5 @@
 // How the era of a server on stdio is found out, whatever it does when it is asked
-// (2026-07-28 basic/transports/stdio, protocol.md 2.5).
+// (2026-07-28 basic/transports/stdio, docs/protocol.md#stdio).
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { LegacySession } from '../support/legacy-session.ts';

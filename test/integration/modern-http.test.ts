@@ -1,5 +1,5 @@
 // The HTTP side of the stateless era, with a legacy server behind it: the ladder of checks in its
-// order, what answers look like, and how they are cancelled (protocol.md 2.2).
+// order, what answers look like, and how they are cancelled (docs/protocol.md#modern-http).
 import { describe, expect, it } from 'vitest';
 import { ModernClient } from '../support/modern-client.ts';
 import { enveloped } from '../support/modern-envelope.ts';

@@ -1,5 +1,6 @@
-// What a legacy server tells all of its clients, and its logs, as a modern client gets them: on a listen
-// stream that says what it carries, and on the stream of the call (protocol.md 4.6, 5.5, 5.6).
+// What a legacy server tells all of its clients, and its logs, as a modern client gets them: on a
+// listen stream that says what it carries, and on the stream of the call
+// (docs/protocol.md#log-messages, #listen-streams).
 import { describe, expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { ModernClient } from '../support/modern-client.ts';

@@ -1,5 +1,5 @@
 // A legacy server's questions to a modern client: rounds with a sealed state, whatever the client does
-// with them (protocol.md 5.7.1).
+// with them (docs/protocol.md#suspended-calls).
 import { describe, expect, it } from 'vitest';
 import { ModernClient, questionsOf } from '../support/modern-client.ts';
 import { scriptedServer } from '../support/scripted-server.ts';

@@ -1,6 +1,6 @@
 /**
  * Tasks at servers of the stateless era: passed between modern peers under ids of the gateway's own, and
- * not offered to clients that could not use them (protocol.md 5.10, GW-133, GW-134).
+ * not offered to clients that could not use them (docs/protocol.md#tasks, GW-133, GW-134).
  */
 import { describe, expect, it } from 'vitest';
 import { ModernClient } from '../support/modern-client.ts';

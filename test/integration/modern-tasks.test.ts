@@ -1,6 +1,6 @@
 /**
  * Tasks of clients of the stateless era, and of clients that know none, at servers of 2025-11-25: the
- * tasks extension served from tasks of the session era (protocol.md 5.10, GW-132..134).
+ * tasks extension served from tasks of the session era (docs/protocol.md#tasks, GW-132..134).
  */
 import { describe, expect, it } from 'vitest';
 import { ModernClient, type ModernOptions } from '../support/modern-client.ts';

@@ -1,5 +1,6 @@
 // Tools whose schemas say more than a modern client may see, or that it must repeat in headers; and
-// clients that never come back (protocol.md 5.3, 5.7.1, 5.12).
+// clients that never come back (docs/protocol.md#results-across-eras, #suspended-calls,
+// #mirrored-arguments).
 import { describe, expect, it } from 'vitest';
 import { ModernClient, questionsOf } from '../support/modern-client.ts';
 import { scriptedServer } from '../support/scripted-server.ts';

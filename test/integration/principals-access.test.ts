@@ -1,6 +1,7 @@
 /**
- * What somebody can get of another person's sessions, streams, lists and kept results, and what is left
- * of a person whose key is revoked, changed or old (reliability.md B06-B13, G07, G08; GW-153 to GW-156).
+ * What somebody can get of another person's sessions, streams, lists and kept results, and what is
+ * left of a person whose key is revoked, changed or old (docs/reliability.md#b06, #b13, #g07, #g08;
+ * GW-153 to GW-156).
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * What the rules keep from somebody, tried in every spelling and on every way there is: no server hears
- * of it, and a hidden thing can't be told from one that does not exist (reliability.md A08, C01, G02, G05).
+ * What the rules keep from somebody, tried in every spelling and on every way there is: no server
+ * hears of it, and a hidden thing can't be told from one that does not exist
+ * (docs/reliability.md#a08, #c01, #g02, #g05).
  */
 import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';

@@ -1,6 +1,7 @@
 /**
- * One process, several people: what belongs to one of them reaches nobody else, what belongs to nobody
- * that can be told is withheld, and who shares a process with whom (design.md 5.1, 5.2; B01, B04, B14).
+ * One process, several people: what belongs to one of them reaches nobody else, what belongs to
+ * nobody that can be told is withheld, and who shares a process with whom
+ * (docs/configuration.md#serversname, docs/protocol.md#attribution; B01, B04, B14).
  */
 import { describe, expect, it } from 'vitest';
 import type { ChannelClient } from '../support/channel-client.ts';
@@ -262,7 +263,7 @@ describe('what a shared server says of a call that is over', () => {
   });
 });
 
-// What sharing costs: of tools that ask one call at a time is at work (design.md 5.2 step 4).
+// What sharing costs: of tools that ask one call at a time is at work (docs/protocol.md#attribution).
 describe('somebody who does not answer', () => {
   const one = scriptedServer({ config: { timeouts: { request: '1s' } } });
   const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));

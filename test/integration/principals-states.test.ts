@@ -1,6 +1,7 @@
 /**
- * The state of one person's interrupted call in the hands of another, and of its owner where it does not
- * belong: refused before any server hears of it (protocol.md 4.9, 5.7; GW-115, GW-138).
+ * The state of one person's interrupted call in the hands of another, and of its owner where it does
+ * not belong: refused before any server hears of it (docs/protocol.md#handles, #suspended-calls;
+ * GW-115, GW-138).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';

@@ -1,6 +1,6 @@
 /**
  * Tasks of one person in the hands of another: unknown, whatever the server thinks of the ids, which are
- * guessable at these servers (protocol.md 4.9, 5.10; GW-134, B15).
+ * guessable at these servers (docs/protocol.md#handles, #tasks; GW-134, B15).
  */
 import { describe, expect, it } from 'vitest';
 import { LegacySession } from '../support/legacy-session.ts';

@@ -1,5 +1,6 @@
 /**
- * Which clients share a process (design.md 5.1), when one starts and stops, and the caps on them.
+ * Which clients share a process (docs/configuration.md#serversname), when one starts and stops, and
+ * the caps on them.
  */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

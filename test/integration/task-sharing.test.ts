@@ -1,6 +1,7 @@
 /**
- * Tasks at servers with several instances, and tasks at a client: a task is found where it runs, and a
- * server is told of tasks at a client only where it serves nobody else (protocol.md 4.5, 5.10).
+ * Tasks at servers with several instances, and tasks at a client: a task is found where it runs, and
+ * a server is told of tasks at a client only where it serves nobody else
+ * (docs/protocol.md#attribution, #tasks).
  */
 import { describe, expect, it } from 'vitest';
 import type { LegacySession } from '../support/legacy-session.ts';

@@ -1,6 +1,6 @@
 /**
  * Tasks between a client and a server of 2025-11-25: passed through, with ids that only their owner can
- * use (protocol.md 5.10, GW-134).
+ * use (docs/protocol.md#tasks, GW-134).
  */
 import { describe, expect, it } from 'vitest';
 import type { LegacySession } from '../support/legacy-session.ts';

@@ -1,6 +1,7 @@
 /**
  * How the gateway comes in at remote servers: tokens of its own, tokens in the name of each client,
- * secrets of files that change, certificates; and what it never sends (GW-154, reliability.md D01..D10).
+ * secrets of files that change, certificates; and what it never sends (GW-154,
+ * docs/reliability.md#d01, #d10).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';

@@ -1,5 +1,5 @@
 // Framing of a server's output: however the bytes are cut into chunks, the same messages come out,
-// and a message over the limit costs only itself (reliability.md C07, C11).
+// and a message over the limit costs only itself (docs/reliability.md#c07, #c11).
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,5 +1,5 @@
 // Whose answer was it that was too large to read? Only the two ends of it are known, and what a
-// server wrote into its text must never name a call (reliability.md C07).
+// server wrote into its text must never name a call (docs/reliability.md#c07).
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ownerOfOversize } from '../../src/mux/oversize.ts';

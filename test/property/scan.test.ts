@@ -1,5 +1,5 @@
 // The scanner against JSON.parse: it must accept exactly what a JSON parser accepts, and must never
-// see another message than a parser would (reliability.md C01, C03, C04, C15).
+// see another message than a parser would (docs/reliability.md#c01, #c03, #c04, #c15).
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Frame } from '../../src/jsonrpc/frame.ts';

@@ -1,5 +1,5 @@
 // Splicing: an id and a token are replaced, and nothing else of the message changes by one byte
-// (design.md 1.3, reliability.md C03).
+// (docs/architecture.md#bytes-not-objects, docs/reliability.md#c03).
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { scan } from '../../src/jsonrpc/scan.ts';

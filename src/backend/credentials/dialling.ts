@@ -1,5 +1,6 @@
-// Which addresses are called. With `allowPrivate: false` the decision is about the address that is dialled,
-// so that a name can't be public when it is looked at and private when it is called (reliability.md D06).
+// Which addresses are called. With `allowPrivate: false` the decision is about the address that is
+// dialled, so that a name can't be public when it is looked at and private when it is called
+// (docs/reliability.md#d06).
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';

@@ -1,5 +1,5 @@
 // What a user may say about how the gateway authenticates at a remote server: OAuth at a token endpoint
-// that is configured, never found (reliability.md D07), and certificates.
+// that is configured, never found (docs/reliability.md#d07), and certificates.
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { type LiveText, parseLiveText } from '../../base/live-text.ts';

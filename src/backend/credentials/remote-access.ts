@@ -1,6 +1,6 @@
 // How the gateway comes in at one remote server: headers, tokens, certificates, how long the server wants
 // to be left alone, and how much of what it sends is read at a time. One for all connections to that server, whosever they are; a client's own
-// credentials are never among what is sent (2025-06-18 basic/authorization; reliability.md D01).
+// credentials are never among what is sent (2025-06-18 basic/authorization; docs/reliability.md#d01).
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
 import type { LiveText } from '../../base/live-text.ts';
 import { RecentMap } from '../../base/recent-map.ts';

@@ -1,5 +1,6 @@
 // One child process in a process group of its own: started without a shell, stopped by the ladder
-// stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle, design.md 5.3).
+// stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle,
+// docs/architecture.md#life-of-an-instance).
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
@@ -11,7 +12,7 @@ import { closeInheritedFiles } from './inherited-files.ts';
 
 /** How long a process may take to end after its input was closed. */
 const EOF_GRACE_MS = 2_000;
-/** After the process ended its last output may still be on its way (reliability.md F40). */
+/** After the process ended its last output may still be on its way (docs/reliability.md#f40). */
 const OUTPUT_GRACE_MS = 100;
 /** A process that closed its input or output is most likely on its way out: how long its exit is waited for. */
 const EXIT_GRACE_MS = 500;

@@ -1,5 +1,5 @@
 // The environment of a child process: a short list of harmless variables, what the user names, and
-// nothing else of the gateway's own (reliability.md E04).
+// nothing else of the gateway's own (docs/reliability.md#e04).
 
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'TERM'];
 

@@ -1,6 +1,6 @@
 // Which file a server's program is. It is looked up once, on the PATH that its process will have, and that
 // file is started from then on: nobody who comes to write to an earlier folder of PATH decides what runs.
-// A start that finds another file in its place says so (reliability.md E07).
+// A start that finds another file in its place says so (docs/reliability.md#e07).
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { Logger } from '../../observe/logger.ts';

@@ -1,4 +1,4 @@
-// Another user for a child process (reliability.md 2.2): who it is, whether the gateway may start
+// Another user for a child process (docs/security.md#servers): who it is, whether the gateway may start
 // processes as them, and which of the gateway's files they could read. Knows /etc/passwd and /etc/group,
 // no other directories of users.
 import { readFileSync, statSync } from 'node:fs';

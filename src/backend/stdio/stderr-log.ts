@@ -1,5 +1,5 @@
 // What a child writes to stderr: always drained, logged line by line at debug, bounded in line
-// length and in lines a second (reliability.md F38).
+// length and in lines a second (docs/reliability.md#f38).
 import { monotonicMs } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';

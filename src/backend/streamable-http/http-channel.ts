@@ -303,7 +303,7 @@ export class HttpChannel implements ServerChannel {
     this.#fail(out, failure);
   }
 
-  /** What an older transport's server says to a POST (protocol.md 2.4). */
+  /** What an older transport's server says to a POST (docs/protocol.md#httpsse). */
   #isNotSpoken(status: number, error: Frame | undefined): boolean {
     if (this.#parts.notSpoken === undefined || ![400, 404, 405].includes(status)) return false;
     return error === undefined || !isModernRefusal(error);

@@ -211,7 +211,7 @@ export class HttpEndpoint {
   }
 
   // Only 307 and 308 keep method and body, and headers may go to nobody but the configured origin
-  // (reliability.md D04).
+  // (docs/reliability.md#d04).
   #redirected(answer: HttpAnswer, from: URL, redirects: number): URL {
     const location = answer.header('location');
     const to = location === undefined ? null : URL.parse(location, from);

@@ -1,5 +1,6 @@
 // What an answer with an error status means: for the request, for the session, for the question of
-// which era and transport the server speaks (protocol.md 2.4, 2.7). Nothing of its headers is passed on.
+// which era and transport the server speaks (docs/protocol.md#httpsse, #remote-servers). Nothing of
+// its headers is passed on.
 
 import { within } from '../../base/clock.ts';
 import { cutText } from '../../base/cut-text.ts';

@@ -1,5 +1,5 @@
 // A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
-// task, waits for its result, and answers the call with that (protocol.md 5.10).
+// task, waits for its result, and answers the call with that (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';

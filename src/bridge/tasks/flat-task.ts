@@ -1,5 +1,5 @@
 // A legacy server's task as the tasks extension writes one: flat, with units in the names of its
-// members, and with what belongs to its state inlined (SEP-2663, protocol.md 5.10).
+// members, and with what belongs to its state inlined (SEP-2663, docs/protocol.md#tasks).
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { parseSpan } from '../../jsonrpc/parse.ts';

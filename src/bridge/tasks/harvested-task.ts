@@ -1,6 +1,6 @@
 // A modern client's task at a legacy server: what the server asks on the stream of `tasks/result` is
-// gathered here, for the client to see with `tasks/get` and to answer with `tasks/update` (protocol.md
-// 5.10).
+// gathered here, for the client to see with `tasks/get` and to answer with `tasks/update`
+// (docs/protocol.md#tasks).
 import { after, type Timer, within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';

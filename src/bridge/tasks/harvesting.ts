@@ -1,5 +1,5 @@
 // The tasks of modern clients at legacy servers: calls become tasks where a tool can be one, and the
-// requests of the tasks extension are served from those of the session era (protocol.md 5.10).
+// requests of the tasks extension are served from those of the session era (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';

@@ -1,4 +1,5 @@
-// A modern client's task at a modern server: only its id is another one on either side (protocol.md 4.9).
+// A modern client's task at a modern server: only its id is another one on either side
+// (docs/protocol.md#handles).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';

@@ -1,5 +1,5 @@
 // The requests of a legacy client that are about tasks, at a server of its own era: passed on, with
-// the server's ids toward the server and sealed ones toward the client (protocol.md 5.10).
+// the server's ids toward the server and sealed ones toward the client (docs/protocol.md#tasks).
 import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf } from '../../jsonrpc/parse.ts';

@@ -1,6 +1,7 @@
 // The ids of tasks as clients know them: sealed, so that nobody can guess or change one, and bound to
 // who the task belongs to and where it runs. The same task has the same id each time, since clients
-// compare them; they outlive the gateway only where `state.keys` is set (protocol.md 4.9, 5.10).
+// compare them; they outlive the gateway only where `state.keys` is set (docs/protocol.md#handles,
+// #tasks).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { parseText } from '../../jsonrpc/parse.ts';
 import { jsonText } from '../../jsonrpc/serialize.ts';

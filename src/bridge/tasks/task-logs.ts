@@ -1,4 +1,5 @@
-// Whether a client wants a log message that a server sends for its task (protocol.md 4.6).
+// Whether a client wants a log message that a server sends for its task
+// (docs/protocol.md#log-messages).
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { DEFAULT_SHARED_LEVEL, severityOf } from '../../mcp/log-levels.ts';

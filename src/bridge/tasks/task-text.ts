@@ -1,4 +1,4 @@
-// Messages about tasks with other ids in them: spliced, never rebuilt (protocol.md 5.10).
+// Messages about tasks with other ids in them: spliced, never rebuilt (docs/protocol.md#tasks).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { editObject, lastMember, type Member } from '../../jsonrpc/members.ts';

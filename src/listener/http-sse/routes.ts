@@ -1,5 +1,5 @@
 // HTTP+SSE of 2024-11-05: a GET opens the stream and is the session, POSTs carry the client's
-// messages, everything comes back on the stream (protocol.md 2.4).
+// messages, everything comes back on the stream (docs/protocol.md#httpsse).
 import { randomBytes } from 'node:crypto';
 import { faultError } from '../../jsonrpc/faults.ts';
 import { scan } from '../../jsonrpc/scan.ts';

@@ -1,5 +1,5 @@
 // A POST whose message claims the stateless era: the whole ladder of checks, in its order; the first
-// that fails answers (protocol.md 2.2.3). Sessions are never looked at.
+// that fails answers (docs/protocol.md#order-of-checks). Sessions are never looked at.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../../jsonrpc/parse.ts';
 import { continuesWork } from '../../mcp/continuation.ts';
@@ -20,7 +20,7 @@ export function serveModern(
   frame: Frame,
 ): void {
   if (frame.kind !== 'request') {
-    // A cancel over HTTP means nothing: ids of unrelated clients coincide (GW-035).
+    // A cancel over HTTP means nothing: ids of unrelated clients coincide (docs/protocol.md#gw-035).
     if (frame.kind === 'notification') sendEmpty(call.response, 202);
     else refuse(call.response, REFUSALS.noSession);
     return;

@@ -118,7 +118,8 @@ export class ModernSink implements AnswerSink, PendingResponse {
   }
 }
 
-// Other errors speak for the request, not for the listener (protocol.md 2.2.2).
+// Other errors speak for the request, not for the listener
+// (docs/protocol.md#status-of-a-modern-answer).
 function statusOf(code: number | undefined): number {
   if (code === METHOD_NOT_FOUND) return 404;
   return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200;

@@ -1,5 +1,5 @@
 // POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
-// check that fails answers (protocol.md 2.2.3, 2.3).
+// check that fails answers (docs/protocol.md#order-of-checks, #legacy-http).
 import { asGatewayError } from '../../base/errors.ts';
 import type { HeldOwner } from '../../base/held-bytes.ts';
 import { faultError } from '../../jsonrpc/faults.ts';
@@ -83,7 +83,7 @@ function serveMessage(
   }
 }
 
-/** A header of the stateless era over a message without its envelope (protocol.md 0.1). */
+/** A header of the stateless era over a message without its envelope (docs/protocol.md#era-of-a-message). */
 function modernHeaderFault(
   call: PostCall,
   frame: Frame,

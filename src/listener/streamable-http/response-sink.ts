@@ -1,5 +1,5 @@
 // The answer to one POST, in the cheapest form that is right: JSON when the answer is the first
-// thing to send, an event stream as soon as something comes before it (design.md 4.3).
+// thing to send, an event stream as soon as something comes before it.
 import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { onOneLine } from '../../jsonrpc/splice.ts';
@@ -96,7 +96,7 @@ export class ResponseSink implements AnswerSink, PendingResponse {
     this.#stream?.finish();
   }
 
-  /** Releases the response, which would stay open for ever otherwise (protocol.md 4.3). */
+  /** Releases the response, which would stay open for ever otherwise (docs/protocol.md#cancellation). */
   abandon(): void {
     if (this.#isDone) return;
     this.#finish();

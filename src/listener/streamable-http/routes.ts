@@ -1,4 +1,5 @@
-// Streamable HTTP of the session era: POST, GET and DELETE of one endpoint (protocol.md 2.3).
+// Streamable HTTP of the session era: POST, GET and DELETE of one endpoint
+// (docs/protocol.md#legacy-http).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isKnownVersion, isModernVersion } from '../../mcp/versions.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -60,7 +61,7 @@ export function findSession(
   return { session, streams: session.outlet };
 }
 
-// Any legacy revision is fine: what the session agreed on counts (protocol.md 2.3).
+// Any legacy revision is fine: what the session agreed on counts (docs/protocol.md#legacy-http).
 function isServedVersion(version: string): boolean {
   return isKnownVersion(version) && !isModernVersion(version);
 }

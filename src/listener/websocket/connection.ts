@@ -1,5 +1,5 @@
 // One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
-// toward one that does not read (protocol.md 2.6).
+// toward one that does not read (docs/protocol.md#websocket).
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';

@@ -1,5 +1,5 @@
 // The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
-// (protocol.md 2.6).
+// (docs/protocol.md#websocket).
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -1,6 +1,6 @@
 /**
  * Two members of one name: parsers take the last, but some servers the first. What was checked must be what
- * a server does, so nothing of the kind reaches one that would do the other (reliability.md C01).
+ * a server does, so nothing of the kind reaches one that would do the other (docs/reliability.md#c01).
  */
 import { describe, expect, it } from 'vitest';
 import { CatalogServer } from '../../support/catalog-server.ts';

@@ -9,7 +9,7 @@ export interface Job {
   readonly id: number;
   readonly secret: string;
   readonly token: string | number | undefined;
-  /** Servers ask only while they do what may need an answer (design.md 5.2). */
+  /** Servers ask only while they do what may need an answer (docs/protocol.md#attribution). */
   readonly mayAsk: boolean;
   progress: number;
   isCancelled: boolean;

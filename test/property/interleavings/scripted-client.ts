@@ -203,7 +203,7 @@ export abstract class ScriptedClient {
     this.#asked.delete(message.params?.['requestId'] as number);
   }
 
-  /** A log may go to all clients of one person (design.md 5.1), never to another person's. */
+  /** A log may go to all clients of one person (docs/configuration.md#serversname), never to another person's. */
   #onLog(bytes: Buffer, message: Wire): void {
     this.received.logs++;
     for (const secret of secretsIn(bytes)) {

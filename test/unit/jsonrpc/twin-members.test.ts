@@ -1,5 +1,5 @@
 // Members that decide where a message goes may not stand twice, nor in a spelling that a lenient
-// parser takes for them (reliability.md C01). Each of these once passed as a valid message.
+// parser takes for them (docs/reliability.md#c01). Each of these once passed as a valid message.
 import { expect, test } from 'vitest';
 import { hasTwins } from '../../../src/jsonrpc/members.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
