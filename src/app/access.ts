@@ -10,10 +10,11 @@ import { type AuditLog, createAuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PrincipalLoads } from '../observe/principal-loads.ts';
+import { RareLine } from '../observe/rare-line.ts';
 import type { RequestWatchers } from '../observe/request-meter.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Session } from '../session/session.ts';
-import { type SessionEvents, SessionStore } from '../session/session-store.ts';
+import { type SessionEvents, type SessionLimit, SessionStore } from '../session/session-store.ts';
 
 /** The parts that decide about clients. */
 export interface Access {
@@ -59,7 +60,7 @@ export function createAccess(
       ...sessionLimits,
       maxPerPrincipal: isOn ? maxPerPrincipal : undefined,
     },
-    audit && sessionEvents(audit),
+    sessionEvents({ audit, logger, metrics }),
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
   const sweep = (): void => {
@@ -106,7 +107,13 @@ export function createAccess(
   };
 }
 
-function sessionEvents(audit: AuditLog): SessionEvents {
+function sessionEvents({
+  audit,
+  logger,
+  metrics,
+}: Pick<AccessParts, 'logger' | 'metrics'> & {
+  readonly audit: AuditLog | undefined;
+}): SessionEvents {
   const line = ({
     principal,
     endpoint,
@@ -116,8 +123,15 @@ function sessionEvents(audit: AuditLog): SessionEvents {
     endpoint,
     transport,
   });
+  const displaced = new RareLine<SessionLimit>((count, limit) =>
+    logger.info({ limit, count }, 'unused sessions ended to make room for new ones'),
+  );
   return {
-    opened: (session) => audit.session('session_opened', line(session)),
-    ended: (session) => audit.session('session_ended', line(session)),
+    opened: (session) => audit?.session('session_opened', line(session)),
+    ended: (session) => audit?.session('session_ended', line(session)),
+    displaced: (limit) => {
+      metrics.sessionsDisplaced.inc({ limit });
+      displaced.note(limit);
+    },
   };
 }

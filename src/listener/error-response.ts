@@ -105,14 +105,15 @@ export const REFUSALS = {
   tooManySessions: {
     status: 503,
     code: INTERNAL_ERROR,
-    message: 'Too many sessions; try again later.',
+    message: 'Too many sessions, all with a stream or a call (sessions.max); try again later.',
     headers: { 'retry-after': '5' },
     data: { reason: 'overloaded', outcome: 'not_sent' },
   },
   tooManyOwnSessions: {
     status: 429,
     code: INTERNAL_ERROR,
-    message: 'This client has too many sessions; end some of them.',
+    message:
+      'This client has too many sessions, all with a stream or a call (sessions.maxPerPrincipal); end some of them.',
     headers: { 'retry-after': '5' },
     data: { reason: 'rate_limited', outcome: 'not_sent' },
   },

@@ -181,10 +181,13 @@ export const sessionsSchema = section({
     description:
       'A session older than this is ended as soon as nobody reads and nothing is in flight.',
   }),
-  max: integer(1, 1_000_000).prefault(10_000).meta({ description: 'Open sessions in all.' }),
+  max: integer(1, 1_000_000).prefault(10_000).meta({
+    description:
+      'Open sessions in all. At the limit, the session that was unused for longest, without a stream and without a call, is ended for a new one.',
+  }),
   maxPerPrincipal: integer(1, 1_000_000).prefault(50).meta({
     description:
-      'Open sessions of one principal. Without `auth` everybody is one, and it does not count.',
+      'The same for one principal. Without `auth` everybody is one, and it does not count.',
   }),
   maxInFlight: integer(1, 1_000_000).prefault(64).meta({
     description:

@@ -90,6 +90,11 @@ export class Metrics {
     'Idle connections of clients that were closed to make room for others.',
     [],
   );
+  readonly sessionsDisplaced = this.#counter(
+    'sluice_sessions_displaced_total',
+    'Unused sessions that were ended to make room for new ones.',
+    ['limit'],
+  );
   readonly heldCut = this.#counter(
     'sluice_held_bytes_cut_total',
     'Things that were given up because too many bytes were held, by what they were.',

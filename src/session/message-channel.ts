@@ -285,10 +285,10 @@ function noRoom(lack: NoRoom): GatewayError {
   if (lack === 'draining') return stopping();
   if (lack === 'held') return tooMuchHeld();
   if (lack === 'own') {
-    const message = 'This client has too many sessions; end some of them.';
+    const message =
+      'This client has too many sessions, all with a stream or a call (sessions.maxPerPrincipal); end some of them.';
     return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
   }
-  return new GatewayError('overloaded', 'Too many sessions; try again later.', {
-    outcome: 'not_sent',
-  });
+  const message = 'Too many sessions, all with a stream or a call (sessions.max); try again later.';
+  return new GatewayError('overloaded', message, { outcome: 'not_sent' });
 }

@@ -1,6 +1,7 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
 // endpoint, the principal and the proof that it was made for (docs/reliability.md#b06, #b10). Bounded
-// in all, for each principal, and in age.
+// in all, for each principal, and in age. Most clients leave without a word, so at a limit the session
+// that was unused for longest is ended for a new one.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -33,18 +34,29 @@ export interface SessionLimits {
  */
 export type NoRoom = 'all' | 'own' | 'held' | 'draining';
 
+/** A limit on the number of sessions. */
+export type SessionLimit = 'sessions.max' | 'sessions.maxPerPrincipal';
+
 /** Told of sessions. */
 export interface SessionEvents {
   opened(session: Session): void;
   ended(session: Session): void;
+  /** An unused session is ended to make room for a new one. */
+  displaced(limit: SessionLimit): void;
+}
+
+/** What one principal has. */
+interface Owned {
+  /** Sessions, and places for sessions that are being opened. */
+  count: number;
+  readonly sessions: Set<Session>;
 }
 
 /** Sessions that are open. */
 export class SessionStore {
   readonly #options: SessionLimits;
   readonly #events: SessionEvents | undefined;
-  /** Open and reserved ones. */
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Map<string, Owned>();
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: Timer;
   #reserved = 0;
@@ -83,29 +95,36 @@ export class SessionStore {
   }
 
   /**
-   * Takes a place for a session that is being opened.
-   * @returns where there are too many; otherwise call `release` when it is open or not
+   * Takes a place for a session that is being opened. Where there is none left, the session that was
+   * unused for longest is ended: the principal's own at its limit, anybody's at the limit of all.
+   * @returns where there are too many that are in use; otherwise call `release` when it is open or not
    */
   reserve({ key }: Principal): NoRoom | undefined {
     if (this.#isDraining) return 'draining';
     const { max, maxPerPrincipal } = this.#options;
-    const own = this.#perPrincipal.get(key) ?? 0;
-    if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';
-    if (this.#sessions.size + this.#reserved >= max) return 'all';
+    const own = this.#perPrincipal.get(key);
+    if (maxPerPrincipal !== undefined && own !== undefined && own.count >= maxPerPrincipal) {
+      if (!this.#displace(own.sessions, 'sessions.maxPerPrincipal')) return 'own';
+    }
+    if (this.#sessions.size + this.#reserved >= max) {
+      if (!this.#displace(this.#sessions.values(), 'sessions.max')) return 'all';
+    }
     this.#reserved++;
-    this.#perPrincipal.set(key, own + 1);
+    this.#owned(key).count++;
     return undefined;
   }
 
   release({ key }: Principal): void {
     this.#reserved--;
-    this.#count(key, -1);
+    this.#giveUp(key);
   }
 
   add(session: Session): void {
     if (this.#isDraining) session.drain();
     this.#sessions.set(session.id, session);
-    this.#count(session.principal.key, 1);
+    const own = this.#owned(session.principal.key);
+    own.count++;
+    own.sessions.add(session);
     this.#events?.opened(session);
   }
 
@@ -119,7 +138,7 @@ export class SessionStore {
   /** Ends a session. */
   end(session: Session): void {
     if (this.#sessions.delete(session.id)) {
-      this.#count(session.principal.key, -1);
+      this.#giveUp(session.principal.key, session);
       this.#events?.ended(session);
     }
     session.close();
@@ -148,10 +167,35 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
-  #count(key: string, change: number): void {
-    const count = (this.#perPrincipal.get(key) ?? 0) + change;
-    if (count === 0) this.#perPrincipal.delete(key);
-    else this.#perPrincipal.set(key, count);
+  #owned(key: string): Owned {
+    let own = this.#perPrincipal.get(key);
+    if (own === undefined) {
+      own = { count: 0, sessions: new Set() };
+      this.#perPrincipal.set(key, own);
+    }
+    return own;
+  }
+
+  #giveUp(key: string, session?: Session): void {
+    const own = this.#owned(key);
+    if (session !== undefined) own.sessions.delete(session);
+    if (--own.count === 0) this.#perPrincipal.delete(key);
+  }
+
+  /** Ends the session that was unused for longest. @returns false when all are in use */
+  #displace(among: Iterable<Session>, limit: SessionLimit): boolean {
+    let oldest: Session | undefined;
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const session of among) {
+      const sinceMs = session.unusedSinceMs;
+      if (sinceMs === undefined || sinceMs >= oldestMs) continue;
+      oldest = session;
+      oldestMs = sinceMs;
+    }
+    if (oldest === undefined) return false;
+    this.#events?.displaced(limit);
+    this.end(oldest);
+    return true;
   }
 
   #sweep(): void {

@@ -133,6 +133,8 @@ export class Session implements Downstream, ExchangeOwner {
   /** Links the session to what is behind its endpoint. Once, before the first request. */
   set attachment(attachment: Attachment) {
     this.#attachment = attachment;
+    // Its server may have taken long to start; the client comes only now.
+    this.#lastUsedMs = monotonicMs();
   }
 
   /** Requests in flight and questions that are not answered. */
@@ -140,9 +142,15 @@ export class Session implements Downstream, ExchangeOwner {
     return this.#exchanges.size + (this.#questions?.size ?? 0);
   }
 
+  /** Since when nothing has happened, by the monotonic clock; undefined with a stream or a call. */
+  get unusedSinceMs(): number | undefined {
+    return this.pending > 0 || this.outlet.isOpen ? undefined : this.#lastUsedMs;
+  }
+
   /** Whether nothing has happened since `sinceMs`, and nobody reads. */
   isIdleSince(sinceMs: number): boolean {
-    return this.#lastUsedMs < sinceMs && this.pending === 0 && !this.outlet.isOpen;
+    const unusedMs = this.unusedSinceMs;
+    return unusedMs !== undefined && unusedMs < sinceMs;
   }
 
   /**
@@ -150,8 +158,9 @@ export class Session implements Downstream, ExchangeOwner {
    * close. One that never had a stream, as they open at once, gets some time until its next call.
    */
   get absentSinceMs(): number | undefined {
-    if (this.pending > 0 || this.outlet.isOpen) return undefined;
-    return this.#lastUsedMs + (this.#hasListened ? 0 : UNHEARD_GRACE_MS);
+    const unusedMs = this.unusedSinceMs;
+    if (unusedMs === undefined || this.#hasListened) return unusedMs;
+    return unusedMs + UNHEARD_GRACE_MS;
   }
 
   /** Whether the client ever opened a stream for what belongs to no call. */

@@ -12,7 +12,17 @@ import { until } from '../../support/until.ts';
 import { useScripted } from '../../support/use-gateway.ts';
 
 const keys = new TestKeys();
-for (const name of ['greedy', 'modest', 'quick', 'chatty', 'wide', 'calm', 'bulky', 'bulky-ws'])
+for (const name of [
+  'greedy',
+  'modest',
+  'quick',
+  'chatty',
+  'wide',
+  'calm',
+  'bulky',
+  'bulky-ws',
+  'busy',
+])
   keys.add(name);
 const { rig } = useScripted(scriptedServer(), {
   config: {
@@ -26,17 +36,41 @@ const open = async (name: string): Promise<LegacySession> =>
   rig.track(await LegacySession.open(rig.url(), { headers: keys.headers(name) }));
 
 describe('one client', () => {
-  it('B12 may have so many sessions, and gets the place of one that ended', async () => {
-    const [first] = [await open('greedy'), await open('greedy')];
-    const refused = await post(rig.url(), initializeRequest(), keys.headers('greedy')).response();
+  it('comes back as often as it likes: its session that was unused for longest makes room', async () => {
+    const [first, second] = [await open('greedy'), await open('greedy')];
+    const others = await open('modest');
+    await first?.call('echo', {});
+    const third = await open('greedy');
+    expect((await second?.begin('ping').exchange.head)?.status).toBe(404);
+    expect(await first?.call('echo', {})).toHaveProperty('result');
+    expect(await third.call('echo', {})).toHaveProperty('result');
+    expect(await others.call('echo', {})).toHaveProperty('result');
+    for (let at = 0; at < 10; at++) await open('greedy');
+    const metrics = await fetchMetrics(rig.gateway.adminUrl);
+    const displaced = { limit: 'sessions.maxPerPrincipal' };
+    expect(metricSum(metrics, 'sluice_sessions_displaced_total', displaced)).toBe(11);
+    await rig.gateway.waitForLog((line) => String(line['msg']).includes('unused sessions ended'));
+  });
+
+  it('may have so many sessions with a stream or a call, and gets the place of one that ended', async () => {
+    const [listening, calling] = [await open('busy'), await open('busy')];
+    const stream = listening.openStream();
+    expect((await stream.head).status).toBe(200);
+    const held = calling.beginCall('hold', { key: 'busy' });
+    await until(async () => {
+      const metrics = await fetchMetrics(rig.gateway.adminUrl);
+      return metricSum(metrics, 'sluice_requests_in_flight') > 0;
+    });
+    const refused = await post(rig.url(), initializeRequest(), keys.headers('busy')).response();
     expect(refused.status).toBe(429);
     expect(refused.headers['retry-after']).toBeDefined();
     expect(refused.json()).toMatchObject({
       error: { code: -32603, data: { reason: 'rate_limited', outcome: 'not_sent' } },
     });
     await open('modest');
-    await first?.delete();
-    await open('greedy');
+    await calling.delete();
+    await open('busy');
+    held.exchange.destroy();
   });
 
   it('GW-157 may have so many streams open; those that are go on', async () => {
