@@ -19,7 +19,7 @@ export default defineConfig({
           name: 'slow',
           include: ['test/{integration,e2e,regress}/**/*.test.ts'],
           pool: 'forks',
-          maxWorkers: 2,
+          maxWorkers: 3,
           restoreMocks: true,
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -45,21 +45,42 @@ export interface RunOptions {
 }
 
 /**
- * Runs a gateway until it is told to stop.
+ * Runs a gateway as this process's only work, until it is told to stop.
  * @returns the exit status
  */
 export async function runGateway(config: Config, options: RunOptions): Promise<number> {
   const logger = createLogger(config.log);
-  for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   if (process.pid === 1) logger.warn(WITHOUT_INIT);
+  const stop = untilStopped(options.exitWithParent);
+  ignoreOtherSignals(logger);
+  const onExit = (gateway: Gateway): void => {
+    process.once('exit', () => {
+      killChildren();
+      gateway.flush();
+    });
+  };
+  const status = await runUntilStopped(config, options, { logger, stop, onExit });
+  return status === OK && stop.isBroken ? INTERNAL : status;
+}
+
+/**
+ * The same within a process that may do other things: touches neither its signals nor its streams.
+ * @returns the exit status
+ */
+export async function runUntilStopped(
+  config: Config,
+  options: RunOptions,
+  around: {
+    readonly logger: Logger;
+    readonly stop: Stop;
+    /** Told of the gateway when it is built. */
+    readonly onExit?: (gateway: Gateway) => void;
+  },
+): Promise<number> {
+  const { logger, stop } = around;
+  for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   let gateway: Gateway | undefined;
   let neverReady: string | undefined;
-  const stopped = untilStopped(options.exitWithParent);
-  ignoreOtherSignals(logger);
-  process.once('exit', () => {
-    killChildren();
-    gateway?.flush();
-  });
   try {
     // Reads files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {
@@ -70,12 +91,13 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
       firstStarts: options.needsServer
         ? new FirstStarts(FIRST_TRIES, (why) => {
             neverReady = why;
-            stopped.stop('the server was never ready');
+            stop.stop('the server was never ready');
           })
         : undefined,
     });
+    around.onExit?.(gateway);
     // A signal during the start must not wait for slow servers.
-    await Promise.race([gateway.start(), stopped.reason]);
+    await Promise.race([gateway.start(), stop.reason]);
   } catch (error) {
     // The stack of what the user can mend says nothing.
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
@@ -83,16 +105,16 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
     await gateway?.stop();
     return CANNOT_START;
   }
-  const reason = await stopped.reason;
+  const reason = await stop.reason;
   logger.info({ reason }, 'stopping');
-  stopped.isStopping = true;
+  stop.isStopping = true;
   await gateway.stop();
   logger.info('stopped');
   if (neverReady !== undefined) {
     logger.fatal(`cannot start: the server was never ready in ${FIRST_TRIES} tries: ${neverReady}`);
     return CANNOT_START;
   }
-  return stopped.isBroken ? INTERNAL : OK;
+  return OK;
 }
 
 /** How a process comes to stop. */
@@ -104,10 +126,16 @@ export interface Stop {
   isBroken: boolean;
 }
 
+/** One that nothing has happened to. */
+export function createStop(): Stop {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  return { reason: promise, stop: resolve, isStopping: false, isBroken: false };
+}
+
 /** Resolves on the first signal, the end of the parent, or an error nobody handled. */
 export function untilStopped(exitWithParent: boolean): Stop {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const stop: Stop = { reason: promise, stop: resolve, isStopping: false, isBroken: false };
+  const stop = createStop();
+  const resolve = stop.stop;
   for (const [signal, status] of Object.entries(ENDING)) {
     process.on(signal, () => {
       // The second signal is somebody who does not want to wait.

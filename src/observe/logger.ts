@@ -1,6 +1,6 @@
 // The program's one logger: JSON lines on stderr, so that stdout stays clean for `check` and
 // `connect`. Everybody else gets a child with bindings and writes constant sentences with fields.
-import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { cutText } from '../base/cut-text.ts';
 import type { LogOptions } from './options.ts';
 
@@ -14,8 +14,11 @@ const SECRET_FIELDS = ['authorization', 'cookie', '["x-api-key"]', '["mcp-sessio
   },
 );
 
-/** Makes the root logger. Writes synchronously, so that nothing is lost at exit. */
-export function createLogger(options: LogOptions): Logger {
+/** Makes the root logger. By default it writes to stderr, synchronously, so that nothing is lost at exit. */
+export function createLogger(
+  options: LogOptions,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+): Logger {
   return pino(
     {
       level: options.level,
@@ -25,7 +28,7 @@ export function createLogger(options: LogOptions): Logger {
       hooks: { logMethod: logShort },
       redact: { paths: SECRET_FIELDS, censor: '***' },
     },
-    pino.destination({ dest: 2, sync: true }),
+    destination,
   );
 }
 

@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT } from '../support/gateway.ts';
 import { descendants } from '../support/processes.ts';
+import { ROOT } from '../support/root.ts';
 import type { ServerConfig } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

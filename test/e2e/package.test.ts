@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { ROOT } from '../support/gateway.ts';
 import { LegacySession } from '../support/legacy-session.ts';
+import { ROOT } from '../support/root.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@
  * transport, the requests, and a user at the client's end who answers every question with a secret.
  */
 import { join } from 'node:path';
-import { ROOT } from '../support/gateway.ts';
+import { ROOT } from '../support/root.ts';
 
 /** The transports that an SDK has; over stdio it starts `sluice connect`. */
 export type TransportKind = 'streamable-http' | 'sse' | 'websocket' | 'stdio';

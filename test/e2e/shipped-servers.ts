@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { type GatewayOptions, ROOT } from '../support/gateway.ts';
+import type { GatewayOptions } from '../support/gateway.ts';
+import { ROOT } from '../support/root.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** The configuration that `npm start` serves. */

@@ -13,7 +13,7 @@ import {
   pagesOf,
   sessionAt,
 } from '../support/era-client.ts';
-import { ROOT } from '../support/gateway.ts';
+import { ROOT } from '../support/root.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { hasMethod, type Json, textOf } from '../support/wire-message.ts';

@@ -1,7 +1,6 @@
 // `sluice connect`: a stdio server over a remote endpoint, for clients of both eras.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EverythingServer } from '../support/everything-server.ts';
-import { ROOT } from '../support/gateway.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { enveloped } from '../support/modern-envelope.ts';
 import {
@@ -11,6 +10,7 @@ import {
   sendJson,
   sendStream,
 } from '../support/remote-server.ts';
+import { ROOT } from '../support/root.ts';
 import { StdioClient } from '../support/stdio-client.ts';
 import { until } from '../support/until.ts';
 import { answers, textOf } from '../support/wire-message.ts';

@@ -71,6 +71,7 @@ describe('a child', () => {
   const given = openSync(secret, 'r');
   afterAll(() => closeSync(given));
   const rig = useGateway(() => ({
+    ownProcess: true,
     inherited: [given],
     servers: {
       one: probe(),
@@ -105,6 +106,7 @@ describe('a child', () => {
 describe('limits', () => {
   const limits = { memory: '3GiB', openFiles: 123, processes: 4567, cpu: '90s', fileSize: '2MiB' };
   const rig = useGateway(() => ({
+    ownProcess: true,
     servers: { one: probe({ limits }), spinning: probe({ start: 'lazy', limits: { cpu: '1s' } }) },
   }));
 
@@ -134,6 +136,7 @@ describe.skipIf(!IS_ROOT)('runAs', () => {
   for (const file of Object.values(files)) writeFileSync(file, 'x');
   chmodSync(files.key, 0o600);
   const rig = useGateway(() => ({
+    ownProcess: true,
     servers: {
       one: probe({ cwd: '/', runAs: { user: 'nobody' } }),
       numeric: probe({ cwd: '/', runAs: { user: 12_345, group: 54_321 }, env: { HOME: '/own' } }),
@@ -189,6 +192,7 @@ describe.skipIf(!HAS_BWRAP)('wrap', () => {
     ...['--unshare-pid', '--proc', '/proc', '--unshare-net', '--die-with-parent', '--'],
   ];
   const rig = useGateway(() => ({
+    ownProcess: true,
     servers: { one: probe({ cwd: '/', wrap: sandbox, limits: { openFiles: 77 } }) },
     env: { SLUICE_CANARY: 'the secret of the gateway' },
   }));

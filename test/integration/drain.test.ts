@@ -249,7 +249,11 @@ describe('the end of the drain', () => {
     ['SIGQUIT', 131],
   ] as const)('is at once with a second signal, %s, and the status is %i', async (second, code) => {
     one = scriptedServer({ args: ['--ignore-eof', '--ignore-term', '--grandchild'] });
-    gateway = await startGateway({ servers: { one: one.config }, config: { drain: '10m' } });
+    gateway = await startGateway({
+      ownProcess: true,
+      servers: { one: one.config },
+      config: { drain: '10m' },
+    });
     const session = await LegacySession.open(gateway.endpoint('one'));
     session.beginCall('hang');
     await one.journal.waitFor(hasMethod('tools/call'));

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Gateway, ROOT, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
 import {
   descendants,
   isAlive,
@@ -13,6 +13,7 @@ import {
   waitGone,
   watcherOf,
 } from '../support/processes.ts';
+import { ROOT } from '../support/root.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -25,7 +26,7 @@ const TERM_BIT = 1n << 14n;
 /** A gateway with a server that only KILL ends, and the processes of that server. */
 async function startStubborn(): Promise<{ gateway: Gateway; group: number[] }> {
   const stubborn = scriptedServer({ args: ['--ignore-eof', '--ignore-term', '--grandchild'] });
-  const gateway = await startGateway({ servers: { stubborn: stubborn.config } });
+  const gateway = await startGateway({ ownProcess: true, servers: { stubborn: stubborn.config } });
   await until(() => serverProcesses(gateway.pid).length >= 2);
   return { gateway, group: serverProcesses(gateway.pid).map(({ pid }) => pid) };
 }
@@ -44,6 +45,7 @@ describe('the end of the gateway', () => {
     });
     const own = scriptedServer({ config: SESSION });
     const gateway = await startGateway({
+      ownProcess: true,
       servers: { hung: hung.config, stubborn: stubborn.config, own: own.config },
       config: { drain: '300ms' },
     });
@@ -64,7 +66,11 @@ describe('the end of the gateway', () => {
 
   it('by TERM while servers start leaves nothing', async () => {
     const slow = scriptedServer({ args: ['--init-delay', '60000'] });
-    const gateway = await startGateway({ servers: { one: slow.config }, waitReady: false });
+    const gateway = await startGateway({
+      ownProcess: true,
+      servers: { one: slow.config },
+      waitReady: false,
+    });
     await slow.journal.waitFor(hasMethod('initialize'));
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
     await waitGone(slow.journal.starts);
@@ -72,7 +78,7 @@ describe('the end of the gateway', () => {
 
   it('by TERM lets calls in flight end first', async () => {
     const one = scriptedServer();
-    const gateway = await startGateway({ servers: { one: one.config } });
+    const gateway = await startGateway({ ownProcess: true, servers: { one: one.config } });
     const ws = await WsClient.connect(gateway.endpoint('one', 'ws'));
     await ws.initialize();
     const answer = ws.call('slow', { ms: 500, v: 'done' });
@@ -85,7 +91,10 @@ describe('the end of the gateway', () => {
   it('by KILL leaves nothing: children see EOF (trial 6)', async () => {
     const one = scriptedServer();
     const own = scriptedServer({ config: SESSION });
-    const gateway = await startGateway({ servers: { one: one.config, own: own.config } });
+    const gateway = await startGateway({
+      ownProcess: true,
+      servers: { one: one.config, own: own.config },
+    });
     const ws = await WsClient.connect(gateway.endpoint('own', 'ws'));
     await ws.initialize();
     expect(serverProcesses(gateway.pid).length).toBeGreaterThanOrEqual(2);

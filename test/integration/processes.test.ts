@@ -51,6 +51,7 @@ describe('E08 processes of one gateway', () => {
     timeouts: { stop: '300ms' },
   };
   const rig = useGateway(() => ({
+    ownProcess: true,
     servers: {
       one: shared.config,
       own: own.config,
@@ -219,6 +220,7 @@ describe('what a child is started with', () => {
     Array.from({ length: 50 }, (_, i) => [`CANARY_${i}_SECRET`, `canary ${i}`]),
   );
   const rig = useGateway(() => ({
+    ownProcess: true,
     servers: { one: one.config, two: two.config },
     env: {
       ...canaries,

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { LegacySession } from '../support/legacy-session.ts';
+import { ROOT } from '../support/root.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { textOf } from '../support/wire-message.ts';
 
@@ -13,7 +14,7 @@ it.each([
   ['SIGUSR2', 'SIGUSR2 is ignored'],
 ] as const)('%s is a line in the log; a call in flight goes on', async (signal, text) => {
   const one = scriptedServer();
-  const gateway = await startGateway({ servers: { one: one.config } });
+  const gateway = await startGateway({ ownProcess: true, servers: { one: one.config } });
   const session = await LegacySession.open(gateway.endpoint('one'));
   const { answer } = session.beginCall('slow', { ms: 500, v: 'done' });
   await one.journal.waitFor(({ raw }) => raw.includes('"slow"'));
@@ -28,7 +29,7 @@ it.each([
 
 it('SIGQUIT lets calls in flight end, as SIGTERM does', async () => {
   const one = scriptedServer();
-  const gateway = await startGateway({ servers: { one: one.config } });
+  const gateway = await startGateway({ ownProcess: true, servers: { one: one.config } });
   const session = await LegacySession.open(gateway.endpoint('one'));
   const { answer } = session.beginCall('slow', { ms: 500, v: 'done' });
   await one.journal.waitFor(({ raw }) => raw.includes('"slow"'));

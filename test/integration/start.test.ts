@@ -5,8 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROOT, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { waitGone } from '../support/processes.ts';
+import { ROOT } from '../support/root.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -71,7 +72,11 @@ describe('sluice run', () => {
 
 it('sluice serve goes on without its server', async () => {
   const one = scriptedServer({ args: ['--fail-starts', '6'] });
-  const gateway = await startGateway({ servers: { one: one.config }, waitReady: false });
+  const gateway = await startGateway({
+    ownProcess: true,
+    servers: { one: one.config },
+    waitReady: false,
+  });
   await gateway.waitForLog(({ msg }) => msg === 'server ready', 60_000);
   expect(await gateway.stop()).toEqual({ code: 0, signal: null });
 });

@@ -1,7 +1,7 @@
 /** The fenced blocks of README.md and docs/*.md, to be tried as they are printed. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './gateway.ts';
+import { ROOT } from './root.ts';
 
 const FENCE = /^```([^\n]*)\n([\s\S]*?)^```[ \t]*$/gm;
 

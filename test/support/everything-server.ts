@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { ROOT } from './gateway.ts';
+import { ROOT } from './root.ts';
 import { until, within } from './until.ts';
 
 export class EverythingServer {

@@ -12,6 +12,10 @@ import { parseMessage, type WireMessage } from './wire-message.ts';
 /** The folder with the fixture servers. */
 export const FIXTURES = fileURLToPath(new URL('../fixtures/servers/', import.meta.url));
 
+// The gateway gives its servers none of its own variables: see temp-root.ts.
+const cache = process.env['NODE_COMPILE_CACHE'];
+const CACHE = cache === undefined ? {} : { env: { NODE_COMPILE_CACHE: cache } };
+
 /** One raw entry under `servers:`. */
 export type ServerConfig = Record<string, unknown>;
 
@@ -98,5 +102,5 @@ export function scriptedServer(options: ScriptedOptions = {}): ScriptedServer {
 export function fixtureServer(file: string, options: ScriptedOptions = {}): ScriptedServer {
   const journal = new Journal(join(tempDir(), 'journal.jsonl'));
   const args = [join(FIXTURES, file), '--journal', journal.file, ...(options.args ?? [])];
-  return { config: { command: process.execPath, args, ...options.config }, journal };
+  return { config: { command: process.execPath, args, ...CACHE, ...options.config }, journal };
 }

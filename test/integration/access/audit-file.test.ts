@@ -66,7 +66,10 @@ describe('a file that is moved away', () => {
 
 describe('a disk that is full', () => {
   const file = join(tempDir(), 'audit.jsonl');
-  const { rig } = useScripted(scriptedServer(), { config: { audit: { to: file } } });
+  const { rig } = useScripted(scriptedServer(), {
+    ownProcess: true,
+    config: { audit: { to: file } },
+  });
 
   it('has whole lines, over a rotation too, and none is lost or counted as lost', async () => {
     const session = await rig.session();
@@ -98,6 +101,7 @@ describe('a disk that is full', () => {
 describe('with audit.required', () => {
   const file = join(tempDir(), 'audit.jsonl');
   const { rig, journal } = useScripted(scriptedServer(), {
+    ownProcess: true,
     config: { audit: { to: file, required: true } },
   });
 

@@ -200,6 +200,7 @@ describe('the admin socket', () => {
     const socket = join(tempDir(), 'admin.sock');
     for (let round = 0; round < 2; round++) {
       const gateway = await startGateway({
+        ownProcess: true,
         servers: { one: scriptedServer().config },
         admin: { socket },
       });
@@ -309,6 +310,7 @@ describe('A05 a start that would be unsafe', () => {
     ['without its audit log', {}, { audit: { to: '/nowhere/audit' } }, '/nowhere/audit'],
   ])('%s ends with 1 and says what to do', async (_, listen, config, advice) => {
     const started = startGateway({
+      ownProcess: advice === 'listen.host',
       servers: { one: scriptedServer().config },
       listen: { ...listen },
       config: { ...config },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCommandLine } from '../../../src/cli/args.ts';
 import { loadText } from '../../../src/config/load.ts';
 import { blocksIn, readmeConfiguration } from '../../support/doc-blocks.ts';
-import { ROOT } from '../../support/gateway.ts';
+import { ROOT } from '../../support/root.ts';
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
