@@ -11,9 +11,6 @@ import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
-/** What calls that wait for one instance may hold in all. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-
 /**
  * How long a tool waits for others' questions that was only near one of them, and asked nothing before.
  * A look more, and it has been a second.
@@ -50,14 +47,11 @@ export class Admission {
     const { queue, inFlight } = context.options.limits;
     const isShared = context.options.sharing === 'shared';
     this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
-    this.#waiting = new WaitingCalls(
-      { calls: queue, bytes: MAX_WAITING_BYTES },
-      {
-        expired: (exchange) => this.#waitedTooLong(exchange),
-        displaced: (exchange) => exchange.fail(this.#overloaded()),
-        passed: () => this.pump(),
-      },
-    );
+    this.#waiting = new WaitingCalls(queue, {
+      expired: (exchange) => this.#waitedTooLong(exchange),
+      displaced: (exchange) => exchange.fail(this.#overloaded()),
+      passed: () => this.pump(),
+    });
   }
 
   /** Calls that wait. */
@@ -197,13 +191,8 @@ export class Admission {
   }
 
   #overloaded(): GatewayError {
-    const { size, bytes } = this.#waiting;
     const { queue } = this.#context.options.limits;
-    const what =
-      size < queue
-        ? `has calls of ${bytes} bytes waiting already, most of them yours; send fewer at once.`
-        : `has ${queue} calls waiting already; try later.`;
-    return this.#failure('overloaded', what);
+    return this.#failure('overloaded', `has ${queue} calls waiting already; try later.`);
   }
 
   // Who waits for another client's question to be answered waits for a human being, who has the time

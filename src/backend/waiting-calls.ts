@@ -1,7 +1,7 @@
-// Calls that wait for an instance: bounded in number, bytes and time. Callers take turns, so that one
-// caller's bulk delays that caller; and when there is no more room, it is the one with the most there
-// whose last call has to go. Calls of interactive tools wait until their lane is free
-// (docs/protocol.md#attribution).
+// Calls that wait for an instance: bounded in number and time; their bytes count as held for their callers.
+// Callers take turns, so that one caller's bulk delays that caller; and when there is no more room, it is
+// the one with the most there whose last call has to go. Calls of interactive tools wait until their lane
+// is free (docs/protocol.md#attribution).
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';
@@ -9,13 +9,6 @@ import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import { isAnonymous } from '../ports/principal.ts';
 
 const SWEEP_MS = 100;
-
-/** How much may wait. */
-export interface WaitingLimits {
-  readonly calls: number;
-  /** One call may wait however long it is. */
-  readonly bytes: number;
-}
 
 /** Told of calls that left the queue without having been taken. */
 export interface WaitingEvents {
@@ -30,7 +23,6 @@ export interface WaitingEvents {
 /** The calls of one caller, oldest first. */
 class Caller {
   readonly calls: Waiting[] = [];
-  bytes = 0;
 }
 
 class Waiting implements ExchangeHolder {
@@ -39,7 +31,6 @@ class Waiting implements ExchangeHolder {
   readonly caller: Caller;
   readonly sinceMs = monotonicMs();
   readonly deadlineMs: number;
-  readonly bytes: number;
   readonly #owner: WaitingCalls;
 
   constructor(owner: WaitingCalls, exchange: Exchange, caller: Caller, limitMs: number) {
@@ -47,8 +38,6 @@ class Waiting implements ExchangeHolder {
     this.exchange = exchange;
     this.caller = caller;
     this.deadlineMs = this.sinceMs + limitMs;
-    // Noted once: a call that ends lets go of its request.
-    this.bytes = exchange.frame.bytes.length;
   }
 
   cancel(_notice: Frame | undefined): void {
@@ -58,26 +47,21 @@ class Waiting implements ExchangeHolder {
 
 /** The queue of one instance. */
 export class WaitingCalls {
-  readonly #limits: WaitingLimits;
+  readonly #most: number;
   readonly #events: WaitingEvents;
   /** Those who have calls here, whoever's turn it is first. */
   readonly #callers = new Map<string | Downstream, Caller>();
   #size = 0;
-  #bytes = 0;
   #sweeper: Timer | undefined;
 
-  constructor(limits: WaitingLimits, events: WaitingEvents) {
-    this.#limits = limits;
+  /** @param most how many calls may wait */
+  constructor(most: number, events: WaitingEvents) {
+    this.#most = most;
     this.#events = events;
   }
 
   get size(): number {
     return this.#size;
-  }
-
-  /** Of all requests that wait. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /**
@@ -88,11 +72,11 @@ export class WaitingCalls {
   add(exchange: Exchange, limitMs: number): boolean {
     const key = callerOf(exchange.client);
     const caller = this.#callers.get(key) ?? new Caller();
-    if (!this.#makeRoom(caller, exchange.frame.bytes.length)) return false;
+    if (!this.#makeRoom(caller)) return false;
     const waiting = new Waiting(this, exchange, caller, limitMs);
     this.#callers.set(key, caller);
     caller.calls.push(waiting);
-    this.#count(waiting, 1);
+    this.#size++;
     exchange.holder = waiting;
     this.#sweeper ??= every(SWEEP_MS, () => this.#sweep());
     return true;
@@ -128,7 +112,7 @@ export class WaitingCalls {
     const at = caller.calls.indexOf(waiting);
     if (at < 0) return;
     caller.calls.splice(at, 1);
-    this.#count(waiting, -1);
+    this.#size--;
     if (caller.calls.length === 0) this.#callers.delete(callerOf(exchange.client));
     if (this.#size > 0) return;
     this.#sweeper?.cancel();
@@ -149,31 +133,20 @@ export class WaitingCalls {
     return [...this.#callers.values()].flatMap(({ calls }) => calls);
   }
 
-  #count({ bytes, caller }: Waiting, sign: 1 | -1): void {
-    this.#size += sign;
-    this.#bytes += sign * bytes;
-    caller.bytes += sign * bytes;
-  }
-
   /** Makes room for one more call of `caller`, at the cost of whoever has more here than it would. */
-  #makeRoom(caller: Caller, bytes: number): boolean {
-    while (this.#size >= this.#limits.calls) {
-      const most = this.#largest(({ calls }) => calls.length);
+  #makeRoom(caller: Caller): boolean {
+    while (this.#size >= this.#most) {
+      const most = this.#largest();
       if (most === undefined || most.calls.length <= caller.calls.length + 1) return false;
-      this.#displaceLast(most);
-    }
-    while (this.#size > 0 && this.#bytes + bytes > this.#limits.bytes) {
-      const most = this.#largest((one) => one.bytes);
-      if (most === undefined || most.bytes <= caller.bytes + bytes) return false;
       this.#displaceLast(most);
     }
     return true;
   }
 
-  #largest(sizeOf: (caller: Caller) => number): Caller | undefined {
+  #largest(): Caller | undefined {
     let largest: Caller | undefined;
     for (const caller of this.#callers.values()) {
-      if (largest === undefined || sizeOf(caller) > sizeOf(largest)) largest = caller;
+      if (largest === undefined || caller.calls.length > largest.calls.length) largest = caller;
     }
     return largest;
   }

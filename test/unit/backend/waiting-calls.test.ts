@@ -1,7 +1,6 @@
 // The queue in front of a server: whose call is next, and who has to go when there is no more room.
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { WaitingCalls } from '../../../src/backend/waiting-calls.ts';
-import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
 import type { Exchange } from '../../../src/ports/exchange.ts';
 
@@ -11,20 +10,18 @@ interface Named extends Exchange {
 
 const clientOf = (key: string, kind = 'key') => ({ principal: { key, kind } }) as Downstream;
 
-/** A call of about `bytes` bytes. */
-function callOf(client: Downstream, name: string, bytes = 0): Named {
-  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${'x'.repeat(bytes)}"}}`;
-  return { client, name, frame: scan(Buffer.from(text)), holder: undefined } as unknown as Named;
+function callOf(client: Downstream, name: string): Named {
+  return { client, name, holder: undefined } as unknown as Named;
 }
 
-function queueOf(limits: { calls?: number; bytes?: number } = {}) {
+function queueOf(most = 100) {
   const displaced: string[] = [];
   const events = {
     expired: vi.fn(),
     passed: vi.fn(),
     displaced: (exchange: Exchange) => displaced.push((exchange as Named).name),
   };
-  const queue = new WaitingCalls({ calls: 100, bytes: 1_000_000, ...limits }, events);
+  const queue = new WaitingCalls(most, events);
   onTestFinished(() => void queue.clear());
   const add = (call: Named): boolean => queue.add(call, 60_000);
   const takeAll = (): string[] => {
@@ -76,7 +73,7 @@ it('who can’t go now does not lose its turn', () => {
 });
 
 it('a full queue makes room for somebody else, at the cost of whoever has most calls there', () => {
-  const { queue, displaced, add, takeAll } = queueOf({ calls: 4 });
+  const { queue, displaced, add, takeAll } = queueOf(4);
   const [a, b] = [clientOf('a'), clientOf('b')];
   for (const name of ['a1', 'a2', 'a3', 'a4']) expect(add(callOf(a, name))).toBe(true);
   expect(add(callOf(a, 'a5'))).toBe(false);
@@ -89,29 +86,12 @@ it('a full queue makes room for somebody else, at the cost of whoever has most c
   expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2']);
 });
 
-it('one caller’s large calls cost that caller, and nobody’s small ones', () => {
-  const { queue, displaced, add } = queueOf({ bytes: 100_000 });
-  const [bulk, small] = [clientOf('bulk'), clientOf('small')];
-  for (const name of ['1', '2', '3']) expect(add(callOf(bulk, name, 30_000))).toBe(true);
-  expect(add(callOf(bulk, '4', 30_000))).toBe(false);
-  for (let at = 0; at < 90; at++) expect(add(callOf(small, 'small', 100))).toBe(true);
-  expect(displaced).toEqual(['3']);
-  expect(queue.bytes).toBeLessThanOrEqual(100_000);
-});
-
-it('a call that is longer than all that may wait does so alone', () => {
-  const { queue, add } = queueOf({ bytes: 1_000 });
-  expect(add(callOf(clientOf('a'), 'long', 5_000))).toBe(true);
-  expect(add(callOf(clientOf('a'), 'short'))).toBe(false);
-  expect(queue.size).toBe(1);
-});
-
-it('a call that is cancelled gives its bytes back', () => {
+it('a call that is cancelled gives its place back', () => {
   const { queue, add } = queueOf();
-  const call = callOf(clientOf('a'), 'a1', 500);
+  const call = callOf(clientOf('a'), 'a1');
   add(call);
   call.holder?.cancel(undefined);
   call.holder?.cancel(undefined);
-  expect([queue.size, queue.bytes]).toEqual([0, 0]);
+  expect(queue.size).toBe(0);
   expect(queue.take(() => true)).toBeUndefined();
 });
