@@ -87,6 +87,7 @@ export class Gateway {
           budget,
           logger: parts.logger,
           metrics: this.#metrics,
+          held: this.#held,
           openChannel,
           gatewayVersion: parts.version,
           tellsAll: servesItsOwner(config),

@@ -1,6 +1,7 @@
 // A configured server with its instances: which of them serves whom
 // (docs/configuration.md#serversname).
 import { GatewayError } from '../base/errors.ts';
+import { type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import {
   legacyCapabilities,
   principalClientCapabilities,
@@ -30,6 +31,8 @@ export interface BackendParts {
   readonly budget: ProcessBudget;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Where what is held for servers counts; absent: there is no limit. */
+  readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
   /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
@@ -203,6 +206,7 @@ export class ServerBackend implements Backend {
       logger,
       budget: this.#parts.budget,
       metrics: this.#parts.metrics,
+      owner: () => (this.#parts.held ?? UNBOUNDED).server(this.name),
       openChannel: this.#parts.openChannel,
       tellsAll: this.#parts.tellsAll,
       isTriedOnDemand: this.#parts.isTriedOnDemand,

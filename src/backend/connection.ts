@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import type { FindOwner } from '../base/held-bytes.ts';
 import { TurnQuota } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
@@ -46,6 +47,8 @@ export interface ConnectionContext {
   readonly traffic: Traffic;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
   readonly openChannel: OpenChannel;
   readonly tellsAll: boolean;
   readonly staticRoots: Buffer | undefined;
@@ -92,12 +95,13 @@ export class Connection {
     this.#channel = openChannel(options, {
       logger,
       quota: this.#quota,
+      owner: context.owner,
       principal: () => context.principal(),
       events: {
         received: (message, about) => this.#receive(message, about),
         failed: (id, failure) => this.mux.failed(id, failure),
         awaits: (id) => this.mux.awaits(id),
-        oversize: (head, tail, length) => this.mux.receiveOversize(head, tail, length),
+        oversize: (...dropped) => this.mux.receiveOversize(...dropped),
         noise: () => {
           traffic.noise++;
           this.#warnOfNoise();

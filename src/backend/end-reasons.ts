@@ -90,7 +90,7 @@ export class LastEnd {
 /** A metric label with a bounded set of values. */
 export function reasonLabel(reason: string): string {
   if (
-    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdin_stalled|stdout_closed|output_flood|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
+    /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdin_held|stdin_stalled|stdout_closed|output_flood|protocol_violations|session_lost|stream_closed|unreachable)$/.test(
       reason,
     )
   ) {

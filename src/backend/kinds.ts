@@ -35,7 +35,7 @@ export function channelOpener(
       accesses.set(target, access);
       return new RemoteChannel(target, options, { ...parts, access: access.of(principal) });
     }
-    const owner = { server: name, principal: principal() };
+    const startedFor = { server: name, principal: principal() };
     const { messageBytes } = limits;
     const { stopMs, requestMs } = timeouts;
     // A tool that keeps its server from reading is not cut off before its call would be.
@@ -44,7 +44,7 @@ export function channelOpener(
     return new StdioChannel(
       target,
       { messageBytes, stopMs, stallMs },
-      { ...parts, environment, owner, program },
+      { ...parts, environment, startedFor, program },
     );
   };
 }

@@ -1,5 +1,6 @@
 // A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
 // where the server takes no POST at its address (docs/protocol.md#httpsse).
+import type { FindOwner } from '../base/held-bytes.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { ChannelEvents } from '../ports/channel.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -15,6 +16,7 @@ export interface RemoteChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
   readonly access: Access;
+  readonly owner: FindOwner;
 }
 
 /** One remote server. */

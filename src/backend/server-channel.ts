@@ -1,5 +1,6 @@
 // The channel of one life of a server, and who opens it: the composition root says how a server is
 // reached, so that everything above the bytes can run without a process.
+import type { FindOwner } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Channel, ChannelEvents } from '../ports/channel.ts';
@@ -21,6 +22,8 @@ export interface ChannelParts {
   /** What the messages of the server may cost in one turn of the event loop. */
   readonly quota: TurnQuota;
   readonly logger: Logger;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
   /**
    * In whose name the gateway itself asks: whoever of those with equal proof was seen last. Absent, or
    * undefined, for a server that everybody shares.

@@ -353,3 +353,9 @@ export class HeldBytes {
     yield* this.#servers.values();
   }
 }
+
+/** Where there is one client only, nobody is kept from anything. */
+export const UNBOUNDED = new HeldBytes({
+  limitBytes: Number.POSITIVE_INFINITY,
+  shareBytes: Number.POSITIVE_INFINITY,
+});

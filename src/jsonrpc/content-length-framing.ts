@@ -3,7 +3,7 @@
 // turn of the event loop, one event per message.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { MessageEnds } from './message-ends.ts';
+import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
 /** A header block longer than this is not one. */
@@ -11,8 +11,11 @@ const MAX_HEADER_BYTES = 4096;
 
 export interface ContentLengthEvents {
   message(bytes: Buffer): void;
-  /** A message longer than the limit was dropped. `head` and `tail` are its two ends. */
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  /**
+   * A message longer than the limit was dropped. `head` and `tail` are its two ends.
+   * @param isForRoom it was dropped by `drop`
+   */
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
   /** The stream no longer follows the framing; nothing more can be read from it. */
   broken(reason: string): void;
   /** So many bytes came that are for nothing: empty messages, and what is dropped of one that is too long. */
@@ -29,6 +32,7 @@ export class ContentLengthFraming {
   #expected = -1;
   /** The message that is being read when it is over the limit. */
   #dropped: MessageEnds | undefined;
+  #isForRoom = false;
   #isBroken = false;
 
   /** @param quota what the messages may cost in one turn; absent: they are handed on at once */
@@ -36,6 +40,20 @@ export class ContentLengthFraming {
     this.#maxBytes = maxBytes;
     this.#events = events;
     this.#quota = quota;
+  }
+
+  /** Bytes that are kept. */
+  get heldBytes(): number {
+    return this.#unread.length + (this.#dropped === undefined ? 0 : KEPT_BYTES);
+  }
+
+  /** There is no room for the unfinished message: only its two ends are kept. */
+  drop(): void {
+    const isUnfinished = this.#unread.length < this.#expected;
+    if (!isUnfinished || this.#dropped !== undefined) return;
+    this.#isForRoom = true;
+    this.#dropped = new MessageEnds();
+    this.#dropBody(this.#dropped);
   }
 
   /**
@@ -116,7 +134,9 @@ export class ContentLengthFraming {
     if (this.#expected > 0) return false;
     this.#expected = -1;
     this.#dropped = undefined;
-    this.#events.oversize(dropped.head, dropped.tail, dropped.length);
+    const isForRoom = this.#isForRoom;
+    this.#isForRoom = false;
+    this.#events.oversize(dropped.head, dropped.tail, dropped.length, isForRoom);
     return true;
   }
 

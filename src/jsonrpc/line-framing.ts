@@ -3,7 +3,7 @@
 // lines in one turn of the event loop than the sender has a share of it.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { MessageEnds } from './message-ends.ts';
+import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -11,8 +11,11 @@ const CARRIAGE_RETURN = 0x0d;
 export interface LineEvents {
   /** One line without its end; never empty. */
   line(bytes: Buffer): void;
-  /** A line was longer than the limit and was dropped. `head` and `tail` are its two ends. */
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  /**
+   * A line was longer than the limit and was dropped. `head` and `tail` are its two ends.
+   * @param isForRoom it was dropped by `drop`
+   */
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
   /** So many bytes came that are for nothing: empty lines, and what is dropped of a line that is too long. */
   wasted?(bytes: number): void;
 }
@@ -26,6 +29,7 @@ export class LineFraming {
   #length = 0;
   /** The unfinished line when it is over the limit; nothing else is kept then. */
   #dropped: MessageEnds | undefined;
+  #isForRoom = false;
   /** What the last turn left of a chunk. */
   #left: Buffer | undefined;
 
@@ -39,6 +43,19 @@ export class LineFraming {
   /** Bytes of the unfinished line so far; counts what was dropped too. */
   get pendingBytes(): number {
     return this.#length;
+  }
+
+  /** Bytes that are kept. */
+  get heldBytes(): number {
+    const line = this.#dropped === undefined ? this.#unfinished.length : KEPT_BYTES;
+    return line + (this.#left?.length ?? 0);
+  }
+
+  /** There is no room for the unfinished line: only its two ends are kept. */
+  drop(): void {
+    if (this.#length === 0 || this.#dropped !== undefined) return;
+    this.#isForRoom = true;
+    this.#keepEnds();
   }
 
   /**
@@ -100,7 +117,10 @@ export class LineFraming {
       return;
     }
     this.#unfinished.push(piece);
-    if (this.#length <= this.#maxBytes) return;
+    if (this.#length > this.#maxBytes) this.#keepEnds();
+  }
+
+  #keepEnds(): void {
     this.#dropped = new MessageEnds();
     this.#dropped.push(this.#unfinished.take());
   }
@@ -126,8 +146,11 @@ export class LineFraming {
 
   #dropOversize(): void {
     const dropped = this.#dropped;
+    const isForRoom = this.#isForRoom;
     this.#dropped = undefined;
+    this.#isForRoom = false;
     this.#length = 0;
-    if (dropped !== undefined) this.#events.oversize(dropped.head, dropped.tail, dropped.length);
+    if (dropped === undefined) return;
+    this.#events.oversize(dropped.head, dropped.tail, dropped.length, isForRoom);
   }
 }

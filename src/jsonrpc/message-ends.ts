@@ -3,6 +3,8 @@
 
 /** Kept from each end. */
 const KEPT = 64 * 1024;
+/** What the two ends of one message take. */
+export const KEPT_BYTES = 3 * KEPT;
 
 /** A message that is being dropped. */
 export class MessageEnds {

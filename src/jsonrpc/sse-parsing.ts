@@ -2,7 +2,7 @@
 // bytes, since an answer must arrive as it was sent. Holds no more than the limit of an endless event.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { MessageEnds } from './message-ends.ts';
+import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -27,8 +27,11 @@ export interface SseEvent {
 
 export interface SseEvents {
   event(event: SseEvent): void;
-  /** An event was larger than the limit and was dropped; `head` and `tail` are its data's two ends. */
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  /**
+   * An event was larger than the limit and was dropped; `head` and `tail` are its data's two ends.
+   * @param isForRoom it was dropped by `drop`
+   */
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
 }
 
 /** Reads one event stream. */
@@ -44,6 +47,7 @@ export class SseParser {
   readonly #data = new GatheredBytes();
   #hasData = false;
   #dropped: MessageEnds | undefined;
+  #isForRoom = false;
   #type: string | undefined;
   #id: string | undefined;
   #retryMs: number | undefined;
@@ -52,6 +56,20 @@ export class SseParser {
   constructor(maxBytes: number, events: SseEvents) {
     this.#maxBytes = maxBytes;
     this.#events = events;
+  }
+
+  /** Bytes that are kept. */
+  get heldBytes(): number {
+    const ends = this.#dropped === undefined && this.#longLine === undefined ? 0 : KEPT_BYTES;
+    return this.#unfinished.length + this.#data.length + ends;
+  }
+
+  /** There is no room for the unfinished event: only the two ends of its data are kept. */
+  drop(): void {
+    if (this.#unfinished.length + this.#data.length === 0) return;
+    this.#isForRoom = true;
+    if (this.#hasData) this.#dropData();
+    if (this.#unfinished.length > 0) this.#keepEnds();
   }
 
   /**
@@ -90,7 +108,11 @@ export class SseParser {
       return;
     }
     this.#unfinished.push(piece);
-    if (this.#unfinished.length <= this.#maxBytes + FIELD_NAME_BYTES) return;
+    if (this.#unfinished.length > this.#maxBytes + FIELD_NAME_BYTES) this.#keepEnds();
+  }
+
+  /** Of the unfinished line. */
+  #keepEnds(): void {
     const line = this.#withoutMark(this.#unfinished.take());
     const [name, value] = fieldOf(line);
     this.#longLine = 'skipped';
@@ -153,7 +175,10 @@ export class SseParser {
     if (this.#hasData) this.#data.push(NEWLINE);
     this.#hasData = true;
     this.#data.push(value);
-    if (this.#data.length <= this.#maxBytes) return;
+    if (this.#data.length > this.#maxBytes) this.#dropData();
+  }
+
+  #dropData(): void {
     const ends = new MessageEnds();
     ends.push(this.#data.take());
     this.#drop(ends);
@@ -167,15 +192,17 @@ export class SseParser {
 
   #endEvent(): void {
     const dropped = this.#dropped;
+    const isForRoom = this.#isForRoom;
     const data = this.#hasData ? this.#data.take() : undefined;
     const [type, id, retryMs] = [this.#type, this.#id, this.#retryMs];
     this.#dropped = undefined;
+    this.#isForRoom = false;
     this.#hasData = false;
     this.#type = undefined;
     this.#id = undefined;
     this.#retryMs = undefined;
     if (dropped !== undefined) {
-      this.#events.oversize(dropped.head, dropped.tail, dropped.length);
+      this.#events.oversize(dropped.head, dropped.tail, dropped.length, isForRoom);
     } else if (data !== undefined || id !== undefined || retryMs !== undefined) {
       this.#events.event({ type: type || 'message', data, id, retryMs });
     }

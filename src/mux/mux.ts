@@ -25,7 +25,7 @@ import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { ownerOfInvalid, settleWith, stringIdText } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
-import { oversizeText, ownerOfOversize } from './oversize.ts';
+import { oversizeFailure, ownerOfOversize } from './oversize.ts';
 import { passProgress } from './progress.ts';
 import type { Questions } from './questions.ts';
 
@@ -214,12 +214,11 @@ export class Mux implements CallOwner {
   }
 
   /** Fails the call whose answer was over the size limit. */
-  receiveOversize(head: Buffer, tail: Buffer, length: number): void {
+  receiveOversize(head: Buffer, tail: Buffer, length: number, isForRoom = false): void {
     const call = this.#callOf(ownerOfOversize(head, tail));
-    if (call !== undefined) {
-      this.#fail(call, 'response_too_large', oversizeText(this.#options.server, length));
-    }
-    this.#events.violated('message_too_large');
+    const { reason, text } = oversizeFailure(this.#options.server, length, isForRoom);
+    if (call !== undefined) this.#fail(call, reason, text);
+    if (!isForRoom) this.#events.violated('message_too_large');
   }
 
   /** The answer to a call will not come. */

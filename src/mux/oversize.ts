@@ -1,5 +1,6 @@
 // Whose answer was it that was too large to read? Looks for the id in the two ends that were kept.
 
+import type { FailureReason } from '../base/errors.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import {
   COMMA,
@@ -31,10 +32,22 @@ export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined 
 
 const LONGEST_KEY = '"result"'.length;
 
-/** Why a call fails whose answer was too large. */
-export function oversizeText(server: string, length: number): string {
-  const size = `The answer of server "${server}" has ${length} bytes, over its limit`;
-  return `${size}; raise limits.message to let it through.`;
+/**
+ * Why a call fails whose answer was dropped.
+ * @param isForRoom because too much is held, and not because of its length
+ */
+export function oversizeFailure(
+  server: string,
+  length: number,
+  isForRoom: boolean,
+): { readonly reason: FailureReason; readonly text: string } {
+  const size = `The answer of server "${server}" has ${length} bytes`;
+  if (isForRoom) {
+    const text = `${size}, for which there was no room (limits.heldBytes); ask for less, or try again later.`;
+    return { reason: 'overloaded', text };
+  }
+  const text = `${size}, over its limit; raise limits.message to let it through.`;
+  return { reason: 'response_too_large', text };
 }
 
 /** What the members of the message say, up to the one that is cut off. */

@@ -1,7 +1,7 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
 import { GatewayError } from '../base/errors.ts';
-import { HeldBytes, type HeldOwner } from '../base/held-bytes.ts';
+import { type HeldBytes, type HeldOwner, UNBOUNDED } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
@@ -32,12 +32,6 @@ export interface RequestWatchers {
   /** Told of what should not have happened; clients are not told what it was. */
   readonly broke?: (failure: GatewayError) => void;
 }
-
-/** Where there is one client only, nobody is kept from anything. */
-const UNBOUNDED = new HeldBytes({
-  limitBytes: Number.POSITIVE_INFINITY,
-  shareBytes: Number.POSITIVE_INFINITY,
-});
 
 const NOBODY: RequestWatchers = { audit: undefined, loads: undefined };
 

@@ -22,8 +22,11 @@ export interface ChannelEvents {
    * @returns whether it was an answer that was waited for
    */
   received(message: Buffer, about?: number): boolean;
-  /** A message over the limit was dropped; `head` and `tail` are its two ends. */
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  /**
+   * A message over the limit was dropped; `head` and `tail` are its two ends.
+   * @param isForRoom it was dropped because too much is held, however long it may be
+   */
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom?: boolean): void;
   /** The answer to a request will not come. Nothing happens when it has come already. */
   failed(id: number, failure: RequestFailure): void;
   /** Whether the answer to a request is still awaited. */

@@ -26,6 +26,7 @@ function run(script: string) {
       stderr,
       drained: () => undefined,
       ended: (reason) => resolve(`${reason}: ${stderr.lastLine}`),
+      waits: () => undefined,
       unwatched: () => undefined,
     },
     new TurnQuota(1_000_000),

@@ -54,6 +54,7 @@ function start(code: string, stallMs: number) {
         nextDrain = Promise.withResolvers();
       },
       ended: ended.resolve,
+      waits: () => undefined,
       unwatched: () => undefined,
     },
     new TurnQuota(MIB),

@@ -1,5 +1,6 @@
 // A remote server over HTTP+SSE (2024-11-05 basic/transports): one stream that everything comes on,
 // and the address that it names first for everything that goes there.
+import type { FindOwner } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { parseResult } from '../../jsonrpc/parse.ts';
@@ -39,6 +40,12 @@ const NO_ERA: RequestFailure = {
   what: 'has no stateless requests on this transport.',
 };
 
+const NO_ROOM: RequestFailure = {
+  reason: 'overloaded',
+  outcome: 'not_sent',
+  what: 'has more messages waiting than may be held (limits.heldBytes); try again later.',
+};
+
 /** A message, and whose it is; undefined where it is the gateway's own. */
 interface Message {
   readonly frame: Frame;
@@ -49,6 +56,8 @@ export interface SseChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
   readonly access: Access;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
   /** How a POST to the address itself was refused; undefined where none was tried. */
   readonly postRefused?: HttpRefusal;
 }
@@ -62,6 +71,7 @@ export class SseChannel implements ServerChannel {
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
   readonly #endpoint: HttpEndpoint;
+  readonly #owner: FindOwner;
   readonly #abort = new AbortController();
   readonly #postRefused: HttpRefusal | undefined;
   /** Where messages go; undefined until the server has said it. */
@@ -83,7 +93,8 @@ export class SseChannel implements ServerChannel {
     this.#options = options;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access);
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
+    this.#owner = parts.owner;
     void this.#open();
   }
 
@@ -128,7 +139,7 @@ export class SseChannel implements ServerChannel {
       const position = { lastId: undefined, retryMs: undefined };
       await readEvents(answer, this.#options.limits.messageBytes, position, {
         message: (bytes) => this.#received(bytes),
-        oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
+        oversize: (...dropped) => this.#events.oversize(...dropped),
         other: (event) => this.#onEvent(event),
       });
       this.#end('stream_closed');
@@ -179,11 +190,18 @@ export class SseChannel implements ServerChannel {
       this.#fail(frame, { reason: 'overloaded', outcome: 'not_sent', what: 'takes no messages.' });
       return;
     }
+    const { length } = frame.bytes;
+    if (!this.#owner().hasRoom(length)) {
+      this.#fail(frame, NO_ROOM);
+      return;
+    }
+    this.#owner().add('to_server', length);
     this.#onTheWay++;
     const posted = this.#order
       .then(() => this.#postNow(message, address))
       .finally(() => {
         this.#onTheWay--;
+        this.#owner().remove('to_server', length);
         this.#loss.look();
       });
     if (id === undefined) this.#order = posted;

@@ -16,6 +16,8 @@ const FOR_SHORT_BYTES = 512 * 1024;
 const SHORT_BYTES = 1024;
 
 export interface ChildInputEvents {
+  /** So many bytes wait; told when that is much, or not any more. */
+  waits(bytes: number): void;
   /** It is not full any more. */
   drained(): void;
   /** The process has read nothing for too long while it was full. */
@@ -40,7 +42,11 @@ export class ChildInput {
     this.#stdin = stdin;
     this.#events = events;
     this.#stallMs = stallMs;
-    stdin.on('drain', () => this.#look());
+    stdin.on('drain', () => {
+      events.waits(0);
+      this.#look();
+    });
+    stdin.on('close', () => events.waits(0));
   }
 
   /** Bytes that the process has not taken yet, those included that are not handed to the system. */
@@ -78,6 +84,7 @@ export class ChildInput {
     if (!this.#stdin.writable) return;
     if (length < LARGE_BYTES) this.#stdin.write(Buffer.concat(parts, length));
     else this.#writeAll(parts);
+    if (this.#stdin.writableNeedDrain) this.#events.waits(this.#stdin.writableLength);
     if (this.#isFull) this.#look();
   };
 

@@ -38,6 +38,8 @@ export interface ChildEvents {
   readonly stderr: OutputConsumer;
   /** stdin is not full any more. */
   drained(): void;
+  /** So many bytes wait for it; told when that is much, or not any more. */
+  waits(bytes: number): void;
   /** The process is over, could not be started, or closed its side of the pipes. Told once. */
   ended(reason: string): void;
   /** If the gateway is killed, what this process leaves behind is not ended. */
@@ -106,6 +108,11 @@ export class ChildProcess {
     this.#signal('SIGKILL');
   }
 
+  /** More waits for it than may be held: it does not read as fast as it has to. */
+  endUnread(): void {
+    this.#end('stdin_held');
+  }
+
   /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
   stop(): Promise<void> {
     this.#stopping ??= this.#runStopLadder();
@@ -116,8 +123,12 @@ export class ChildProcess {
   #createInput(stallMs: number): ChildInput | undefined {
     const { stdin } = this.#child;
     if (!(stdin instanceof Socket)) return undefined;
-    const stalled = (): void => this.#end('stdin_stalled');
-    return new ChildInput(stdin, { drained: () => this.#events.drained(), stalled }, stallMs);
+    const events = {
+      drained: (): void => this.#events.drained(),
+      waits: (bytes: number): void => this.#events.waits(bytes),
+      stalled: (): void => this.#end('stdin_stalled'),
+    };
+    return new ChildInput(stdin, events, stallMs);
   }
 
   #listen(command: ChildCommand, quota: TurnQuota): void {

@@ -1,5 +1,6 @@
 // A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
 
+import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { LEAST_COST, type TurnQuota } from '../../base/turns.ts';
 import { ContentLengthFraming, contentLengthHeader } from '../../jsonrpc/content-length-framing.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../jsonrpc/json-text.ts';
@@ -37,6 +38,8 @@ export interface StdioLimits {
   readonly stallMs: number;
 }
 
+type Framing = LineFraming | ContentLengthFraming;
+
 /** A child process that speaks JSON-RPC on stdio. */
 export class StdioChannel implements ServerChannel {
   readonly program: string;
@@ -47,6 +50,10 @@ export class StdioChannel implements ServerChannel {
   readonly #quota: TurnQuota;
   readonly #flood = new FloodWatch();
   readonly #child: ChildProcess;
+  /** What waits for it. */
+  readonly #unread: HeldAmount;
+  /** What has come of a message that is not whole. */
+  readonly #arriving: HeldAmount;
   readonly #dropped: RareLine<number>;
   #isFirstLine = true;
   #isOver = false;
@@ -58,9 +65,12 @@ export class StdioChannel implements ServerChannel {
       events: ChannelEvents;
       logger: Logger;
       environment: Environment;
-      owner: EnvironmentOwner;
+      /** Whom the variables of its environment are for. */
+      startedFor: EnvironmentOwner;
       program: Program;
       quota: TurnQuota;
+      /** Where what is held for the server counts. */
+      owner: FindOwner;
     },
   ) {
     this.#target = target;
@@ -68,13 +78,16 @@ export class StdioChannel implements ServerChannel {
     this.#logger = parts.logger;
     const { quota } = parts;
     this.#quota = quota;
+    this.#unread = new HeldAmount(parts.owner, 'to_server', () => this.#child.endUnread());
+    const framing = this.#createFraming(limits.messageBytes, quota);
+    this.#arriving = new HeldAmount(parts.owner, 'from_server', () => framing.drop());
     this.#stderr = new StderrLog(parts.logger, quota, (bytes) => this.#wasted(bytes));
     this.#dropped = new RareLine((count, bytes) =>
       parts.logger.warn({ count, bytes }, 'server does not read: messages to it were dropped'),
     );
     const env = environmentOf(target, parts.environment, {
       ...target.env,
-      ...liveVariables(target.liveEnv, parts.owner, parts.logger),
+      ...liveVariables(target.liveEnv, parts.startedFor, parts.logger),
     });
     const { command, args, wrap, cwd } = target;
     const found = parts.program.locate({ path: env['PATH'], cwd });
@@ -89,9 +102,10 @@ export class StdioChannel implements ServerChannel {
         stallMs: limits.stallMs,
       },
       {
-        stdout: this.#createFraming(limits.messageBytes, quota),
+        stdout: this.#counted(framing),
         stderr: this.#stderr,
         drained: () => this.#events.drained(),
+        waits: (bytes) => this.#unread.set(bytes),
         ended: (reason) => {
           this.#stderr.flush();
           this.#end(reason);
@@ -130,18 +144,32 @@ export class StdioChannel implements ServerChannel {
 
   close(): Promise<void> {
     this.#isOver = true;
+    this.#arriving.release();
     return this.#child.stop();
   }
 
   #end(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#arriving.release();
     this.#events.closed(reason);
   }
 
-  #createFraming(maxBytes: number, quota: TurnQuota): OutputConsumer {
-    const oversize = (head: Buffer, tail: Buffer, length: number): void => {
-      if (!this.#isOver) this.#events.oversize(head, tail, length);
+  /** Counts what a framing keeps, once for each chunk. */
+  #counted(framing: Framing): OutputConsumer {
+    const count = (isDone: boolean): boolean => {
+      if (!this.#isOver) this.#arriving.set(framing.heldBytes);
+      return isDone;
+    };
+    return {
+      push: (chunk) => count(framing.push(chunk)),
+      goOn: () => count(framing.goOn()),
+    };
+  }
+
+  #createFraming(maxBytes: number, quota: TurnQuota): Framing {
+    const oversize: ChannelEvents['oversize'] = (...dropped) => {
+      if (!this.#isOver) this.#events.oversize(...dropped);
     };
     const wasted = (bytes: number): void => this.#wasted(bytes);
     if (this.#target.framing === 'content-length') {

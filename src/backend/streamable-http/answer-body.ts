@@ -1,33 +1,78 @@
 // The body of an answer, bounded: one JSON text, or the events of a stream.
 import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
+import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
+
+/** Less than that is not counted while it comes. */
+const SMALL_BYTES = 8 * 1024;
 
 /** What comes from a server, and how much of all that comes from it is read in a turn. */
 export interface Body {
   readonly body: AsyncIterable<Buffer>;
   readonly quota: TurnQuota;
+  /** Where what has come of it counts. */
+  readonly owner: FindOwner;
+}
+
+/** What has come of a message that is not whole yet. Costs nothing while that is little. */
+class ArrivingBytes {
+  readonly #owner: FindOwner;
+  readonly #cut: () => void;
+  #held: HeldAmount | undefined;
+
+  constructor(owner: FindOwner, cut: () => void) {
+    this.#owner = owner;
+    this.#cut = cut;
+  }
+
+  set(bytes: number): void {
+    if (this.#held === undefined && bytes <= SMALL_BYTES) return;
+    this.#held ??= new HeldAmount(this.#owner, 'from_server', this.#cut);
+    this.#held.set(bytes);
+  }
+
+  release(): void {
+    this.#held?.release();
+  }
+}
+
+/** What came was given up, since too much is held. */
+export class NoRoomFailure extends Error {
+  override readonly name = 'NoRoomFailure';
 }
 
 /**
  * Reads a whole body.
  * @returns undefined when it is larger than `maxBytes`; the rest is not read then
+ * @throws NoRoomFailure when it may not be held
  * @throws when the connection breaks off
  */
 export async function collect(
-  { body, quota }: Body,
+  { body, quota, owner }: Body,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   const bytes = new GatheredBytes();
-  for await (const chunk of body) {
-    if (bytes.length + chunk.length > maxBytes) return undefined;
-    bytes.push(chunk);
-    quota.spend(chunk.length);
-    if (quota.isSpent) await untilAllowed(quota);
+  let isCut = false;
+  const arriving = new ArrivingBytes(owner, () => {
+    isCut = true;
+    bytes.clear();
+  });
+  try {
+    for await (const chunk of body) {
+      if (bytes.length + chunk.length > maxBytes) return undefined;
+      bytes.push(chunk);
+      arriving.set(bytes.length);
+      quota.spend(chunk.length);
+      if (quota.isSpent) await untilAllowed(quota);
+      if (isCut) throw new NoRoomFailure('too many bytes are held');
+    }
+    return bytes.take();
+  } finally {
+    arriving.release();
   }
-  return bytes.take();
 }
 
 async function untilAllowed(quota: TurnQuota): Promise<void> {
@@ -71,7 +116,7 @@ function isEventId(id: string): boolean {
 /** Who takes what comes on a stream. */
 export interface StreamTaker {
   message(bytes: Buffer): void;
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
   /** An event of another type than `message`. */
   other?(event: SseEvent): void;
 }
@@ -82,7 +127,7 @@ export interface StreamTaker {
  * @returns whether it ended in order; false when it broke off
  */
 export async function readEvents(
-  { body, quota }: Body,
+  { body, quota, owner }: Body,
   maxBytes: number,
   position: StreamPosition,
   taker: StreamTaker,
@@ -95,8 +140,9 @@ export async function readEvents(
       if (event.type !== 'message') taker.other?.(event);
       else if (event.data !== undefined && event.data.length > 0) taker.message(event.data);
     },
-    oversize: (head, tail, length) => taker.oversize(head, tail, length),
+    oversize: (...dropped) => taker.oversize(...dropped),
   });
+  const arriving = new ArrivingBytes(owner, () => parser.drop());
   try {
     for await (const chunk of body) {
       let read = parser.push(chunk, 0, quota);
@@ -104,10 +150,13 @@ export async function readEvents(
         await untilAllowed(quota);
         read = parser.push(chunk, read, quota);
       }
+      arriving.set(parser.heldBytes);
       if (quota.isSpent) await untilAllowed(quota);
     }
     return true;
   } catch {
     return false; // reset, or ended by us
+  } finally {
+    arriving.release();
   }
 }

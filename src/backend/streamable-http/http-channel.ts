@@ -1,6 +1,7 @@
 // A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
 // comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
 
+import type { FindOwner } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
@@ -18,7 +19,7 @@ import { type HttpSession, messageHeaders, sessionHeaders } from './message-head
 import type { RemoteTarget } from './options.ts';
 import { Outgoing } from './outgoing.ts';
 import { deleteSession } from './own-request.ts';
-import { ENDED_EARLY, PostAnswers } from './post-answer.ts';
+import { ENDED_EARLY, failureOfLost, NO_ROOM, PostAnswers } from './post-answer.ts';
 import { PostWatch } from './post-watch.ts';
 import {
   cannotStart,
@@ -48,6 +49,8 @@ export interface HttpChannelParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
   readonly access: Access;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
   /**
    * The server does not speak this transport at all: told instead of `closed`, with the message that
    * showed it.
@@ -82,7 +85,7 @@ export class HttpChannel implements ServerChannel {
     this.#parts = parts;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access);
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
     this.#tools = new ToolHeaders(parts.logger);
     this.#answers = new PostAnswers({
       endpoint: this.#endpoint,
@@ -90,7 +93,7 @@ export class HttpChannel implements ServerChannel {
       headers: () => sessionHeaders(this.#session),
       isMissing: (id) => this.#isMissing(id),
       deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
-      oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
+      oversize: (...dropped) => this.#events.oversize(...dropped),
     });
     this.#loss = new SessionLoss(
       () => [...this.#posts].some(({ id, isBegun }) => id !== undefined && !isBegun),
@@ -115,7 +118,7 @@ export class HttpChannel implements ServerChannel {
     if (out.method === CANCELLED && this.#cancel(out)) return true;
     if (this.#loss.isKnown) this.#loss.noteNotTaken(out.id);
     else if (this.#waiting === undefined) return this.#start(out);
-    else this.#waiting.push(out);
+    else this.#waiting.push(out.hold(this.#parts.owner()));
     return true;
   }
 
@@ -137,6 +140,7 @@ export class HttpChannel implements ServerChannel {
     // A server that asks much gets as many answers: they cost more than to read what it asks.
     if (out.id === undefined) this.#endpoint.quota.spend(MESSAGE_COST);
     this.#posts.add(out);
+    out.hold(this.#parts.owner());
     this.#watch.begin();
     if (out.method === INITIALIZED) this.#waiting = [];
     void this.#run(out).finally(() => this.#ended(out));
@@ -145,14 +149,13 @@ export class HttpChannel implements ServerChannel {
 
   #ended(out: Outgoing): void {
     this.#posts.delete(out);
+    out.letGo(this.#parts.owner());
     if (this.#posts.size <= this.#options.limits.inFlight) this.#isDropping = false;
     out.cancels?.abort();
     this.#loss.look();
     if (out.method !== INITIALIZED) return;
-    const waiting = this.#waiting ?? [];
-    this.#waiting = undefined;
-    if (this.#isOver) return;
-    for (const one of waiting) this.#start(one);
+    const waiting = this.#takeWaiting();
+    if (!this.#isOver) for (const one of waiting) this.#start(one);
   }
 
   /** @returns whether that is all: a modern server takes the end of the POST as cancel */
@@ -204,7 +207,7 @@ export class HttpChannel implements ServerChannel {
       unreachable: () => this.#end('unreachable'),
       taker: {
         message: (bytes) => this.#events.received(bytes),
-        oversize: (head, tail, length) => this.#events.oversize(head, tail, length),
+        oversize: (...dropped) => this.#events.oversize(...dropped),
       },
     });
   }
@@ -338,8 +341,10 @@ export class HttpChannel implements ServerChannel {
   async #onLost(out: Outgoing, error: unknown): Promise<void> {
     if (this.#isOver) return;
     const isUnreachable = error instanceof HttpFailure && error.isUnreachable;
-    const failure = error instanceof HttpFailure ? error.failure : ENDED_EARLY;
-    if (out.isHandshake && !out.signal.aborted) {
+    const failure = failureOfLost(out, error);
+    if (failure === NO_ROOM) {
+      this.#fail(out, failure);
+    } else if (out.isHandshake && !out.signal.aborted) {
       this.#end(cannotStart(failure));
     } else if (isUnreachable) {
       this.#fail(out, failure);
@@ -381,12 +386,19 @@ export class HttpChannel implements ServerChannel {
     this.#events.closed(reason, this.#loss.notTaken);
   }
 
+  #takeWaiting(): readonly Outgoing[] {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const out of waiting) out.letGo(this.#parts.owner());
+    return waiting;
+  }
+
   #letGo(): void {
     this.#loss.stop();
     this.#watch.stop();
     this.#check.close();
     this.#listening?.close();
-    this.#waiting = undefined;
+    this.#takeWaiting();
     for (const post of this.#posts) post.abort();
   }
 }

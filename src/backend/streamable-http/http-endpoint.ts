@@ -1,6 +1,7 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors, Pool } from 'undici';
+import type { FindOwner } from '../../base/held-bytes.ts';
 import { TurnQuota } from '../../base/turns.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -87,13 +88,18 @@ export class HttpFailure extends Error {
 export class HttpEndpoint {
   readonly url: URL;
   readonly #access: Access;
+  readonly #owner: FindOwner;
   readonly #calls: Pool;
   readonly #others: Pool;
   /** How much of what it sends is read in a turn of the event loop. */
   readonly quota: TurnQuota;
 
-  /** @param calls how many requests may wait for their answer at once */
-  constructor(target: { readonly url: string }, calls: number, access: Access) {
+  /**
+   * @param calls how many requests may wait for their answer at once
+   * @param owner where what comes from the server counts until it is whole
+   */
+  constructor(target: { readonly url: string }, calls: number, access: Access, owner: FindOwner) {
+    this.#owner = owner;
     this.url = new URL(target.url);
     this.#access = access;
     this.quota = new TurnQuota(TURN_BYTES, access.reading);
@@ -197,6 +203,7 @@ export class HttpEndpoint {
         header: (name) => firstOf(received[name]),
         body: stream,
         quota: this.quota,
+        owner: this.#owner,
         discard: () => {
           const limit = { limit: MAX_HEADER_BYTES, signal: AbortSignal.timeout(DISCARD_MS) };
           stream.dump(limit).catch(() => undefined);

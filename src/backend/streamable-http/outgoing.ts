@@ -1,4 +1,5 @@
 // One message on its way to a remote server: a POST of its own, which can be taken back.
+import { type HeldOwner, type Holding, LARGE_HOLDING } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -8,6 +9,8 @@ import type { Principal } from '../../ports/principal.ts';
 
 /** A message and its POST. */
 export class Outgoing {
+  /** It was given up, since too much is held. */
+  isCut = false;
   readonly frame: Frame;
   readonly from: Principal | undefined;
   /** Of a request; undefined for everything else. */
@@ -29,6 +32,9 @@ export class Outgoing {
   /** Its answer may mean that the session is gone: over when that has been found out. */
   doubt: Promise<void> | undefined;
   #isRepeated = false;
+  #heldBytes = 0;
+  /** The same for a large one. */
+  #holding: Holding | undefined;
   readonly #abort = new AbortController();
 
   /** @param from whose it is; undefined where it is the gateway's own */
@@ -64,6 +70,29 @@ export class Outgoing {
     if (this.#isRepeated || this.signal.aborted || !isCacheable(this.method)) return false;
     this.#isRepeated = true;
     return true;
+  }
+
+  /** Counts as held for its server until `letGo`. */
+  hold(owner: HeldOwner): this {
+    const { length } = this.frame.bytes;
+    if (length > LARGE_HOLDING) {
+      this.#holding = owner.hold('to_server', length, () => this.#cut());
+    } else {
+      owner.add('to_server', length);
+      this.#heldBytes = length;
+    }
+    return this;
+  }
+
+  letGo(owner: HeldOwner): void {
+    this.#holding?.release();
+    if (this.#heldBytes > 0) owner.remove('to_server', this.#heldBytes);
+    this.#heldBytes = 0;
+  }
+
+  #cut(): void {
+    this.isCut = true;
+    this.abort();
   }
 
   /** Ends the POST, wherever it is. */

@@ -3,8 +3,14 @@
 import { pause } from '../../base/clock.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
-import { collect, readEvents, reconnectMs, type StreamPosition } from './answer-body.ts';
-import type { HttpAnswer, HttpEndpoint } from './http-endpoint.ts';
+import {
+  collect,
+  NoRoomFailure,
+  readEvents,
+  reconnectMs,
+  type StreamPosition,
+} from './answer-body.ts';
+import { type HttpAnswer, type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
 import type { Outgoing } from './outgoing.ts';
 
 const MAX_RESUMES = 5;
@@ -21,7 +27,7 @@ export interface PostAnswerContext {
   isMissing(id: number): boolean;
   /** A message came on the POST's answer. */
   deliver(out: Outgoing, id: number, bytes: Buffer, answer: HttpAnswer): void;
-  oversize(head: Buffer, tail: Buffer, length: number): void;
+  oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
 }
 
 /** Reads the answers to the POSTs of one server. */
@@ -57,9 +63,9 @@ export class PostAnswers {
     const { maxBytes, deliver, oversize, isMissing } = this.#context;
     const taker = {
       message: (bytes: Buffer) => deliver(out, id, bytes, first),
-      oversize: (head: Buffer, tail: Buffer, length: number) => {
+      oversize: (head: Buffer, tail: Buffer, length: number, isForRoom: boolean) => {
         out.wasTooLarge = true;
-        oversize(head, tail, length);
+        oversize(head, tail, length, isForRoom);
       },
     };
     let answer: HttpAnswer | undefined = first;
@@ -100,12 +106,25 @@ export class PostAnswers {
   }
 }
 
+/** What was to be kept of the request or of its answer was given up. */
+export const NO_ROOM: RequestFailure = {
+  reason: 'overloaded',
+  outcome: 'unknown',
+  what: 'may have run the request, whose bytes or answer there was no room for (limits.heldBytes); try again later.',
+};
+
 /** The answer broke off. */
 export const ENDED_EARLY: RequestFailure = {
   reason: 'server_exited',
   outcome: 'unknown',
   what: 'ended its answer before it was whole; it may have run the request.',
 };
+
+/** What a request fails with whose POST ended without an answer. */
+export function failureOfLost(out: Outgoing, error: unknown): RequestFailure {
+  if (out.isCut || error instanceof NoRoomFailure) return NO_ROOM;
+  return error instanceof HttpFailure ? error.failure : ENDED_EARLY;
+}
 
 const NO_ANSWER: RequestFailure = {
   reason: 'server_protocol_error',

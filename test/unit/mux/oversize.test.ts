@@ -1,6 +1,6 @@
 // Whose an answer is that can't be read.
 import { expect, test } from 'vitest';
-import { ownerOfOversize } from '../../../src/mux/oversize.ts';
+import { oversizeFailure, ownerOfOversize } from '../../../src/mux/oversize.ts';
 
 const ownerOf = (head: string): number | undefined => {
   const bytes = Buffer.from(head);
@@ -18,4 +18,14 @@ test('takes no long time over a name with very many spaces', () => {
   expect(ownerOf(`{"${' '.repeat(100_000)}":1,"result":{},"id":7,"x":oops`)).toBe(7);
   // It took more than 10 s of CPU time before, and takes less than 10 ms.
   expect(process.cpuUsage(begin).user).toBeLessThan(1_000_000);
+});
+
+test('says whether the limit of the server or the room for all was too small', () => {
+  expect(oversizeFailure('one', 9, false)).toEqual({
+    reason: 'response_too_large',
+    text: 'The answer of server "one" has 9 bytes, over its limit; raise limits.message to let it through.',
+  });
+  const { reason, text } = oversizeFailure('one', 9, true);
+  expect(reason).toBe('overloaded');
+  expect(text).toContain('no room (limits.heldBytes)');
 });

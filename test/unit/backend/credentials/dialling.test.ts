@@ -12,6 +12,7 @@ import {
 } from '../../../../src/backend/streamable-http/http-endpoint.ts';
 import type { RemoteTarget } from '../../../../src/backend/streamable-http/options.ts';
 import { createLogger } from '../../../../src/observe/logger.ts';
+import { anyOwner } from '../../../support/held.ts';
 import { RemoteServer } from '../../../support/remote-server.ts';
 import { TokenEndpoint } from '../../../support/token-endpoint.ts';
 
@@ -52,7 +53,7 @@ async function get(url: string, allowPrivate: boolean, resolve?: LookupFunction)
     auth: undefined,
   };
   const access = new RemoteAccess(target, logger, resolve).of(() => undefined);
-  const endpoint = new HttpEndpoint(target, 1, access);
+  const endpoint = new HttpEndpoint(target, 1, access, anyOwner());
   try {
     const { signal } = new AbortController();
     const answer = await endpoint.request({ method: 'GET', headers: {}, signal, headMs: 5_000 });

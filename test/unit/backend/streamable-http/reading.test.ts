@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, readEvents } from '../../../../src/backend/streamable-http/answer-body.ts';
 import { LEAST_COST, TurnQuota } from '../../../../src/base/turns.ts';
+import { anyOwner } from '../../../support/held.ts';
 
 const LIMIT = 64 * 1024;
 const CHUNK = 64 * 1024;
@@ -38,7 +39,7 @@ async function read(quota: TurnQuota, chunks: readonly Buffer[]) {
     perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
   };
   const position = { lastId: undefined, retryMs: undefined };
-  await readEvents({ body: sent(chunks), quota }, 1_000_000, position, {
+  await readEvents({ body: sent(chunks), quota, owner: anyOwner() }, 1_000_000, position, {
     message: note,
     oversize: note,
     other: note,
@@ -78,7 +79,10 @@ it('a server that floods one stream does not keep another of its streams waiting
 
 it('a large answer is gathered over several turns', async () => {
   const chunks = Array.from({ length: 16 }, () => filled('x'));
-  const bytes = await collect({ body: sent(chunks), quota: new TurnQuota(LIMIT) }, 2_000_000);
+  const bytes = await collect(
+    { body: sent(chunks), quota: new TurnQuota(LIMIT), owner: anyOwner() },
+    2_000_000,
+  );
   expect(bytes).toHaveLength(16 * CHUNK);
   expect(turn).toBeGreaterThanOrEqual(15);
 });
