@@ -8,6 +8,7 @@ import { KeysUnavailable } from './issuer-keys.ts';
 import { KeyRing } from './key-ring.ts';
 import type { AuthOptions, CertificateOptions } from './options.ts';
 import { principalKey } from './principal-key.ts';
+import { RefusedToken } from './refused-token.ts';
 import { TokenVerifier, type VerifiedToken } from './tokens.ts';
 
 /** What a request presents. */
@@ -29,7 +30,7 @@ export type Denial =
   /** Nothing can be said about it now. */
   | 'unavailable';
 
-export type Identity = Principal | Denial;
+export type Identity = Principal | Denial | RefusedToken;
 
 /** Says who sends a request. */
 export class Authenticator {
@@ -80,7 +81,7 @@ export class Authenticator {
   async verify(credentials: Credentials, audiences: ReadonlySet<string>): Promise<Identity> {
     try {
       const token = await this.#tokens.verify(secretOf(credentials) ?? '');
-      return token === undefined ? 'invalid' : this.#judge(token, audiences);
+      return token instanceof RefusedToken ? token : this.#judge(token, audiences);
     } catch (error) {
       return error instanceof KeysUnavailable ? 'unavailable' : 'invalid';
     }
@@ -97,7 +98,9 @@ export class Authenticator {
     const isMeantForUs = token.audiences.some(
       (one) => audiences.has(one) || accepted.includes(one),
     );
-    return isMeantForUs ? token.principal : 'invalid';
+    if (isMeantForUs) return token.principal;
+    const expected = [...audiences, ...accepted].join(' or ');
+    return new RefusedToken('audience', { claim: 'aud', expected, given: token.audiences });
   }
 
   // It was good when its connection came, which may be long ago.

@@ -16,6 +16,8 @@ export interface ResourceDocument {
 /** What a challenge says besides who is asked. */
 export interface Challenge {
   readonly error?: 'invalid_token' | 'insufficient_scope';
+  /** For people who look for what is wrong. */
+  readonly description?: string | undefined;
   readonly scopes: readonly string[];
 }
 
@@ -62,10 +64,15 @@ export class ProtectedResource {
     return isPrefixed ? path.slice(this.#prefix.length) : path;
   }
 
+  /** The address of a path; an empty one is the gateway as a whole. */
+  addressOf(path: string): string {
+    return `${this.#origin}${this.#prefix}${path}`;
+  }
+
   /** The document of a path; an empty one is the gateway as a whole. */
   document(path: string, scopes: readonly string[]): ResourceDocument {
     return {
-      resource: `${this.#origin}${this.#prefix}${path}`,
+      resource: this.addressOf(path),
       authorization_servers: this.#issuers,
       bearer_methods_supported: ['header'],
       ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
@@ -77,11 +84,12 @@ export class ProtectedResource {
    * does not know are ignored (RFC 9110 11.6.1), and 2025-06-18 needs `resource_metadata`, later ones
    * read `scope` and `error` too.
    */
-  challenge(path: string, { error, scopes }: Challenge): string {
+  challenge(path: string, { error, description, scopes }: Challenge): string {
     if (!this.hasIssuers) return 'Bearer realm="sluice"';
     const metadata = `${this.#origin}${WELL_KNOWN}${this.#prefix}${path}`;
     const parts = [
       ...(error === undefined ? [] : [`error="${error}"`]),
+      ...(description === undefined ? [] : [`error_description="${description}"`]),
       ...(scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`]),
       `resource_metadata="${metadata}"`,
     ];

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { wallClockMs } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
 import { codeOf } from '../base/errors.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -11,6 +12,7 @@ import type { Principal } from '../ports/principal.ts';
 import { IssuerKeys, KeysUnavailable } from './issuer-keys.ts';
 import type { AuthOptions, IssuerOptions } from './options.ts';
 import { principalKey } from './principal-key.ts';
+import { RefusedToken } from './refused-token.ts';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 const MAX_NAME_LENGTH = 1024;
@@ -20,6 +22,10 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const TYPES: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const NO_MATCHING_KEY = 'ERR_JWKS_NO_MATCHING_KEY';
 const SEVERAL_KEYS = 'ERR_JWKS_MULTIPLE_MATCHING_KEYS';
+const WRONG_SIGNATURE = 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED';
+const EXPIRED = 'ERR_JWT_EXPIRED';
+const WRONG_CLAIM = 'ERR_JWT_CLAIM_VALIDATION_FAILED';
+const WRONG_ALGORITHM = 'ERR_JOSE_ALG_NOT_ALLOWED';
 
 type Jose = typeof import('jose');
 
@@ -42,7 +48,7 @@ export class TokenVerifier {
   readonly #logger: Logger;
   /** By hash, so that a dump of memory has fewer tokens in it. */
   readonly #verified = new Map<string, VerifiedToken>();
-  readonly #pending = new Map<string, Promise<VerifiedToken | undefined>>();
+  readonly #pending = new Map<string, Promise<VerifiedToken | RefusedToken>>();
   #tools: Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> | undefined;
 
   constructor(options: Pick<AuthOptions, 'issuers' | 'keepsTokens'>, logger: Logger) {
@@ -68,11 +74,15 @@ export class TokenVerifier {
 
   /**
    * Verifies a token.
-   * @returns undefined when it is not good
+   * @returns why it is not good, if it is not
    * @throws KeysUnavailable when its issuer's keys can't be had
    */
-  async verify(token: string): Promise<VerifiedToken | undefined> {
-    if (token.length > MAX_TOKEN_LENGTH || !TOKEN.test(token)) return undefined;
+  async verify(token: string): Promise<VerifiedToken | RefusedToken> {
+    if (token.length > MAX_TOKEN_LENGTH) {
+      const expected = `at most ${MAX_TOKEN_LENGTH} characters`;
+      return new RefusedToken('malformed', { expected, given: `${token.length} characters` });
+    }
+    if (!TOKEN.test(token)) return new RefusedToken('malformed', { expected: 'a JWT' });
     const key = hash('sha256', token, 'base64url');
     let pending = this.#pending.get(key);
     if (pending === undefined) {
@@ -82,26 +92,29 @@ export class TokenVerifier {
     return await pending;
   }
 
-  async #verifyOnce(token: string, key: string): Promise<VerifiedToken | undefined> {
+  async #verifyOnce(token: string, key: string): Promise<VerifiedToken | RefusedToken> {
     try {
       const verified = await this.#check(token);
-      if (verified !== undefined) this.#remember(key, verified);
+      if (!(verified instanceof RefusedToken)) this.#remember(key, verified);
       return verified;
     } catch (error) {
       if (error instanceof KeysUnavailable) throw error;
-      // Why a token is bad is for the operator; its sender learns only that it is.
-      this.#logger.debug({ reason: codeOf(error) ?? 'unknown' }, 'token refused');
-      return undefined;
+      return new RefusedToken('malformed', { expected: 'a JWT', given: codeOf(error) });
     }
   }
 
-  async #check(token: string): Promise<VerifiedToken | undefined> {
+  async #check(token: string): Promise<VerifiedToken | RefusedToken> {
     const { jose, issuers } = await this.#loaded();
-    const issuer = issuers.get(jose.decodeJwt(token).iss ?? '');
-    if (issuer === undefined) return undefined;
+    const { iss } = jose.decodeJwt(token);
+    const issuer = issuers.get(iss ?? '');
+    if (issuer === undefined) {
+      const expected = [...issuers.keys()].join(' or ');
+      return new RefusedToken('issuer', { claim: 'iss', expected, given: iss });
+    }
     const { options } = issuer;
-    const type = jose.decodeProtectedHeader(token).typ?.toLowerCase();
-    if (!TYPES.has(type) || hasTwins(token)) return undefined;
+    const header = jose.decodeProtectedHeader(token);
+    if (!TYPES.has(header.typ?.toLowerCase())) return wrongType(header.typ);
+    if (hasTwins(token)) return new RefusedToken('malformed', { expected: 'no member twice' });
     const verify = async (key: JWTVerifyGetKey): Promise<JWTPayload> => {
       const { payload } = await jose.jwtVerify(token, key, {
         issuer: options.issuer,
@@ -113,7 +126,12 @@ export class TokenVerifier {
       return payload;
     };
     const kept = this.#keepsTokens ? token : undefined;
-    return verifiedToken(await withRightKey(verify, issuer.keys), options, kept);
+    try {
+      return verifiedToken(await withRightKey(verify, issuer.keys), options, kept);
+    } catch (error) {
+      if (error instanceof KeysUnavailable) throw error;
+      return refusalBy(error, header, options);
+    }
   }
 
   /** Loaded once, and again after a failure: a process that has no descriptor left can't read a file. */
@@ -172,23 +190,98 @@ async function withAnyOf(
     try {
       return await verify(() => Promise.resolve(key));
     } catch (error) {
-      if (codeOf(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') throw error;
+      if (codeOf(error) !== WRONG_SIGNATURE) throw error;
     }
   }
   throw several;
+}
+
+/** What the library says of a token that it refuses. */
+function refusalBy(
+  error: unknown,
+  { alg, kid, typ }: { readonly alg?: string; readonly kid?: string; readonly typ?: string },
+  { algorithms, clockSkewMs }: IssuerOptions,
+): RefusedToken {
+  const code = codeOf(error);
+  switch (code) {
+    case WRONG_ALGORITHM:
+      return new RefusedToken('algorithm', {
+        claim: 'alg',
+        expected: algorithms.join(' or '),
+        given: alg,
+      });
+    case NO_MATCHING_KEY:
+      return new RefusedToken('key', {
+        claim: 'kid',
+        expected: "one of the issuer's keys, for this algorithm",
+        given: kid,
+      });
+    case SEVERAL_KEYS:
+    case WRONG_SIGNATURE:
+      return new RefusedToken('signature');
+    case EXPIRED:
+    case WRONG_CLAIM: {
+      const { claim = '', payload } = error as { readonly claim?: string; payload?: JWTPayload };
+      const given = payload?.[claim];
+      if (claim === 'typ') return wrongType(typ);
+      if (code === EXPIRED) return wrongTime('expired', 'exp', 'in the future', given);
+      const isEarly = claim === 'nbf' && typeof given === 'number';
+      if (isEarly) return wrongTime('not_before', 'nbf', latest(clockSkewMs), given);
+      const expected = given === undefined ? 'to be there' : 'another value';
+      return new RefusedToken('claim', { claim, expected, given });
+    }
+    default:
+      return new RefusedToken('malformed', { expected: 'a signed JWT', given: code });
+  }
+}
+
+function wrongType(given: unknown): RefusedToken {
+  return new RefusedToken('type', { claim: 'typ', expected: 'at+jwt, or JWT where any is', given });
+}
+
+function wrongTime(
+  reason: 'expired' | 'not_before' | 'issued_at' | 'lifetime',
+  claim: string,
+  expected: string,
+  given: unknown,
+): RefusedToken {
+  const seconds = Math.round(Number(given) - wallClockMs() / 1_000);
+  const distance = seconds < 0 ? `${-seconds} s ago` : `in ${seconds} s`;
+  return new RefusedToken(reason, { claim, expected, given: `${String(given)} (${distance})` });
+}
+
+/** What a time that must be over is expected to be. */
+function latest(skewMs: number): string {
+  return skewMs === 0 ? 'in the past' : `at most ${formatDuration(skewMs)} ahead (clockSkew)`;
+}
+
+function faultOf(payload: JWTPayload, options: IssuerOptions): RefusedToken | undefined {
+  const { sub, exp, iat } = payload;
+  const { maxLifetimeMs, clockSkewMs } = options;
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_NAME_LENGTH) {
+    const expected = `text of 1 to ${MAX_NAME_LENGTH} characters`;
+    return new RefusedToken('claim', { claim: 'sub', expected, given: sub });
+  }
+  const nowMs = wallClockMs();
+  if (iat !== undefined && !(iat * 1_000 <= nowMs + clockSkewMs)) {
+    return wrongTime('issued_at', 'iat', latest(clockSkewMs), iat);
+  }
+  if (!(Number(exp) * 1_000 <= nowMs + maxLifetimeMs + clockSkewMs)) {
+    const expected = `in ${formatDuration(maxLifetimeMs)} at most (maxLifetime)`;
+    return wrongTime('lifetime', 'exp', expected, exp);
+  }
+  return undefined;
 }
 
 function verifiedToken(
   payload: JWTPayload,
   options: IssuerOptions,
   kept: string | undefined,
-): VerifiedToken | undefined {
-  const { iss, sub, exp, aud } = payload;
-  if (iss === undefined || typeof sub !== 'string' || sub === '' || exp === undefined) {
-    return undefined;
-  }
-  const latestMs = wallClockMs() + options.maxLifetimeMs + options.clockSkewMs;
-  if (sub.length > MAX_NAME_LENGTH || !(exp * 1_000 <= latestMs)) return undefined;
+): VerifiedToken | RefusedToken {
+  const fault = faultOf(payload, options);
+  if (fault !== undefined) return fault;
+  // These were required.
+  const { iss = '', sub = '', exp = 0, aud } = payload;
   const clientId = textOf(payload['client_id']) ?? textOf(payload['azp']) ?? '';
   const expiresAtMs = exp * 1_000 + options.clockSkewMs;
   const principal: Principal = Object.freeze({

@@ -11,6 +11,7 @@ import {
 import type { AuthOptions } from '../auth/options.ts';
 import { RulePolicy } from '../auth/policy.ts';
 import { ProtectedResource } from '../auth/protected-resource.ts';
+import { RefusedToken, TokenRefusals } from '../auth/refused-token.ts';
 import { Tickets } from '../auth/tickets.ts';
 import { TokenBuckets } from '../auth/token-buckets.ts';
 import { monotonicMs } from '../base/clock.ts';
@@ -67,6 +68,7 @@ export class Gatekeeper {
   readonly #perAddress: TokenBuckets | undefined;
   readonly #perPrincipal: TokenBuckets | undefined;
   readonly #failures: TokenBuckets;
+  readonly #refusals: TokenRefusals;
 
   constructor(parts: GatekeeperParts) {
     const { auth, listen, limits, logger } = parts;
@@ -81,6 +83,7 @@ export class Gatekeeper {
     this.#perAddress = bucketsOf(limits.addressRequestsPerSecond);
     this.#perPrincipal = auth && bucketsOf(limits.requestsPerSecond);
     const { failedLoginsPerMinute } = limits;
+    this.#refusals = new TokenRefusals(parts);
     this.#failures = new TokenBuckets(failedLoginsPerMinute / 60, failedLoginsPerMinute);
   }
 
@@ -211,7 +214,7 @@ export class Gatekeeper {
     route: Route | undefined,
     identity: Identity,
   ): Admission {
-    if (typeof identity === 'string') {
+    if (typeof identity === 'string' || identity instanceof RefusedToken) {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
     if (route === undefined) return { nothingFor: identity };
@@ -232,20 +235,26 @@ export class Gatekeeper {
     guards: Guards,
     request: IncomingMessage,
     route: Route | undefined,
-    denial: Denial,
+    denial: Denial | RefusedToken,
   ): Refusal {
-    this.#note(denial, request, route, undefined);
-    if (denial === 'unavailable') return REFUSALS.authUnavailable;
-    const isWrong = denial === 'invalid';
+    const refused = denial instanceof RefusedToken ? denial : undefined;
+    const outcome = denial instanceof RefusedToken ? 'invalid' : denial;
+    this.#note(outcome, request, route, undefined);
+    if (outcome === 'unavailable') return REFUSALS.authUnavailable;
+    if (refused !== undefined) this.#refusals.note(refused);
+    const isWrong = outcome === 'invalid';
     const waitMs = isWrong
       ? this.#failures.take(this.proxies.addressOf(request), monotonicMs())
       : 0;
     if (waitMs > 0) return this.#tooMany(waitMs);
-    const challenge = guards.resource.challenge(challengedPath(route), {
+    const path = challengedPath(route);
+    const description = refused?.describe(guards.resource.addressOf(path));
+    const challenge = guards.resource.challenge(path, {
       ...(isWrong ? { error: 'invalid_token' } : {}),
+      description,
       scopes: guards.policy.scopesFor(serversOf(route)),
     });
-    return { ...REFUSALS.unauthorized, headers: { 'www-authenticate': challenge } };
+    return unauthorized(challenge, description);
   }
 
   // What more scopes would open is told, since clients can get them; anything else is hidden.
@@ -287,6 +296,12 @@ export class Gatekeeper {
       endpoint: route?.served.endpoint.name,
     });
   }
+}
+
+function unauthorized(challenge: string, why: string | undefined): Refusal {
+  const { message, ...refusal } = REFUSALS.unauthorized;
+  const headers = { 'www-authenticate': challenge };
+  return { ...refusal, headers, message: why === undefined ? message : `${message} ${why}` };
 }
 
 /** The refusal of somebody who sends too much. */

@@ -104,6 +104,11 @@ export class Metrics {
   admitted = 0;
   /** Decisions about the others. */
   readonly auth = this.#authTotal();
+  readonly tokensRefused = this.#counter(
+    'sluice_tokens_refused_total',
+    'Tokens that were not good, by what is wrong with them.',
+    ['reason'],
+  );
   readonly auditLost = this.#counter(
     'sluice_audit_lost_total',
     'Lines of the audit log that are lost.',

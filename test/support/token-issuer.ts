@@ -74,7 +74,8 @@ export class TokenIssuer {
     const key = this.#keys.get(kid);
     if (key === undefined) throw new Error(`no key ${kid}`);
     const jwt = new SignJWT({ iss: this.issuer, sub: 'alice', client_id: 'app', ...claims });
-    jwt.setProtectedHeader({ alg: 'ES256', kid, typ, ...header }).setIssuedAt();
+    jwt.setProtectedHeader({ alg: 'ES256', kid, typ, ...header });
+    if (claims.iat === undefined) jwt.setIssuedAt();
     const seconds = 'seconds' in options ? options.seconds : 300;
     if (seconds !== undefined) jwt.setExpirationTime(Math.floor(Date.now() / 1000) + seconds);
     // A signer has to know the headers that it calls critical.

@@ -6,6 +6,7 @@ import type { JWTPayload } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
 import { post, send } from '../../support/http-client.ts';
 import { initializeRequest, LegacySession } from '../../support/legacy-session.ts';
+import { fetchMetrics, metricSum } from '../../support/metrics.ts';
 import { ModernClient } from '../../support/modern-client.ts';
 import { scriptedServer } from '../../support/scripted-server.ts';
 import { TokenIssuer, type TokenOptions } from '../../support/token-issuer.ts';
@@ -88,6 +89,67 @@ describe('a token', () => {
       expect(await status({ authorization: `Bearer ${await good.sign(text)}` })).toBe(401);
     },
   );
+});
+
+const seconds = (ahead: number): number => Math.floor(Date.now() / 1000) + ahead;
+
+describe('why a token is refused', () => {
+  const day = 86_400;
+  const cases: [string, JWTPayload, TokenOptions, object][] = [
+    ['audience', { aud: 'api://other' }, {}, { claim: 'aud', given: '["api://other"]' }],
+    ['issuer', { iss: 'https://no.example' }, {}, { claim: 'iss', given: 'https://no.example' }],
+    ['not_before', { nbf: seconds(900) }, {}, { claim: 'nbf', expected: 'in the past' }],
+    ['issued_at', { iat: seconds(900) }, {}, { claim: 'iat', expected: 'in the past' }],
+    ['expired', {}, { seconds: -60 }, { claim: 'exp', expected: 'in the future' }],
+    [
+      'lifetime',
+      {},
+      { seconds: 3 * day },
+      { claim: 'exp', expected: expect.stringMatching('24h') },
+    ],
+    ['claim', {}, { seconds: undefined }, { claim: 'exp', expected: 'to be there' }],
+    ['type', {}, { typ: 'id+jwt' }, { claim: 'typ', given: 'id+jwt' }],
+    ['algorithm', {}, { kid: 'k384', header: { alg: 'ES384' } }, { claim: 'alg', given: 'ES384' }],
+    ['key', {}, { header: { kid: 'gone' } }, { claim: 'kid', given: 'gone' }],
+  ];
+
+  it.each(cases)('is told, counted and logged: %s', async (reason, claims, options, about) => {
+    const before = await refusedFor(reason);
+    // Each is another token, so that no answer is one that is remembered.
+    const tokens = [
+      await bearer(good, options, { jti: '1', ...claims }),
+      await bearer(good, options, { jti: '2', ...claims }),
+    ];
+    for (const headers of tokens) {
+      const answer = await post(rig.url(), initializeRequest(), headers).response();
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(
+        /^Bearer error="invalid_token", error_description="[^"\\]+", /,
+      );
+      const claim = (about as { readonly claim: string }).claim;
+      expect(answer.headers['www-authenticate']).toContain(claim);
+      expect(answer.text).toContain(claim);
+    }
+    expect((await refusedFor(reason)) - before).toBe(2);
+    const lines = rig.gateway.logs().filter((line) => line['msg'] === 'token refused');
+    const own = lines.filter((line) => line['reason'] === reason);
+    expect(own).toEqual([expect.objectContaining({ level: 'info', ...about })]);
+    const text = JSON.stringify(lines);
+    for (const { authorization } of tokens) {
+      expect(text).not.toContain(authorization.split('.')[2]);
+    }
+  });
+
+  it('is told for which address a token has to be', async () => {
+    const headers = await bearer(good, {}, { aud: 'api://other', jti: '3' });
+    const { headers: head } = await post(rig.url(), initializeRequest(), headers).response();
+    expect(head['www-authenticate']).toContain('get one for https://gw.example/servers/one/mcp.');
+  });
+
+  async function refusedFor(reason: string): Promise<number> {
+    const metrics = await fetchMetrics(rig.gateway.adminUrl);
+    return metricSum(metrics, 'sluice_tokens_refused_total', { reason });
+  }
 });
 
 describe('a token that is over', () => {

@@ -1,6 +1,6 @@
 // Clients that come with a certificate, and whose connection is older than its end.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Authenticator } from '../../../src/auth/authenticator.ts';
+import { Authenticator, type Identity } from '../../../src/auth/authenticator.ts';
 import type { AuthOptions } from '../../../src/auth/options.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
 import type { Principal } from '../../../src/ports/principal.ts';
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function identify(expiresAtMs: number, name = 'DNS:a.example'): Principal | string | undefined {
+function identify(expiresAtMs: number, name = 'DNS:a.example'): Identity | undefined {
   const certificate = { names: [name], expiresAtMs };
   return authenticator.identify(
     { authorization: undefined, apiKey: undefined, certificate },
