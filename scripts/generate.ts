@@ -53,30 +53,30 @@ const INTRODUCTION = `<!-- Made by npm run docs:generate from the options' schem
 
 # Configuration
 
-YAML 1.2, JSON or TOML. \`sluice check\` validates a file and prints it with every default. A complete file
-with comments is \`config/sluice.example.yaml\`.
+The configuration is one file in YAML 1.2, JSON or TOML. \`sluice check\` validates it and prints it with
+all defaults. \`config/sluice.example.yaml\` is a complete file with comments.
 
-JSON is what a file named \`.json\` or \`.jsonc\` has, and any other one that starts with \`{\`. It may have
-comments (\`//\` and \`/* */\`) and a comma after the last member. TOML is what a file named \`.toml\` has.
+A file is read as JSON if its name ends in \`.json\` or \`.jsonc\`, or if it starts with \`{\`. JSON may have
+comments (\`//\` and \`/* */\`) and a trailing comma. A file is read as TOML if its name ends in \`.toml\`.
 
-Durations are \`250ms\`, \`30s\`, \`5m\`, \`2h\`; sizes are \`512B\`, \`64KiB\`, \`4MiB\`. An unknown key is an
-error.
+Durations are written as \`250ms\`, \`30s\`, \`5m\` or \`2h\`, sizes as \`512B\`, \`64KiB\` or \`4MiB\`. An unknown
+key is an error.
 
-In any value, these are replaced when the file is loaded:
+These placeholders are replaced in every value:
 
-| text | becomes |
+| placeholder | becomes |
 |---|---|
-| \`\${NAME}\` | the variable of the gateway's environment; an error when it isn't set |
-| \`\${NAME:-default}\` | the same, or \`default\` when it isn't set or is empty |
-| \`\${file:/run/secrets/x}\` | the file's content without its last newline, at most 64 KiB |
-| \`\${principal.name}\`, \`\${principal.claims.NAME}\` | in \`env\` of a server with \`sharing\` \`principal\` or \`session\`: the name of the client that the process is for, or a claim of its verified token; a client without it gets an error |
+| \`\${NAME}\` | the environment variable of the gateway. It is an error if the variable is not set |
+| \`\${NAME:-default}\` | the same, or \`default\` if the variable is not set or empty |
+| \`\${file:/run/secrets/x}\` | the content of the file without its last newline, at most 64 KiB |
+| \`\${principal.name}\`, \`\${principal.claims.NAME}\` | only in \`env\` of a server with \`sharing: principal\` or \`sharing: session\`: the name of the client that the process is for, or a claim of its verified token. A client without that claim gets an error |
 | \`$\${\` | a literal \`\${\` |
 
-Inside \`{ }\` and \`[ ]\` such a value needs quotes. Values from outside the file are masked by
-\`sluice check\` and never part of an error message.
+Put a value with a placeholder in quotes inside \`{ }\` and \`[ ]\`. Values that come from a variable or a file
+are masked by \`sluice check\`, and are never part of an error message.
 
-A file that an MCP host wrote, with its \`mcpServers\`, \`context_servers\`, \`mcp_servers\`, \`mcp\` or
-\`servers\`, is accepted as it is: see [host-files.md](host-files.md).
+A configuration file of an MCP host, with \`mcpServers\`, \`context_servers\`, \`mcp_servers\`, \`mcp\` or
+\`servers\`, works without changes: see [host-files.md](host-files.md).
 `;
 
 function configurationDocument(): string {
@@ -95,12 +95,11 @@ function configurationDocument(): string {
     ...describeSection('`servers.NAME`', 'servers.NAME', {
       ...local,
       description:
-        'A server: a process that speaks on stdin and stdout. NAME is 1 to 32 of `a-z`, `0-9` and `-`.',
+        'A server that runs as a child process and speaks on stdin and stdout. NAME is 1 to 32 characters of `a-z`, `0-9` and `-`.',
     }),
     ...describeSection('`servers.NAME` with `url`', 'servers.NAME', {
       ...remote,
-      description:
-        'A remote server, reached over HTTP. Timeouts and limits are those of a process.',
+      description: 'A remote server, reached over HTTP.',
     }),
     ...describeSection('Other keys', '', top),
   ];
@@ -162,12 +161,12 @@ function kindOf(schema: Schema): string {
     return '`true`, `false`';
   }
   if (schema.type === 'array') {
-    return `list of ${schema.items?.properties === undefined ? 'texts' : 'maps'}`;
+    return `list of ${schema.items?.properties === undefined ? 'strings' : 'objects'}`;
   }
   if (schema.type === 'object') {
-    return `map of ${entryOf(schema).properties === undefined ? 'texts' : 'maps'}`;
+    return `map of ${entryOf(schema).properties === undefined ? 'strings' : 'objects'}`;
   }
-  return schema.format ?? 'text';
+  return schema.format ?? 'string';
 }
 
 function entryOf(schema: Schema | undefined): Schema {

@@ -21,21 +21,21 @@ const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+
 /** `admin:` */
 export const adminSchema = section({
   host: host.prefault('127.0.0.1').meta({
-    description: 'Address to listen on. Anything but loopback needs `allowRemote`.',
+    description: 'Address to listen on. An address that is not loopback needs `allowRemote`.',
   }),
   port: integer(0, 65_535).prefault(9464).meta({
-    description: 'TCP port; 0 lets the system choose.',
+    description: 'TCP port. 0 lets the system choose a free port.',
   }),
   allowRemote: flag().prefault(false).meta({
     description:
-      'Serve an address that is not loopback. Metrics name your servers and tools; make sure that only the monitoring reaches the port.',
+      'Allow an address that is not loopback. Metrics contain the names of your servers. Make sure that only your monitoring can reach the port.',
   }),
   socket: text('the path of a socket')
     .refine((value) => value !== '', { error: 'must be the path of a socket' })
     .optional()
     .meta({
       description:
-        'Path of a Unix socket to listen on instead of `host` and `port`; only its owner may connect.',
+        'Path of a Unix socket to listen on, instead of `host` and `port`. Only its owner can connect.',
     }),
 })
   .refine((value) => isSafeHost(value.host, value.allowRemote), {

@@ -86,7 +86,8 @@ const secureUrl = text('a URL').refine(isSecureUrl, {
 
 const issuer = section({
   issuer: secureUrl.meta({
-    description: 'The authorization server, exactly as it stands in the `iss` of its tokens.',
+    description:
+      'Issuer identifier of the authorization server. Must equal the `iss` claim of its tokens.',
   }),
   jwksUrl: text('a URL')
     .refine(isKeysUrl, {
@@ -94,27 +95,27 @@ const issuer = section({
     })
     .meta({
       description:
-        'Where its public keys are. Fetched with bounds, without following redirects; never taken from a token.',
+        'URL of its public keys (JWKS). Redirects are not followed. Key URLs in tokens are ignored.',
     }),
   audiences: words('audiences').prefault([]).meta({
     description:
-      "Values of `aud` that are accepted on every endpoint, besides `listen.publicUrl` and the endpoint's own address. Compared exactly.",
+      'Values of the `aud` claim to accept on every endpoint, besides `listen.publicUrl` and the URL of the endpoint. They must match exactly.',
   }),
   algorithms: list(oneOf(ALGORITHMS), 'a list of algorithms')
     .refine((value) => value.length > 0, { error: 'must be a list of at least one algorithm' })
     .prefault(['RS256', 'PS256', 'ES256', 'EdDSA'])
-    .meta({ description: 'Signature algorithms that are accepted.' }),
+    .meta({ description: 'Signature algorithms to accept.' }),
   groupsClaim: word.prefault('groups').meta({
-    description: 'The claim whose texts are the groups of `allow`.',
+    description: 'Claim with the groups of the user. `allow` refers to them.',
   }),
   tokenType: oneOf(['any', 'at+jwt']).prefault('any').meta({
-    description: '`at+jwt` accepts only tokens that say they are access tokens (RFC 9068).',
+    description: '`at+jwt` accepts only tokens of that type (RFC 9068).',
   }),
   maxLifetime: duration(1000).prefault('24h').meta({
-    description: 'A token that is good for longer than this is refused.',
+    description: 'Longest lifetime of a token. Tokens that are valid for longer are refused.',
   }),
   clockSkew: duration(0).prefault('60s').meta({
-    description: "How far the issuer's clock may be off.",
+    description: 'Largest difference between the clocks of issuer and gateway.',
   }),
 }).transform(
   ({ maxLifetime, clockSkew, ...rest }): IssuerOptions => ({
@@ -126,16 +127,23 @@ const issuer = section({
 
 const certificate = section({
   san: word.meta({
-    description: 'Subject alternative names such as `DNS:client.example` or `URI:spiffe://x/*`.',
+    description:
+      'Subject alternative name, such as `DNS:client.example` or `URI:spiffe://x/*`. `*` matches any text.',
   }),
-  groups: words('groups').prefault([]).meta({ description: 'Groups of `allow`.' }),
+  groups: words('groups')
+    .prefault([])
+    .meta({ description: 'Groups of the principal. `allow` refers to them.' }),
 });
 
 const who = section({
-  groups: words('groups').prefault([]).meta({ description: 'In one of these groups.' }),
-  scopes: words('scopes').prefault([]).meta({ description: 'With all of these scopes.' }),
+  groups: words('groups')
+    .prefault([])
+    .meta({ description: 'The principal is in one of these groups.' }),
+  scopes: words('scopes')
+    .prefault([])
+    .meta({ description: 'The access token or key has all of these scopes.' }),
   keys: words('keys').prefault([]).meta({
-    description: 'With one of these API keys, by id or name.',
+    description: 'The principal uses one of these API keys, given by id or name.',
   }),
 });
 
@@ -144,15 +152,15 @@ const globs = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> => words(wh
 const allowRule = section({
   who: who.prefault({}).meta({
     description:
-      'Whom the rule is for: everything that is said must hold. Default: all principals.',
+      'Whom the rule is for. All given conditions must be true. Default: all principals.',
   }),
-  servers: some('server names').meta({ description: 'Servers; `*` stands for any text.' }),
+  servers: some('server names').meta({ description: 'Names of servers. `*` matches any text.' }),
   tools: globs('tool names').meta({
     description:
-      'Tools, under the names that the server has for them; `*` stands for any text. A rule without `tools`, `prompts` and `resources` allows all three; otherwise what is absent is not allowed. Methods that MCP does not know, and `jsonrpc` servers, need a rule without the three.',
+      'Names of tools, as the server names them. `*` matches any text. A rule without `tools`, `prompts` and `resources` allows all of them. A rule with one of them allows only what it lists. Methods that are not part of MCP, and `jsonrpc` servers, need a rule without the three.',
   }),
-  prompts: globs('prompt names').meta({ description: 'Prompts, likewise.' }),
-  resources: globs('URIs').meta({ description: 'URIs of resources, likewise.' }),
+  prompts: globs('prompt names').meta({ description: 'Names of prompts. `*` matches any text.' }),
+  resources: globs('URIs').meta({ description: 'URIs of resources. `*` matches any text.' }),
 }).transform(
   ({ tools, prompts, resources, ...rest }): AllowRule => ({ ...rest, tools, prompts, resources }),
 );
@@ -162,7 +170,7 @@ export const authSchema = section({
   keys: section({
     file: word.meta({
       description:
-        'The file that `sluice keys` writes. Relative paths start at the folder of the configuration. Read again when it changes.',
+        'The key file that `sluice keys` writes. A relative path is relative to the configuration file. Read again when it changes.',
     }),
   })
     .optional()
@@ -171,17 +179,17 @@ export const authSchema = section({
     description: 'Authorization servers whose access tokens (JWT) are accepted.',
   }),
   certificates: list(certificate, 'a list of certificates').prefault([]).meta({
-    description: 'Client certificates that are accepted; needs `listen.tls.clientCa`.',
+    description: 'Client certificates to accept. Needs `listen.tls.clientCa`.',
   }),
   allow: list(allowRule, 'a list of rules')
     .refine((value) => value.length > 0, { error: 'must be a list of at least one rule' })
     .meta({
       description:
-        'Who may use what. What no rule allows is denied. `[{ servers: ["*"] }]` lets every principal use everything.',
+        'Rules: who may use what. Everything that no rule allows is denied. `[{ servers: ["*"] }]` lets every principal use everything.',
     }),
   onDenied: oneOf(['hide', 'challenge']).prefault('hide').meta({
     description:
-      '`hide` answers as if a denied thing did not exist; `challenge` with 403 and, for access tokens, the scopes that would do. Those that a whole endpoint needs are always told.',
+      '`hide` answers as if the denied tool, prompt, resource or endpoint did not exist. `challenge` answers 403 and names the scopes that an access token lacks. Scopes that a whole endpoint needs are always named.',
   }),
 })
   .refine((value) => hasSource(value), {

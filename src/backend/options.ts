@@ -85,29 +85,29 @@ export interface ProcessOptions {
 const root = section({
   uri: text('a file:// URI')
     .refine((value) => /^file:\/\/./.test(value), { error: 'must be a file:// URI' })
-    .meta({ description: 'What the server is told.' }),
-  name: text('a name').optional().meta({ description: 'Name for display.' }),
+    .meta({ description: 'URI of the root.' }),
+  name: text('a name').optional().meta({ description: 'Display name of the root.' }),
 }).transform(({ uri, name }): RootOptions => (name === undefined ? { uri } : { uri, name }));
 
 const timeouts = section({
   start: duration(1).prefault('30s').meta({
-    description: 'From the start of the process to the end of the handshake.',
+    description: 'Longest time from the start of the process to the end of the handshake.',
   }),
   request: duration(1).prefault('60s').meta({
-    description: 'One call without an answer or progress.',
+    description: 'Longest time that a call may run without a response or a progress notification.',
   }),
   requestMax: duration(1).prefault('10m').meta({
-    description: 'One call in all, whatever its progress.',
+    description: 'Longest time that a call may run in total, even if it reports progress.',
   }),
   queue: duration(1).prefault('5s').meta({
-    description: "How long a call may wait in the server's queue.",
+    description: 'Longest time that a call may wait in the queue of the server.',
   }),
   idle: duration(0).optional().meta({
     description:
-      'Stop the process after this long without a call; 0s is never. Default: never, but for a process of one session or principal `5m` after it closed its stream, and `30m` where it never opened one.',
+      'Stop the process when it had no call for this long. `0s` means never. Default for a shared server: never. Default for a private process: `5m` after its clients closed their streams, `30m` if they never opened one.',
   }),
   stop: duration(0).prefault('5s').meta({
-    description: 'Between asking the process to end and killing it.',
+    description: 'Time between SIGTERM and SIGKILL when the process is stopped.',
   }),
 })
   .refine((value) => !isGreater(value.request, value.requestMax), {
@@ -132,13 +132,13 @@ const timeouts = section({
 const limitKeys = {
   inFlight: integer(1, 100_000).prefault(256).meta({
     description:
-      'Calls that one instance works on at a time. Where clients share it and `auth` is on, one principal gets three quarters of them at most.',
+      'Calls in flight at one instance. With `auth`, one principal gets at most three quarters of them at a shared instance.',
   }),
   queue: integer(0, 100_000).prefault(256).meta({
-    description: 'Calls that wait when an instance is full.',
+    description: 'Calls that may wait in the queue of an instance that is busy.',
   }),
   message: byteSize(1024).prefault('16MiB').meta({
-    description: 'The largest message that is accepted from the server.',
+    description: 'Largest message accepted from the server.',
   }),
 };
 
@@ -160,22 +160,23 @@ const processLimits = section({ ...limitKeys, ...resourceKeys })
 const common = {
   sharing: oneOf(['shared', 'principal', 'session']).optional().meta({
     description:
-      'Which clients share a process: all, those of one principal, or none. Default `shared`, with `protocol: jsonrpc` `session`.',
+      'Which clients share one instance of the server: all clients (`shared`), the clients of one principal (`principal`), or one session only (`session`). Default: `shared`; with `protocol: jsonrpc` it is `session`.',
   }),
   replicas: integer(1, 64).prefault(1).meta({
-    description: 'Processes of a shared server.',
+    description: 'Number of instances of a shared server.',
   }),
   start: oneOf(['eager', 'lazy']).prefault('eager').meta({
-    description: 'Start with the gateway, or at the first call. Only shared servers start eagerly.',
+    description:
+      '`eager` starts the server together with the gateway, `lazy` at the first call. Only shared servers can start eagerly.',
   }),
   roots: list(root, 'a list of roots').prefault([]).meta({
-    description: 'Static roots that the gateway answers a shared server with.',
+    description: 'Roots that the gateway returns when a shared server sends `roots/list`.',
   }),
   era: oneOf(['auto', 'legacy', 'modern']).prefault('auto').meta({
     description:
-      'Protocol era of the server: with a handshake (`legacy`, up to 2025-11-25), without (`modern`, 2026-07-28), or found out.',
+      'Protocol era of the server: `legacy` (up to 2025-11-25, with `initialize`), `modern` (2026-07-28), or `auto` to detect it.',
   }),
-  timeouts: timeouts.prefault({}).meta({ description: 'Limits of every wait.' }),
+  timeouts: timeouts.prefault({}).meta({ description: 'Time limits for the server.' }),
 };
 
 /** Refuses replicas of what is not shared. */
@@ -205,12 +206,13 @@ export const PRINCIPAL_NEEDS_PRIVATE = {
 export const serverKeys = {
   ...processKeys,
   protocol: oneOf(['mcp', 'jsonrpc']).prefault('mcp').meta({
-    description: '`jsonrpc` skips MCP: any JSON-RPC 2.0 server on stdio.',
+    description:
+      '`jsonrpc` is for a JSON-RPC 2.0 server on stdio that does not speak MCP, such as a language server.',
   }),
   ...framingKey,
   ...common,
   limits: processLimits.prefault({}).meta({
-    description: 'Bounds on what is held, and on what the process may take of the machine.',
+    description: 'Limits for calls and messages, and system limits for the process.',
   }),
 };
 
@@ -221,7 +223,7 @@ export type ServerEntry = z.output<z.ZodObject<typeof serverKeys>>;
 export const remoteServerKeys = {
   ...remoteKeys,
   ...common,
-  limits: limits.prefault({}).meta({ description: 'Bounds on what is held.' }),
+  limits: limits.prefault({}).meta({ description: 'Limits for calls and messages.' }),
 };
 
 /** What they make. */
@@ -230,13 +232,13 @@ export type RemoteServerEntry = z.output<z.ZodObject<typeof remoteServerKeys>>;
 /** `processes:` */
 export const processesSchema = section({
   max: integer(1, 10_000).prefault(64).meta({
-    description: 'Private processes (sharing `principal` and `session`) of all servers.',
+    description: 'Private processes (`sharing: principal` and `sharing: session`) of all servers.',
   }),
   maxPerPrincipal: integer(1, 10_000).prefault(8).meta({
     description: 'Private processes of one principal.',
   }),
   maxStarting: integer(1, 1000).prefault(4).meta({
-    description: 'Processes that start at once, over all servers.',
+    description: 'Processes of all servers that may start at the same time.',
   }),
 }).transform((value): ProcessOptions => value);
 

@@ -16,10 +16,11 @@ export const stateSchema = section({
     .prefault([])
     .meta({
       description:
-        'What states of modern clients are sealed with. The first seals, all of them open, so put a ' +
-        'new one in front to rotate. Without one a random key is made at each start.',
+        'Keys that encrypt the state which modern clients send back, 32 characters or more each. The first ' +
+        'key encrypts, all keys decrypt: to rotate, put a new key first. Default: a random key, ' +
+        'made at each start.',
     }),
   ttl: duration(1).prefault('10m').meta({
-    description: "How long a modern client may take to answer a server's questions.",
+    description: "How long a modern client may take to answer a server's request.",
   }),
 }).transform(({ keys, ttl }): StateOptions => ({ keys, ttlMs: ttl }));

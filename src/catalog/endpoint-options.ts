@@ -14,28 +14,27 @@ const DEFAULT_SEPARATOR = '__';
 /** One entry of `endpoints`. */
 export const endpointSchema = section({
   servers: list(text('a server name'), 'a list of server names').optional().meta({
-    description:
-      'Names of the servers that the endpoint merges, in the order in which they are listed; absent: all.',
+    description: 'Names of the servers to merge, in the order of the lists. Default: all servers.',
   }),
   prefix: oneOf(['always', 'never', 'onConflict']).prefault('always').meta({
     description:
-      'When a tool or prompt is shown as `server__name`: always, only when several servers have the name, or never; then the first of the servers keeps it.',
+      'When a tool or prompt gets the name `server__name`: `always`, or only when several servers have the same name (`onConflict`), or `never`. With `never` the first server keeps the name, and the others are left out.',
   }),
   separator: text('1 to 8 of A-Z, a-z, 0-9, _ and -')
     .regex(/^[A-Za-z0-9_-]{1,8}$/, { error: 'must be 1 to 8 of A-Z, a-z, 0-9, _ and -' })
     .prefault(DEFAULT_SEPARATOR)
-    .meta({ description: 'What stands between the name of a server and that of its tool.' }),
+    .meta({ description: 'Text between the name of the server and the name of the tool.' }),
   shape: shapeSchema.optional(),
   pin: pinSchema,
   validateArguments: validateArgumentsSchema,
   toolList: toolListSchema,
   connectTimeout: duration(0).prefault('1s').meta({
     description:
-      'How long all clients together wait for a server that is not ready, when they connect and in lists. A slower one is left out until it is ready; clients are then told with `list_changed`.',
+      'How long clients wait for a server that is not ready, in `initialize` and in lists. The time is counted once for all clients. A slower server is left out until it is ready; then clients get `list_changed`.',
   }),
   listTimeout: duration(100).prefault('5s').meta({
     description:
-      'How long a list of a server that is ready is waited for, and the start of a private one. A slower one is left out; clients are told with `list_changed` when it is there.',
+      'How long a client waits for the list of a server that is ready, and for the start of a private server. A slower server is left out; clients get `list_changed` when its list has arrived.',
   }),
 });
 

@@ -59,10 +59,10 @@ function filterKeys(what: string) {
   );
   return {
     allow: globs.optional().meta({
-      description: `Only ${what} that match one of these globs are shown and can be used; \`*\` is any text, \`?\` one character. Absent: all.`,
+      description: `Only ${what} that match one of these globs are listed and can be used. \`*\` matches any text, \`?\` one character. Default: all.`,
     }),
     deny: globs.optional().meta({
-      description: `Globs of ${what} that are neither shown nor can be used; wins over \`allow\`.`,
+      description: `No ${what} that match one of these globs are listed or can be used. Takes precedence over \`allow\`.`,
     }),
   };
 }
@@ -84,14 +84,12 @@ function renameKey(what: string) {
       }
     })
     .optional()
-    .meta({ description: `New names of ${what} by old ones.` });
+    .meta({ description: `New names of ${what}. The keys are the names that the server uses.` });
 }
 
 const entryKeys = {
-  title: text('a title').optional().meta({ description: 'Shown instead of the title.' }),
-  description: text('a description')
-    .optional()
-    .meta({ description: 'Shown instead of the description.' }),
+  title: text('a title').optional().meta({ description: 'Replaces the title.' }),
+  description: text('a description').optional().meta({ description: 'Replaces the description.' }),
 };
 
 const json = z
@@ -100,10 +98,10 @@ const json = z
 
 const argument = section({
   value: json.optional().meta({
-    description: 'What the server always gets, whatever the client sends.',
+    description: 'Value that the server always gets, whatever the client sends.',
   }),
   default: json.optional().meta({
-    description: 'What the server gets when the client sends nothing.',
+    description: 'Value that the server gets when the client does not send the argument.',
   }),
 }).transform((rule, context): ArgumentRule => {
   if ((rule.value === undefined) === (rule.default === undefined)) {
@@ -121,24 +119,29 @@ const hint = (what: string) => flag().optional().meta({ description: what });
 const toolOverride = section({
   ...entryKeys,
   annotations: section({
-    title: text('a title').optional().meta({ description: 'Title for display.' }),
-    readOnlyHint: hint('Changes nothing.'),
-    destructiveHint: hint('May destroy something.'),
-    idempotentHint: hint('A second call with the same arguments has no effect.'),
-    openWorldHint: hint('Reaches into the outside world.'),
+    title: text('a title').optional().meta({ description: 'Display title.' }),
+    readOnlyHint: hint('The tool changes nothing.'),
+    destructiveHint: hint('The tool may delete or overwrite something.'),
+    idempotentHint: hint('A second call with the same arguments has no further effect.'),
+    openWorldHint: hint('The tool interacts with external systems.'),
   })
     .optional()
-    .meta({ description: "What is told about the tool's behaviour; the server's others stay." }),
+    .meta({
+      description:
+        'Replaces single annotations of the tool. The other ones stay as the server sent them.',
+    }),
   arguments: z
     .record(z.string(), argument, { error: 'must be a map of argument names' })
     .optional()
-    .meta({ description: "Arguments that clients don't see: fixed, or with a default." }),
+    .meta({
+      description: 'Arguments that are hidden from clients: with a fixed value or with a default.',
+    }),
   timeout: duration(1).optional().meta({
     description:
-      "One call without an answer or progress, instead of the server's timeouts.request.",
+      'Longest time that a call of this tool may run without a response or progress. Replaces `timeouts.request` of the server.',
   }),
   concurrency: integer(1, 100_000).optional().meta({
-    description: 'Calls of the tool that run at a time.',
+    description: 'Calls of this tool that may run at the same time.',
   }),
 }).transform(({ timeout, ...rest }): ToolOverride => ({ ...rest, timeoutMs: timeout }));
 
@@ -146,7 +149,9 @@ function overridesKey<Schema extends z.ZodType>(what: string, override: Schema) 
   return z
     .record(z.string(), override, { error: `must be a map of names of ${what}` })
     .optional()
-    .meta({ description: `What is shown and done instead, by the old names of ${what}.` });
+    .meta({
+      description: `Changes to single ${what}. The keys are the names that the server uses.`,
+    });
 }
 
 /** `tools`, `prompts` and `resources`, as keys of a `section`. */
@@ -157,17 +162,17 @@ export const shapingKeys = {
     overrides: overridesKey('tools', toolOverride),
   })
     .optional()
-    .meta({ description: 'Which tools are shown, and how.' }),
+    .meta({ description: 'Which tools clients see, and how.' }),
   prompts: section({
     ...filterKeys('prompts'),
     rename: renameKey('prompts'),
     overrides: overridesKey('prompts', section(entryKeys)),
   })
     .optional()
-    .meta({ description: 'Which prompts are shown, and how.' }),
+    .meta({ description: 'Which prompts clients see, and how.' }),
   resources: section(filterKeys('resources (by URI) and templates (by text)'))
     .optional()
-    .meta({ description: 'Which resources are shown.' }),
+    .meta({ description: 'Which resources clients see.' }),
 };
 
 /** `shape` of an endpoint: what it shows of each of its servers, on top of what their entries say. */
@@ -175,7 +180,7 @@ export const shapeSchema = z
   .record(z.string(), section(shapingKeys), { error: 'must be a map of server names' })
   .meta({
     description:
-      'What of each server this endpoint shows, by server names; on top of what the entries of the servers say.',
+      'Which tools, prompts and resources of each server this endpoint shows. The keys are server names. It applies after the options of the server itself.',
   });
 
 /** A rule as the file has it. */

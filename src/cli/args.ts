@@ -81,7 +81,7 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
   const [first, ...rest] = argv;
   switch (first) {
     case undefined:
-      return { kind: 'usage-error', message: 'there is no command' };
+      return { kind: 'usage-error', message: 'no command given' };
     case '-h':
     case '--help':
       return { kind: 'help', command: undefined };
@@ -95,7 +95,7 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
   }
   const command = COMMANDS.find((name) => name === first);
   if (command === undefined) {
-    const message = `there is no command "${first}": must be one of ${COMMANDS.join(', ')}`;
+    const message = `unknown command "${first}": must be one of ${COMMANDS.join(', ')}`;
     return { kind: 'usage-error', message };
   }
   if (beforeDashes(rest).includes('--version')) {
@@ -179,8 +179,9 @@ function parseConnect(words: readonly string[]): Invocation {
   }
   const [url, ...more] = positionals;
   if (url === undefined || more.length > 0) {
-    const what = url === undefined ? 'there is no URL' : `"${more[0]}" stands behind the URL`;
-    const message = `${what}: write one URL, as in sluice connect https://mcp.example.com/mcp`;
+    const what =
+      url === undefined ? 'no URL given' : `unexpected argument "${more[0]}" after the URL`;
+    const message = `${what}: give one URL, for example sluice connect https://mcp.example.com/mcp`;
     return { kind: 'usage-error', message, command: 'connect' };
   }
   return { kind: 'connect', url, headers: headersOf(values.header ?? []) };
@@ -192,7 +193,7 @@ function headersOf(lines: readonly string[]): Record<string, string> {
       const colon = line.indexOf(':');
       // The rest of the line may be a secret: it is not repeated.
       if (colon < 1)
-        throw new TypeError("--header must be a name and a value, as in 'Name: value'");
+        throw new TypeError("--header must be a name and a value, such as 'Name: value'");
       return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
     }),
   );
@@ -207,8 +208,10 @@ function parseRun(words: readonly string[]): Invocation {
   const [command, ...args] = words.slice(own.length + 1);
   if (command === undefined || positionals.length > 0) {
     const what =
-      positionals.length > 0 ? `"${positionals[0]}" stands before --` : 'there is no server';
-    const message = `${what}: write the server's command after --, as in sluice run -- npx some-server`;
+      positionals.length > 0
+        ? `unexpected argument "${positionals[0]}" before --`
+        : 'no server command given';
+    const message = `${what}: write the server command after --, for example sluice run -- npx some-server`;
     return { kind: 'usage-error', message, command: 'run' };
   }
   return {

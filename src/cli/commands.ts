@@ -138,7 +138,7 @@ async function keys(invocation: KeysInvocation, world: Surroundings): Promise<nu
   const { config, file: given, ...rest } = invocation;
   const file = given ?? loadFrom(config, world)?.config.auth?.keyFile;
   if (file === undefined) {
-    world.err('sluice: there is no key file: name one with --file, or set auth.keys.file\n');
+    world.err('sluice: no key file: give one with --file, or set auth.keys.file\n');
     return EXIT.usage;
   }
   const { runKeys } = await import('../app/keys.ts');
@@ -219,8 +219,8 @@ function loadFrom(
   const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(world.cwd, name)));
   if (found === undefined) {
     world.err(
-      `sluice: there is no configuration: neither ${DEFAULT_FILES.join(' nor ')} is in ${world.cwd}. ` +
-        'Name one with --config FILE, or start one server with sluice run -- COMMAND\n',
+      `sluice: no configuration found: neither ${DEFAULT_FILES.join(' nor ')} is in ${world.cwd}. ` +
+        'Give one with --config FILE, or run one server with sluice run -- COMMAND\n',
     );
     return undefined;
   }

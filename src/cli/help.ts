@@ -5,46 +5,45 @@ const GENERAL = `Sluice: a gateway for the Model Context Protocol. Many clients 
 Usage:
   sluice serve [options]                       run the gateway
   sluice run [options] -- COMMAND [ARGS...]    run one server, without a file
-  sluice check [--config FILE]                 validate a configuration and print it resolved
-  sluice connect URL [--header 'K: V']         be a stdio server over a remote endpoint
-  sluice pin [options]                         accept the definitions of the servers' tools
-
-  sluice keys add|list|revoke                  API keys of clients
+  sluice check [--config FILE]                 validate a configuration and print it with all defaults
+  sluice connect URL [--header 'K: V']         serve a remote endpoint on stdin and stdout
+  sluice pin [options]                         compare and accept the tool definitions of the servers
+  sluice keys add|list|revoke                  manage the API keys of clients
 
   sluice COMMAND --help                        more about a command
   sluice --version
 
-Exit status: 0 ok, 1 can't start, 2 usage, 70 internal, 143 ended by a second SIGTERM.
+Exit status: 0 success, 1 can't start, 2 wrong usage, 70 internal error, 143 after a second SIGTERM.
 `;
 
 const SERVE = `Usage: sluice serve [options]
 
 Runs the gateway until SIGTERM, SIGINT or SIGQUIT. Logs go to stderr as JSON lines.
 
-  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
-  -p, --port N          port of the gateway, instead of listen.port; 0 lets the system choose
+  -c, --config FILE     the configuration file; default ./sluice.yaml, then config/sluice.yaml
+  -p, --port N          port of the gateway, instead of listen.port; 0 chooses a free port
   --host HOST           address to listen on, instead of listen.host
   --admin-port N        port of /metrics, /healthz and /readyz, instead of admin.port or admin.socket
-  --exit-with-parent    stop when the process that started the gateway ends
-  -h, --help            show this
+  --exit-with-parent    stop when the parent process of the gateway ends
+  -h, --help            show this help
 
-Each server NAME is at /servers/NAME/mcp (Streamable HTTP), /servers/NAME/sse and
-/servers/NAME/ws; with one server, it is at /mcp, /sse and /ws too.
+Each server has the paths /servers/NAME/mcp (Streamable HTTP), /servers/NAME/sse (HTTP+SSE) and
+/servers/NAME/ws (WebSocket). /mcp, /sse and /ws serve all servers together.
 `;
 
 const RUN = `Usage: sluice run [options] -- COMMAND [ARGS...]
 
-Runs one server without a configuration file. It is at /mcp, /sse and /ws. Exits with 1 when the server
-is not there, or could not be started in five tries.
+Runs one server without a configuration file. Its paths are /mcp, /sse and /ws. Exits with status 1 if the
+program is not found, or the server could not be started after five attempts.
 
-  -p, --port N               port of the gateway; default 8080, 0 lets the system choose
+  -p, --port N               port of the gateway; default 8080, 0 chooses a free port
   --host HOST                address to listen on; default 127.0.0.1
   --allow-unauthenticated    listen on an address that is not loopback, without authentication
   --sharing MODE             shared (default), principal or session: which clients share a process
   --admin-port N             port of /metrics, /healthz and /readyz on 127.0.0.1;
-                             by default the system chooses, and the log says which
-  --exit-with-parent         stop when the process that started the gateway ends
-  -h, --help                 show this
+                             default: a free port, which the log shows
+  --exit-with-parent         stop when the parent process of the gateway ends
+  -h, --help                 show this help
 
 Example:
   sluice run -- npx -y @modelcontextprotocol/server-filesystem /data
@@ -52,23 +51,23 @@ Example:
 
 const CHECK = `Usage: sluice check [--config FILE]
 
-Validates the configuration. Prints it resolved, with every default and with secrets masked, and
-exits with 0; or prints each fault as file:line:column: key: what is wrong and what would be
-right, and exits with 1.
+Validates the configuration. If it is valid, prints it with all defaults and with secrets masked, and exits
+with status 0. Otherwise prints each error with file, line, column, key and a correction, and exits with
+status 1.
 
-  -c, --config FILE    the configuration; default ./sluice.yaml, then config/sluice.yaml
-  -h, --help           show this
+  -c, --config FILE    the configuration file; default ./sluice.yaml, then config/sluice.yaml
+  -h, --help           show this help
 `;
 
 const CONNECT = `Usage: sluice connect URL [--header 'NAME: VALUE']...
 
-A stdio server for hosts that only start processes: speaks with its client on stdin and stdout, and
-with the MCP endpoint at URL over Streamable HTTP or HTTP+SSE. Client and endpoint may be of any
-protocol version. Ends when stdin ends. Logs go to stderr as JSON lines. An endpoint that can't be
-used is tried for a few seconds before the client is told; exits with 1 when it never could be.
+For MCP hosts that can only start processes: acts as a stdio server for the host, and as a client of the MCP
+endpoint at URL, over Streamable HTTP or HTTP+SSE. Host and endpoint may use different protocol versions.
+Ends when stdin ends. Logs go to stderr as JSON lines. If the endpoint can't be reached, it retries for a
+few seconds before it reports an error. Exits with status 1 if the endpoint never worked.
 
-  -H, --header 'NAME: VALUE'    sent with every request; may be given several times
-  -h, --help                    show this
+  -H, --header 'NAME: VALUE'    header of every request; may be repeated
+  -h, --help                    show this help
 
 Example:
   sluice connect https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
@@ -76,32 +75,32 @@ Example:
 
 const PIN = `Usage: sluice pin [options]
 
-Starts each server, lists its tools and shows what is new, changed or removed since their
-definitions were accepted last. Accepts them when told so: writes the lock file, which stands beside
-the configuration (sluice.yaml has sluice.lock.json). Exits with 1 when something differs and was
-not accepted, or when the tools of a server can't be listed.
+Starts each server, lists its tools, and shows which are new, changed or removed since you last accepted
+them. If you accept, writes the lock file next to the configuration file (sluice.lock.json for sluice.yaml).
+Exits with status 1 if there are differences that were not accepted, or if the tools of a server can't be
+listed.
 
-  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
-  -s, --server NAME     only this server; may be given several times
-  --dry-run             only show
-  -y, --yes             accept without asking; without a terminal nothing is accepted otherwise
-  -h, --help            show this
+  -c, --config FILE     the configuration file; default ./sluice.yaml, then config/sluice.yaml
+  -s, --server NAME     only this server; may be repeated
+  --dry-run             only show the differences
+  -y, --yes             accept without asking; needed if there is no terminal
+  -h, --help            show this help
 `;
 
 const KEYS = `Usage: sluice keys add --name NAME [options]
        sluice keys list
        sluice keys revoke ID
 
-API keys of clients (auth.keys.file of the configuration). The file keeps only their hashes: a new key
-is printed once, on stdout. A running gateway follows the file within a second.
+Manages the API keys of clients in a key file (auth.keys.file of the configuration). The file contains only
+hashes: a new key is printed once, on stdout. A running gateway reads a changed file within a second.
 
-  -n, --name NAME       whose key it is, for lists and logs
-  -g, --group GROUP     a group that auth.allow may name; may be given several times
-  --scope SCOPE         a scope that auth.allow may name; may be given several times
-  --expires WHEN        90d, or a date such as 2027-01-31; default never
+  -n, --name NAME       name of the key, for lists and logs
+  -g, --group GROUP     a group for the rules in auth.allow; may be repeated
+  --scope SCOPE         a scope for the rules in auth.allow; may be repeated
+  --expires WHEN        a duration such as 90d, or a date such as 2027-01-31; default never
   -f, --file FILE       the key file, instead of the one in the configuration
-  -c, --config FILE     the configuration; default ./sluice.yaml, then config/sluice.yaml
-  -h, --help            show this
+  -c, --config FILE     the configuration file; default ./sluice.yaml, then config/sluice.yaml
+  -h, --help            show this help
 
 Example:
   sluice keys add --file keys.json --name ci --group build --expires 90d

@@ -40,15 +40,17 @@ export function parseKeys(words: readonly string[]): KeysInvocation | 'help' | {
   if (values.help === true) return 'help';
   const [action, id, ...more] = positionals;
   if (action !== 'add' && action !== 'list' && action !== 'revoke') {
-    return { problem: 'write what to do: add, list or revoke' };
+    return { problem: 'no action given: must be add, list or revoke' };
   }
   if (more.length > 0 || (id !== undefined) !== (action === 'revoke')) {
     const problem =
-      action === 'revoke' ? 'write the id of one key' : `"${id}" stands behind ${action}`;
+      action === 'revoke'
+        ? 'give the id of one key'
+        : `unexpected argument "${id}" after ${action}`;
     return { problem };
   }
   if (action === 'add' && values.name === undefined) {
-    return { problem: 'write whose key it is: --name NAME' };
+    return { problem: 'no name given: name the key with --name NAME' };
   }
   return {
     kind: 'keys',

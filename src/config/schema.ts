@@ -17,41 +17,41 @@ import { remoteServerSchema, serverSchema } from './server-entry.ts';
 export const SERVER_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 const settings = {
-  listen: listenSchema.prefault({}).meta({ description: 'The public listener.' }),
+  listen: listenSchema.prefault({}).meta({ description: 'The listener for clients.' }),
   admin: adminSchema.prefault({}).meta({
-    description: 'The listener of /metrics, /healthz and /readyz.',
+    description: 'The listener for `/metrics`, `/healthz` and `/readyz`.',
   }),
   log: logSchema.prefault({}).meta({ description: 'Logging.' }),
   audit: auditSchema.prefault({}).meta({ description: 'The audit log.' }),
   sessions: sessionsSchema.prefault({}).meta({ description: 'Client sessions.' }),
-  limits: limitsSchema.prefault({}).meta({ description: 'How much clients may ask for.' }),
+  limits: limitsSchema.prefault({}).meta({ description: 'Limits for clients.' }),
   processes: processesSchema.prefault({}).meta({
-    description: 'Caps over the processes of all servers.',
+    description: 'Limits for the processes of all servers together.',
   }),
   state: stateSchema.prefault({}).meta({
-    description: "Calls of modern clients that wait for answers to a server's questions.",
+    description: "Calls of modern clients that wait for the answer to a server's request.",
   }),
   drain: duration(0).prefault('25s').meta({
-    description: 'How long a stop waits for calls in flight.',
+    description: 'How long a stop waits for calls in flight to finish.',
   }),
   endpoints: z
     .record(z.string(), endpointSchema, { error: 'must be a map of paths' })
     .prefault({})
     .meta({
       description:
-        'More endpoints, each a path that merges some servers. `/` stands for the default paths, which merge all.',
+        'More endpoints. Each is a path that merges some servers. `/` configures the default paths, which merge all servers.',
     }),
 };
 
 const AUTH = {
   description:
-    'Who may come in, and what for. `none`, the default, lets everybody on loopback use everything.',
+    'Authentication and authorization. `none`, the default, lets every client on loopback use everything.',
 };
 
 /** What editors find the schema by. JSON has no comments that they would look into. */
 const editorKeys = {
   $schema: text('the address of a JSON Schema').optional().meta({
-    description: 'Where editors find the schema of this file. The gateway does not read it.',
+    description: 'JSON Schema of this file, for editors. The gateway ignores it.',
   }),
 };
 
@@ -90,7 +90,7 @@ export const documentSchema = section({
   mcpServers: z
     .record(z.string(), hostEntry)
     .optional()
-    .meta({ description: 'The servers as desktop hosts write them, instead of `servers`.' }),
+    .meta({ description: 'The servers in the format of MCP hosts, instead of `servers`.' }),
   ...settings,
   auth: z
     .union([z.literal('none'), authSchema])

@@ -21,7 +21,7 @@ import { type Curation, curationKeys } from '../catalog/curation-options.ts';
 /** Obeyed by who reads the servers: config/servers.ts. */
 const switchKey = {
   disabled: flag().prefault(false).meta({
-    description: 'Leave the server out, as if its entry were not there.',
+    description: 'Ignore this entry, as if it were not in the file.',
   }),
 };
 

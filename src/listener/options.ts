@@ -107,14 +107,16 @@ const file = (): z.ZodString =>
   });
 
 const tls = section({
-  cert: file().meta({ description: 'Certificate chain, PEM. Read again when it changes.' }),
-  key: file().meta({ description: 'Private key, PEM.' }),
+  cert: file().meta({
+    description: 'PEM file with the certificate chain. Read again when it changes.',
+  }),
+  key: file().meta({ description: 'PEM file with the private key.' }),
   clientCa: file().optional().meta({
-    description: 'Who signs the certificates of clients, PEM.',
+    description: 'PEM file with the CA certificates that sign client certificates.',
   }),
   clientCerts: oneOf(['none', 'optional', 'required']).prefault('none').meta({
     description:
-      'Whether clients have to show a certificate; `auth.certificates` says who they are.',
+      'Whether clients must present a certificate. `auth.certificates` maps certificates to principals.',
   }),
 })
   .refine((value) => value.clientCerts === 'none' || value.clientCa !== undefined, {
@@ -128,40 +130,40 @@ const tls = section({
 export const listenSchema = section({
   host: host.prefault('127.0.0.1').meta({
     description:
-      'Address to listen on. Anything but loopback needs `auth` with TLS, or `allowUnauthenticated`.',
+      'Address to listen on. An address that is not loopback needs `auth` and TLS, or `allowUnauthenticated`.',
   }),
   port: integer(0, 65_535).prefault(8080).meta({
-    description: 'TCP port; 0 lets the system choose.',
+    description: 'TCP port. 0 lets the system choose a free port.',
   }),
   allowUnauthenticated: flag().prefault(false).meta({
     description:
-      'Serve an address that is not loopback although nobody has to authenticate. Needed inside a container; make sure that only trusted peers reach the port.',
+      'Allow an address that is not loopback without authentication. Containers need it. Make sure that only trusted clients can reach the port.',
   }),
   allowedHosts: list(allowedHost, 'a list of host names').prefault([]).meta({
-    description: 'Values of the Host header that are served besides loopback names and `host`.',
+    description: 'Values of the `Host` header to accept, besides loopback names and `host`.',
   }),
   allowedOrigins: list(origin, 'a list of origins').prefault([]).meta({
-    description: 'Origins of web pages that may call the gateway, compared exactly.',
+    description: 'Origins of web pages that may call the gateway. They must match exactly.',
   }),
   maxBody: byteSize(1024).prefault('4MiB').meta({
-    description: 'Largest request body and WebSocket message.',
+    description: 'Largest request body, and largest WebSocket message.',
   }),
   publicUrl: publicUrl.optional().meta({
     description:
-      'The address that clients use when a proxy stands in front. Its path is put before the paths that the gateway announces.',
+      'URL that clients use, when the gateway is behind a proxy. Its path is the prefix of all paths that the gateway announces.',
   }),
-  tls: tls.optional().meta({ description: 'TLS. Absent: clear text.' }),
+  tls: tls.optional().meta({ description: 'TLS. Without it, the listener uses plain HTTP.' }),
   tlsTerminatedUpstream: flag().prefault(false).meta({
     description:
-      'A proxy in front has TLS: keys and tokens may arrive in clear text on an address that is not loopback.',
+      'A proxy in front of the gateway terminates TLS. Then keys and tokens may arrive over plain HTTP on an address that is not loopback.',
   }),
   trustedProxies: list(proxy, 'a list of addresses').prefault([]).meta({
     description:
-      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` are believed: addresses or ranges such as `10.0.0.0/8`.',
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` headers are trusted: addresses, or ranges such as `10.0.0.0/8`.',
   }),
   maxConnectionsPerAddress: integer(0, 1_000_000).prefault(1_000).meta({
     description:
-      'Connections that one address may have open, or one /64 network of IPv6; never more than half of all. More are closed at once, or the idle one that was not used for longest. 0 is no limit. Loopback and trusted proxies have none.',
+      'Open connections of one IPv4 address or one IPv6 /64 network. At the limit the connection that was idle for longest is closed, or the new one if none is idle. One address never gets more than half of all connections. 0 means no limit. Loopback and trusted proxies have no limit.',
   }),
 }).transform(
   ({ maxBody, publicUrl, tls: secured, ...rest }): ListenOptions => ({
@@ -175,23 +177,23 @@ export const listenSchema = section({
 /** `sessions:` */
 export const sessionsSchema = section({
   idle: duration(1000).prefault('30m').meta({
-    description: 'A session with no request and no open stream for this long is ended.',
+    description: 'A session ends after this time without a request and without an open stream.',
   }),
   maxAge: duration(1000).prefault('24h').meta({
     description:
-      'A session older than this is ended as soon as nobody reads and nothing is in flight.',
+      'A session that is older ends as soon as it has no open stream and no call in flight.',
   }),
   max: integer(1, 1_000_000).prefault(10_000).meta({
     description:
-      'Open sessions in all. At the limit, the session that was unused for longest, without a stream and without a call, is ended for a new one.',
+      'Open sessions of all clients. At the limit, the session that was unused for longest ends to make room, if it has no stream and no call in flight.',
   }),
   maxPerPrincipal: integer(1, 1_000_000).prefault(50).meta({
     description:
-      'The same for one principal. Without `auth` everybody is one, and it does not count.',
+      'Open sessions of one principal, with the same rule at the limit. Has no effect without `auth`.',
   }),
   maxInFlight: integer(1, 1_000_000).prefault(64).meta({
     description:
-      'Calls that one session may have in flight; more get `overloaded`. At a `jsonrpc` server all POSTs of one principal are one session.',
+      'Calls in flight of one session. More calls fail with `overloaded`. At a `jsonrpc` server all POSTs of one principal count as one session.',
   }),
 }).transform(
   ({ idle, maxAge, ...rest }): SessionOptions => ({ ...rest, idleMs: idle, maxAgeMs: maxAge }),
@@ -201,31 +203,32 @@ export const sessionsSchema = section({
 export const limitsSchema = section({
   requestsPerSecond: integer(0, 1_000_000).prefault(0).meta({
     description:
-      'Requests that one principal may send, twice as many in a burst; more get 429. 0 is no limit. Needs `auth`.',
+      'Requests per second of one principal. Short bursts may have twice as many. More get 429. 0 means no limit. Needs `auth`.',
   }),
   addressRequestsPerSecond: integer(0, 1_000_000).prefault(0).meta({
-    description: 'The same for one address, before anybody is authenticated.',
+    description:
+      'Requests per second of one IP address, counted before authentication. 0 means no limit.',
   }),
   callsPerPrincipal: integer(1, 1_000_000).prefault(256).meta({
     description: 'Calls in flight of one principal. Needs `auth`.',
   }),
   streamsPerPrincipal: integer(1, 1_000_000).prefault(100).meta({
-    description: 'Event streams and WebSockets that one principal may have open. Needs `auth`.',
+    description: 'Open event streams and WebSockets of one principal. Needs `auth`.',
   }),
   failedLoginsPerMinute: integer(1, 1_000_000).prefault(30).meta({
-    description: 'Failed logins of one address; more get 429 until some time has passed.',
+    description: 'Failed authentications per minute of one IP address. More get 429.',
   }),
   heldBytes: byteSize(1024 * 1024, MAX_HELD_BYTES)
     .optional()
     .meta({
       description:
-        'What may be held for all clients and servers at once: requests, answers that are not read, events for resumption, lists. One principal may have a quarter, and gets `overloaded` beyond it; beyond the whole, whoever holds most loses something. Default: an eighth of the memory that the process may have, 32MiB to 1GiB.',
+        'Bytes that the gateway may hold for all clients and servers: requests, unread responses, events for resumption, lists. One principal may use a quarter, and gets `overloaded` beyond that. When the total is reached, data of the principal that uses most is dropped. Default: an eighth of the memory that the process may use, from 32MiB to 1GiB.',
     }),
   bodyBytes: byteSize(1024 * 1024, MAX_HELD_BYTES)
     .optional()
     .meta({
       description:
-        'Request bodies that may be on their way in at once; more get 503. Default: `heldBytes`.',
+        'Bytes of request bodies that are being received. More get 503. Default: `heldBytes`.',
     }),
 }).transform(
   ({ heldBytes, bodyBytes, ...rest }): LimitOptions => ({ ...rest, heldBytes, bodyBytes }),

@@ -22,10 +22,11 @@ export interface AuditOptions {
 /** `log:` */
 export const logSchema = section({
   level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).prefault('info').meta({
-    description: 'The least severe level that is written. Logs are JSON lines on stderr.',
+    description: 'Lowest level that is logged. The log is JSON lines on stderr.',
   }),
   messages: flag().prefault(false).meta({
-    description: "Log each message's envelope. Bodies are logged only at level trace.",
+    description:
+      'Log each MCP message: direction, method, id and size. The content is logged only at level `trace`.',
   }),
 }).transform((value): LogOptions => value);
 
@@ -36,11 +37,11 @@ export const auditSchema = section({
     .optional()
     .meta({
       description:
-        '`stdout`, or the path of a file that lines are added to: who called what, when, and how it ended. Absent: nothing is written.',
+        '`stdout`, or the path of a file. Each line says who called what, when, and how it ended. Default: no audit log.',
     }),
   required: flag().prefault(false).meta({
     description:
-      'Refuse calls and sessions while it can not be written. Otherwise they go on, and what is lost is counted.',
+      "Refuse calls and new sessions while the audit log can't be written. With `false` they go on, and lost lines are counted.",
   }),
 })
   .refine((value) => !(value.required && value.to === undefined), {

@@ -45,13 +45,13 @@ const file = text('a file').min(1, { error: 'must be a file' });
 export const oauthSchema = section({
   type: oneOf(['client_credentials', 'token_exchange']).meta({
     description:
-      "`client_credentials`: one token, in the gateway's own name. `token_exchange`: the verified access token of each client is exchanged for one of that client's (RFC 8693); needs `sharing` `principal` or `session`.",
+      '`client_credentials` gets one token for the gateway. `token_exchange` exchanges the access token of each client for a token that the server accepts (RFC 8693); it needs `sharing: principal` or `sharing: session`.',
   }),
   tokenUrl: text('an https URL').refine(isTokenUrl, { error: TOKEN_URL }).meta({
-    description: 'The token endpoint. Redirects are not followed.',
+    description: 'URL of the token endpoint. Redirects are not followed.',
   }),
   clientId: text('a client id').min(1, { error: 'must be a client id' }).meta({
-    description: "The gateway's id at the authorization server.",
+    description: 'Client id of the gateway at the authorization server.',
   }),
   clientSecret: z
     .string({ error: 'must be text: put it in quotes' })
@@ -59,32 +59,34 @@ export const oauthSchema = section({
       error: 'must be text without a NUL character',
     })
     .optional()
-    .meta({ description: 'Its secret. A file is read again when it changes.' }),
+    .meta({ description: 'Client secret. A file is read again when it changes.' }),
   clientAuth: oneOf(['basic', 'post', 'certificate']).prefault('basic').meta({
     description:
-      'Whether id and secret are sent as HTTP Basic, or in the body; or `tls.cert` is shown instead of a secret.',
+      'How the gateway authenticates at the token endpoint: HTTP Basic (`basic`), in the request body (`post`), or with the client certificate `tls.cert` and without a secret (`certificate`).',
   }),
   scope: text('scopes')
     .regex(SCOPE, { error: 'must be scopes with one space between them' })
     .optional()
     .meta({
-      description: 'Scopes to ask for, with spaces between them.',
+      description: 'Scopes to request, separated by spaces.',
     }),
   audience: text('an audience').min(1, { error: 'must be an audience' }).optional().meta({
-    description: 'Whom the token is for, as some authorization servers want it.',
+    description:
+      'The `audience` parameter of the token request. Some authorization servers need it.',
   }),
   resource: text('a URI')
     .refine((value) => URL.canParse(value), { error: 'must be an absolute URI' })
     .optional()
     .meta({
-      description: 'Whom the token is for, as an address (RFC 8707).',
+      description:
+        'The `resource` parameter of the token request: the URI of the server (RFC 8707).',
     }),
   subjectTokenType: oneOf(['access_token', 'jwt']).prefault('access_token').meta({
-    description: "What the client's token is called in an exchange.",
+    description: "The type of the client's token in a token exchange.",
   }),
   ca: file.optional().meta({
     description:
-      "Certificates that are trusted at the token endpoint instead of the system's: a PEM file.",
+      "PEM file with the CA certificates to trust at the token endpoint instead of the system's.",
   }),
 }).refine((value) => (value.clientAuth === 'certificate') === (value.clientSecret === undefined), {
   path: ['clientSecret'],
@@ -99,13 +101,15 @@ export type OAuthEntry = z.output<typeof oauthSchema>;
 export const remoteTlsSchema = section({
   ca: file.optional().meta({
     description:
-      "Certificates that are trusted instead of the system's: a PEM file, read again when it changes.",
+      "PEM file with the CA certificates to trust instead of the system's. Read again when it changes.",
   }),
   cert: file.optional().meta({
     description:
-      "The gateway's own certificate for this server: a PEM file, read again when it changes.",
+      'PEM file with the client certificate of the gateway for this server. Read again when it changes.',
   }),
-  key: file.optional().meta({ description: 'Its private key: a PEM file.' }),
+  key: file
+    .optional()
+    .meta({ description: 'PEM file with the private key of the client certificate.' }),
 }).refine((value) => (value.cert === undefined) === (value.key === undefined), {
   when: isMap,
   error: 'has only one of cert and key: must have both or none',

@@ -56,37 +56,38 @@ const variable = text('the name of a variable').refine(isVariableName, {
 export const processKeys = {
   command: command.meta({
     description:
-      "The program. Without a slash it is looked up on PATH, once; a relative path starts at the configuration file's folder.",
+      'The program to start. A name without a slash is looked up on PATH once. A relative path is relative to the configuration file.',
   }),
   args: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
-    description: 'Arguments, passed as they are: no shell.',
+    description: 'Arguments of the program. No shell changes them.',
   }),
   env: environment.prefault({}).meta({
     description:
-      'Variables for the process. Values are texts; quote numbers. With `sharing` `principal` or `session` they can have `${principal.name}` and `${principal.claims.NAME}`. Files are read again at each start.',
+      'Environment variables of the process. Values are strings; put numbers in quotes. With `sharing: principal` or `sharing: session` a value can contain `${principal.name}` and `${principal.claims.NAME}`. Files are read again at each start.',
   }),
   inheritEnv: list(variable, 'a list of variable names').prefault([]).meta({
     description:
-      "The gateway's own variables that the process gets besides PATH HOME USER LOGNAME LANG LC_* TZ TMPDIR TERM.",
+      'More environment variables of the gateway that the process inherits. It always inherits PATH, HOME, USER, LOGNAME, LANG, LC_*, TZ, TMPDIR and TERM.',
   }),
   cwd: text('a folder').min(1, { error: 'must be a folder' }).optional().meta({
     description:
-      "Working folder. Default, and start of a relative path: the configuration file's folder.",
+      'Working directory of the process. Default: the folder of the configuration file. A relative path is relative to that folder.',
   }),
   runAs: runAsSchema.optional().meta({
     description:
-      'Another user for the process. Needs a gateway that runs as root, or with CAP_SETUID, CAP_SETGID and CAP_KILL.',
+      'Run the process as another user. The gateway must run as root, or have CAP_SETUID, CAP_SETGID and CAP_KILL.',
   }),
   wrap: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
     description:
-      'A program with its arguments that is started instead, with command and args behind them: `[bwrap, --ro-bind, /, /, --dev, /dev, --unshare-pid, --proc, /proc, --die-with-parent, --]`.',
+      'A command that starts the server, such as a sandbox. `command` and `args` are added at its end. Example: `[bwrap, --ro-bind, /, /, --dev, /dev, --unshare-pid, --proc, /proc, --die-with-parent, --]`.',
   }),
 };
 
 /** How messages are told apart. */
 export const framingKey = {
   framing: oneOf(['newline', 'content-length']).prefault('newline').meta({
-    description: 'How messages are told apart; `content-length` only with `protocol: jsonrpc`.',
+    description:
+      'How messages are separated: by newlines, or by `Content-Length` headers. `content-length` needs `protocol: jsonrpc`.',
   }),
 };
 

@@ -21,20 +21,21 @@ export const resourceKeys = {
     .optional()
     .meta({
       description:
-        'Memory that the process may fill, and each of its children again (RLIMIT_DATA); more is refused to it. Node needs 1GiB to start.',
+        'Data memory of the process (RLIMIT_DATA). Each of its child processes has the same limit. Node.js needs 1GiB to start.',
     }),
   openFiles: integer(8, 1_048_576).optional().meta({
-    description: 'Files and sockets that the process may have open.',
+    description: 'Open files and sockets of the process (RLIMIT_NOFILE).',
   }),
   processes: integer(1, 1_000_000).optional().meta({
     description:
-      'Processes and threads of its user, wherever they were started, beyond which it can start no more. Of use with `runAs`; does not count for root.',
+      'Processes and threads of the user of the process (RLIMIT_NPROC). The system counts all processes of that user, so use it together with `runAs`. It has no effect for root.',
   }),
   cpu: duration(1_000).optional().meta({
-    description: 'Processor time after which the process is killed, and started again.',
+    description:
+      'CPU time of the process (RLIMIT_CPU). When it is used up, the process is killed and started again.',
   }),
   fileSize: byteSize(1024, MAX_BYTES).optional().meta({
-    description: 'The largest file that the process may write.',
+    description: 'Largest file that the process may write (RLIMIT_FSIZE).',
   }),
 };
 

@@ -13,9 +13,9 @@ const id = z
 
 /** `runAs:` */
 export const runAsSchema = section({
-  user: id.meta({ description: 'Name from /etc/passwd, or a number.' }),
+  user: id.meta({ description: 'User name from /etc/passwd, or user id.' }),
   group: id.optional().meta({
-    description: "Name from /etc/group, or a number. Default: the user's own group.",
+    description: 'Group name from /etc/group, or group id. Default: the primary group of the user.',
   }),
 }).transform((value, context): RunAs => {
   const found = resolveUser(value.user, value.group);

@@ -55,11 +55,11 @@ const URL_RIGHT = 'must be an http or https URL without user name and fragment';
 /** The keys of an entry that say where the server is. */
 export const remoteKeys = {
   url: text('an http or https URL').refine(isEndpoint, { error: URL_RIGHT }).meta({
-    description: 'Address of the remote server: its MCP endpoint.',
+    description: 'URL of the MCP endpoint of the remote server.',
   }),
   transport: oneOf(['auto', 'streamable-http', 'sse']).prefault('auto').meta({
     description:
-      'How to reach it: Streamable HTTP, the older HTTP+SSE (`sse`), or whatever it answers to.',
+      'Transport of the remote server: Streamable HTTP, HTTP+SSE (`sse`), or `auto` to detect it.',
   }),
   headers: z
     .record(z.string(), z.string({ error: 'must be text: put it in quotes' }), {
@@ -76,15 +76,15 @@ export const remoteKeys = {
     .prefault({})
     .meta({
       description:
-        'Headers of every request. Files are read again when they change. Nothing of a client is ever sent.',
+        'Headers that are added to every request. Files are read again when they change. Headers of clients are never forwarded.',
     }),
   allowPrivate: flag().prefault(true).meta({
     description:
-      'Whether it, and the token endpoint, may be at an address that is not public: this machine, its networks, metadata of a cloud. With `false` each address is checked as it is dialled, whatever the name resolved to before.',
+      'Allow the server and its token endpoint to have a private address: this machine, local networks, cloud metadata services. `false` checks the IP address of each connection when it is opened.',
   }),
-  tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an https URL.' }),
+  tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an `https` URL.' }),
   auth: oauthSchema.optional().meta({
-    description: 'OAuth: the gateway gets access tokens for the server, and sends those.',
+    description: 'OAuth: the gateway gets access tokens for the server and sends them.',
   }),
 };
 

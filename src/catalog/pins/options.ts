@@ -8,5 +8,5 @@ export type PinMode = 'off' | 'warn' | 'enforce';
 /** `pin:` */
 export const pinSchema = oneOf(['off', 'warn', 'enforce']).prefault('off').meta({
   description:
-    'Hold tools to the definitions accepted with `sluice pin`: not at all, or log (`warn`) or withhold (`enforce`) new and changed ones.',
+    'Compare tools with the definitions that were accepted with `sluice pin`. `warn` logs new and changed tools, `enforce` hides them.',
 });

@@ -8,5 +8,5 @@ export type ToolListMode = 'full' | 'search';
 /** `toolList:` */
 export const toolListSchema = oneOf(['full', 'search']).prefault('full').meta({
   description:
-    'Show all tools, or only `find_tools`, `describe_tool` and `call_tool`: for more tools than a model can choose from.',
+    '`full` lists all tools. `search` lists only `find_tools`, `describe_tool` and `call_tool`, for endpoints with too many tools for a model.',
 });

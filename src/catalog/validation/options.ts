@@ -8,5 +8,5 @@ export type ValidationMode = 'off' | 'warn' | 'enforce';
 /** `validateArguments:` */
 export const validateArgumentsSchema = oneOf(['off', 'warn', 'enforce']).prefault('off').meta({
   description:
-    "Check arguments of tool calls against the tool's schema: not at all, and log (`warn`) or refuse (`enforce`) those that don't fit.",
+    "Check the arguments of tool calls against the tool's input schema. `warn` logs calls with invalid arguments, `enforce` refuses them.",
 });

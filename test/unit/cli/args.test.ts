@@ -60,20 +60,20 @@ describe('the command line', () => {
   });
 
   it.each<[string, string]>([
-    ['', 'there is no command'],
-    ['serv', 'there is no command "serv": must be one of serve, run, check, connect, pin'],
+    ['', 'no command given'],
+    ['serv', 'unknown command "serv": must be one of serve, run, check, connect, pin'],
     ['serve --confg x', "Unknown option '--confg'"],
     ['serve --config', "'-c, --config <value>' argument missing"],
     ['check x', "Unexpected argument 'x'"],
-    ['run', 'there is no server: write the server'],
-    ['run --', 'there is no server'],
-    ['run npx -- x', '"npx" stands before --'],
+    ['run', 'no server command given: write the server'],
+    ['run --', 'no server command given'],
+    ['run npx -- x', 'unexpected argument "npx" before --'],
     ['run --port x -- y', '--port is "x", must be a port number'],
     ['run --port -1 -- y', 'port'],
     ['serve --port x', '--port is "x", must be a port number'],
     ['pin x', "Unexpected argument 'x'"],
-    ['connect', 'there is no URL: write one URL'],
-    ['connect a b', '"b" stands behind the URL'],
+    ['connect', 'no URL given: give one URL'],
+    ['connect a b', 'unexpected argument "b" after the URL'],
     ['connect http://x -H secret', '--header must be a name and a value'],
   ])('%j is a usage error', (line, message) => {
     const invocation = parse(line);

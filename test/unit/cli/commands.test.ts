@@ -86,13 +86,13 @@ describe('sluice', () => {
       expect(out).toContain(`sluice ${command}`);
     }
     expect((await sluice('--help')).out).toContain(
-      "Exit status: 0 ok, 1 can't start, 2 usage, 70 internal, 143 ended by a second SIGTERM",
+      "Exit status: 0 success, 1 can't start, 2 wrong usage, 70 internal error, 143 after a second SIGTERM",
     );
   });
 
   it('answers a usage error with 2 and where to find help', async () => {
     expect(await sluice('serve x')).toMatchObject({ status: 2, out: '', started: [] });
-    expect((await sluice('')).err).toBe('sluice: there is no command\nSee sluice --help\n');
+    expect((await sluice('')).err).toBe('sluice: no command given\nSee sluice --help\n');
   });
 
   it('answers a fault of its own with 70', async () => {
