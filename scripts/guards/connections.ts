@@ -8,6 +8,7 @@ const UPGRADE = 'src/listener/websocket/upgrade.ts';
 const OPEN_SOCKETS_TESTS = 'test/unit/listener/open-sockets.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 const TURN_INPUT = 'src/listener/websocket/turn-input.ts';
+const CLIENT_TURNS = 'src/listener/client-turns.ts';
 const WEBSOCKET_TURNS_TESTS = 'test/unit/listener/websocket-turns.test.ts';
 const REQUEST_TURNS_TESTS = 'test/unit/listener/request-turns.test.ts';
 
@@ -49,10 +50,24 @@ export const connectionGuards: readonly Guard[] = [
   },
   {
     name: 'listener/turns-of-an-address',
-    file: OPEN_SOCKETS,
-    find: 'const TURN_OF_ADDRESS = 128 * LEAST_COST;',
-    replace: 'const TURN_OF_ADDRESS = 1_280 * LEAST_COST;',
+    file: CLIENT_TURNS,
+    find: 'new TurnQuota(TURN_OF_CLIENT, strangers)',
+    replace: 'new TurnQuota(100 * TURN_OF_CLIENT)',
     test: [REQUEST_TURNS_TESTS, 'so many requests in a turn'],
+  },
+  {
+    name: 'listener/turns-of-all-clients',
+    file: CLIENT_TURNS,
+    find: 'new TurnQuota(TURN_OF_CLIENT, known)',
+    replace: 'new TurnQuota(TURN_OF_CLIENT)',
+    test: [WEBSOCKET_TURNS_TESTS, 'of many principals'],
+  },
+  {
+    name: 'listener/turns-of-known-clients',
+    file: REQUEST_TURNS,
+    find: 'connection.quota = quota ?? connection.addressQuota;',
+    replace: 'connection.quota = connection.addressQuota;',
+    test: [REQUEST_TURNS_TESTS, 'is served between strangers'],
   },
   {
     name: 'listener/refused-upgrades',

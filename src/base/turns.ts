@@ -1,7 +1,8 @@
 // Fair turns: how much of what one source sends is worked off in one turn of the event loop. Whoever
-// has had its turn is read on in the next one, behind those that wait already, so that no connection,
+// has had its turn is read on in a later one, behind those that wait already, so that no connection,
 // client or server keeps the others waiting, however fast it sends.
 import { afterInput } from './clock.ts';
+import { Fifo } from './fifo.ts';
 
 /**
  * The turn that runs now. Its end is noted only where somebody has to wait for it, so that a quiet
@@ -10,6 +11,8 @@ import { afterInput } from './clock.ts';
 let turn = 0;
 let isEndScheduled = false;
 let waiting: (() => void)[] = [];
+/** Quotas without a parent that somebody waits for. */
+let contested: TurnQuota[] = [];
 
 /** Costs are bytes; each message, frame or line costs at least this much, however short it is. */
 export const LEAST_COST = 512;
@@ -25,17 +28,29 @@ function endTurn(): void {
   turn++;
   isEndScheduled = false;
   const due = waiting;
-  if (due.length === 0) return;
-  waiting = [];
-  for (const resume of due) resume();
+  if (due.length > 0) {
+    waiting = [];
+    for (const resume of due) resume();
+  }
+  const quotas = contested;
+  if (quotas.length === 0) return;
+  contested = [];
+  for (const quota of quotas) quota.share();
 }
 
-/** What one source may cost in a turn. */
+/**
+ * What one source may cost in a turn. Sources may have a parent, whose quota they share: those that wait
+ * for it go on one after the other, each source one step at a time, for as long as it lasts.
+ */
 export class TurnQuota {
   readonly #limit: number;
   readonly #parent: TurnQuota | undefined;
   #turn = -1;
   #spent = 0;
+  /** What waits here, and the sources for which something waits. */
+  readonly #line = new Fifo<(() => void) | TurnQuota>();
+  /** Whether it stands in line itself. */
+  #isInLine = false;
 
   /**
    * @param limit in bytes
@@ -48,7 +63,7 @@ export class TurnQuota {
 
   /** Whether it has had its turn. */
   get isSpent(): boolean {
-    if (this.#turn === turn && this.#spent >= this.#limit) {
+    if (this.#isUsedUp) {
       scheduleEnd();
       return true;
     }
@@ -67,6 +82,58 @@ export class TurnQuota {
     }
     this.#spent += Math.max(bytes, LEAST_COST);
     this.#parent?.spend(bytes);
+  }
+
+  /**
+   * Runs `resume` in a later turn, in which there is something left for this source: behind those of the
+   * same source that wait already, and in turn with those of others. That costs a little by itself.
+   */
+  wait(resume: () => void): void {
+    this.#line.push(resume);
+    this.#standInLine();
+  }
+
+  /** Lets those go on that wait, until nothing is left of this turn. */
+  share(): void {
+    this.#isInLine = false;
+    while (this.#letOneGoOn());
+    if (this.#line.size > 0) this.#standInLine();
+  }
+
+  get #isUsedUp(): boolean {
+    return this.#turn === turn && this.#spent >= this.#limit;
+  }
+
+  #standInLine(): void {
+    if (this.#isInLine) return;
+    this.#isInLine = true;
+    if (this.#parent !== undefined) {
+      this.#parent.#line.push(this);
+      this.#parent.#standInLine();
+      return;
+    }
+    contested.push(this);
+    scheduleEnd();
+  }
+
+  /** @returns false when nobody waits that may go on in this turn */
+  #letOneGoOn(): boolean {
+    if (this.#isUsedUp) return false;
+    for (let left = this.#line.size; left > 0; left--) {
+      const next = this.#line.take();
+      if (typeof next === 'function') {
+        // Otherwise those that find nothing to do, and wait again, would go on for ever.
+        this.spend(0);
+        next();
+        return true;
+      }
+      if (next === undefined) break;
+      const wentOn = next.#letOneGoOn();
+      if (next.#line.size > 0) this.#line.push(next);
+      else next.#isInLine = false;
+      if (wentOn) return true;
+    }
+    return false;
   }
 }
 

@@ -12,10 +12,11 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { asGatewayError } from '../base/errors.ts';
-import { onNextTurn } from '../base/turns.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
+import { PrincipalTurns } from './client-turns.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
@@ -26,11 +27,10 @@ import { createNodeServer, listenBeside } from './node-server.ts';
 import { OpenSockets, type SocketLimits } from './open-sockets.ts';
 import type { Face, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
-import { PrincipalTurns } from './principal-turns.ts';
 import { BodyFailure } from './request-body.ts';
 import { countOf, HeadGuard } from './request-head.ts';
 import { isJsonBody } from './request-headers.ts';
-import { RequestTurns } from './request-turns.ts';
+import { RequestTurns, serveInTurn } from './request-turns.ts';
 import { socketLimits } from './socket-limits.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
@@ -48,6 +48,8 @@ const READABLE = { 'access-control-allow-origin': '*', 'cache-control': 'max-age
 interface Admitted {
   readonly route: Route;
   readonly principal: Principal;
+  /** What its client may cost in a turn, where it was not counted yet. */
+  readonly quota: TurnQuota | undefined;
 }
 
 declare module 'fastify' {
@@ -78,7 +80,7 @@ export class HttpServer {
     this.#guard = new HeadGuard(context.options, context.logger);
     this.#sse = new SseStreams(context);
     this.#plain = new PlainPosts(context);
-    this.#webSockets = new WebSockets(context, this.#principals);
+    this.#webSockets = new WebSockets(context);
     this.#app = this.#createApp(bounds);
     const isSecure = context.options.tls !== undefined;
     const { server } = this.#app;
@@ -178,8 +180,12 @@ export class HttpServer {
       }
       // A slow body may come after the end of what its head was let in with.
       const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);
-      if (late === undefined) this.#serveInTurn(admitted, raw, reply.raw, body);
-      else refuse(reply.raw, late);
+      if (late !== undefined) refuse(reply.raw, late);
+      else if (admitted.quota === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
+      else
+        serveInTurn(admitted.quota, raw, reply.raw, () =>
+          this.#serveSafely(admitted, raw, reply.raw, body),
+        );
     });
     return app;
   }
@@ -197,10 +203,12 @@ export class HttpServer {
     }
     const proceed = (admission: Admission): void => {
       const refusal = this.#refusalOf(admission, 'mcp');
+      const principal = 'principal' in admission ? admission.principal : undefined;
+      const quota = this.#turns.assign(raw, principal && this.#principals.of(principal));
       if (refusal !== undefined) this.#reject(reply, refusal);
       if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(raw, reply.raw);
-      if (route === undefined || !('principal' in admission)) return;
-      request.admitted = { route, principal: admission.principal };
+      if (route === undefined || principal === undefined) return;
+      request.admitted = { route, principal, quota };
       done();
     };
     const admission = this.#context.gate.admit(raw, route);
@@ -261,23 +269,6 @@ export class HttpServer {
     return notFound(routes.map(({ path }) => path));
   }
 
-  /** What one principal asks for is served so much in a turn, on whatever connections it comes. */
-  #serveInTurn(
-    admitted: Admitted,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: unknown,
-  ): void {
-    const quota = this.#principals.of(admitted.principal);
-    if (response.destroyed) return;
-    if (quota.isSpent) {
-      onNextTurn(() => this.#serveInTurn(admitted, request, response, body));
-      return;
-    }
-    quota.spend(Buffer.isBuffer(body) ? body.length : 0);
-    this.#serveSafely(admitted, request, response, body);
-  }
-
   /** What breaks ends this request, and nothing else. */
   #serveSafely(
     admitted: Admitted,
@@ -301,6 +292,7 @@ export class HttpServer {
     body: unknown,
   ): void {
     const call: HttpCall = { request, response, principal, route };
+    if (Buffer.isBuffer(body)) this.#turns.spend(request, body.length);
     if (request.method === 'POST') this.#servePost(route, call, body);
     else if (route.face === 'mcp') this.#serveMcp(route, call);
     else if (route.face === 'sse' && request.method === 'GET') {
@@ -381,7 +373,12 @@ export class HttpServer {
     const refusal = this.#refusalOf(admission, 'ws');
     if (refusal !== undefined) refuseUpgrade(socket, refusal);
     if (route === undefined || !('principal' in admission)) return;
-    this.#webSockets.upgrade(route.served, admission.principal, { request, socket, head });
+    const { principal } = admission;
+    this.#turns.assign(request, this.#principals.of(principal));
+    const turns = this.#turns.quotaOf(request);
+    // Without, the connection is closed.
+    if (turns === undefined) return;
+    this.#webSockets.upgrade(route.served, principal, { request, socket, head, turns });
   }
 
   #onError(error: FastifyError, reply: FastifyReply): void {

@@ -6,16 +6,15 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { delay, monotonicMs } from '../base/clock.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
-import { LEAST_COST, TurnQuota } from '../base/turns.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { networkOf } from './client-address.ts';
+import { addressQuota } from './client-turns.ts';
 import { responseOn } from './http-socket.ts';
 
 /** How long clients may take to read what they were sent last. */
 const LAST_WORDS_MS = 1_000;
 const LAST_WORDS_POLL_MS = 20;
 
-/** What all connections from one address may ask for in a turn of the event loop: 128 short requests. */
-const TURN_OF_ADDRESS = 128 * LEAST_COST;
 /** Whoever was answered so recently is about to ask again. */
 const IN_USE_MS = 1_000;
 /** Connections that are looked at, at most, to find one that can be closed. */
@@ -39,8 +38,10 @@ export interface SocketLimits {
 export interface Connection {
   /** What requests arrive on. */
   readonly socket: Socket;
+  /** What its client may cost in a turn: as far as is known by its latest request. */
+  quota: TurnQuota;
   /** What its address may cost in a turn. */
-  readonly quota: TurnQuota;
+  readonly addressQuota: TurnQuota;
   /** Requests that wait for the answers to those ahead of them. */
   waiting: number;
   /** Not read until what it has asked for is answered. */
@@ -61,14 +62,16 @@ class OpenConnection implements Connection {
   isHeld = false;
   isUpgraded = false;
   usedMs: number | undefined;
+  quota: TurnQuota;
 
   constructor(socket: Socket, address: Address) {
     this.socket = socket;
     this.address = address;
+    this.quota = address.quota;
     this.peer = peerOf(socket);
   }
 
-  get quota(): TurnQuota {
+  get addressQuota(): TurnQuota {
     return this.address.quota;
   }
 
@@ -80,7 +83,7 @@ class OpenConnection implements Connection {
 
 class Address {
   readonly name: string;
-  readonly quota = new TurnQuota(TURN_OF_ADDRESS);
+  readonly quota = addressQuota();
   readonly connections = new Set<OpenConnection>();
 
   constructor(name: string) {

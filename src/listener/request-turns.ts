@@ -1,13 +1,14 @@
 // When a request is worked on. Those behind others on one connection wait for the answers to these
 // (RFC 9112 9.3.2), and only a few do: then the connection is not read until they are answered, so that a
-// client that sends on and on costs what a few requests cost. What one address asks for in a turn of the
-// event loop is bounded too, over all of its connections.
+// client that sends on and on costs what a few requests cost. What is read and served in a turn of the
+// event loop is bounded too, of each client and of all, over all of their connections.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
-import { onNextTurn, type TurnQuota } from '../base/turns.ts';
+import type { TurnQuota } from '../base/turns.ts';
+import { REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
 import type { Connection, OpenSockets } from './open-sockets.ts';
 
@@ -19,6 +20,8 @@ const REST_MS = 250;
 const MAX_UNREAD_BYTES = 16 * 1024;
 /** What Node's parser takes for an upgrade: it stops behind the head of this request. */
 const STOP_PARSING = 2;
+/** What each name and each value of a header costs to read, besides. */
+const HEADER_COST = 16;
 
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
@@ -61,6 +64,30 @@ export class RequestTurns {
     });
   }
 
+  /**
+   * Says whose the latest request of a connection is. What comes next on it is most likely the same
+   * client's, and counts as that from the start.
+   * @param quota undefined: of the connection's address
+   * @returns where the request itself has not been counted yet, if so
+   */
+  assign({ socket }: IncomingMessage, quota: TurnQuota | undefined): TurnQuota | undefined {
+    const connection = this.#sockets.of(socket);
+    if (connection === undefined) return undefined;
+    const before = connection.quota;
+    connection.quota = quota ?? connection.addressQuota;
+    return connection.quota === before ? undefined : connection.quota;
+  }
+
+  /** What the client of a connection may cost in a turn; undefined when the connection is closed. */
+  quotaOf({ socket }: IncomingMessage): TurnQuota | undefined {
+    return this.#sockets.of(socket)?.quota;
+  }
+
+  /** Notes that a request costs more than others. */
+  spend({ socket }: IncomingMessage, bytes: number): void {
+    this.#sockets.of(socket)?.quota.spend(bytes);
+  }
+
   /** Reads no more of a connection for a while after this answer: whoever asks too much is read later. */
   rest({ socket }: IncomingMessage, response: ServerResponse): void {
     response.once('close', () => {
@@ -79,6 +106,7 @@ export class RequestTurns {
     if (connection === undefined || parser === undefined || parser === null) return;
     const take = parser.onIncoming;
     parser.onIncoming = (request, keepAlive) => {
+      connection.quota.spend(REQUEST_COST + HEADER_COST * request.rawHeaders.length);
       if (!hasEnough(connection)) return take.call(parser, request, keepAlive);
       // Taken for an upgrade, the server lets go of the connection and hands over what follows the head.
       connection.isHeld = true;
@@ -97,10 +125,10 @@ export class RequestTurns {
     // The server must not go on reading what is not its own any more.
     socket._paused = false;
     const unread = new UnreadInput(socket, rest);
-    const { isHeld } = connection;
+    const { isHeld, quota } = connection;
     connection.isHeld = false;
     whenAnswered(socket, () => {
-      if (isHeld) onNextTurn(() => this.#readOn(request, socket, unread.take()));
+      if (isHeld) quota.wait(() => this.#readOn(request, socket, quota, unread.take()));
       else this.#handOver(request, socket, unread.take());
     });
   }
@@ -112,8 +140,10 @@ export class RequestTurns {
   }
 
   /** Gives a connection back to the HTTP server, with the request that it had no room for. */
-  #readOn(request: IncomingMessage, socket: Socket, rest: Buffer): void {
+  #readOn(request: IncomingMessage, socket: Socket, quota: TurnQuota, rest: Buffer): void {
     if (socket.destroyed || !socket.writable) return;
+    // It is read only after those that go on in this turn have done so.
+    quota.spend(REQUEST_COST);
     // It was the time that a client may have for its next request.
     socket.setTimeout(0);
     socket.unshift(Buffer.concat([headOf(request), rest]));
@@ -155,17 +185,18 @@ function hasEnough({ socket, waiting, quota }: Connection): boolean {
   return responseOn(socket) !== undefined && (waiting >= MAX_WAITING || quota.isSpent);
 }
 
-function serveInTurn(
+/** Serves a request as soon as there is something left of this turn. */
+export function serveInTurn(
   quota: TurnQuota,
   request: IncomingMessage,
   response: ServerResponse,
-  serve: RequestListener,
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
 ): void {
   if (request.socket.destroyed) return;
   if (quota.isSpent) {
-    onNextTurn(() => serveInTurn(quota, request, response, serve));
+    quota.wait(() => serveInTurn(quota, request, response, serve));
   } else {
-    quota.spend(0);
+    quota.spend(REQUEST_COST);
     serve(request, response);
   }
 }

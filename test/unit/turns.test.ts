@@ -28,6 +28,62 @@ describe('What one source may cost in a turn of the event loop', () => {
     expect(other.isSpent).toBe(true);
   });
 
+  it('lets sources that wait go on in turn, however much waits for one of them', async () => {
+    const all = new TurnQuota(1_000 * LEAST_COST);
+    const [busy, quiet] = [new TurnQuota(1_000 * LEAST_COST, all), new TurnQuota(1_000, all)];
+    const order: string[] = [];
+    for (let count = 0; count < 5; count++) busy.wait(() => order.push('busy'));
+    quiet.wait(() => order.push('quiet'));
+    await nextTurn();
+    await nextTurn();
+    expect(order).toEqual(['busy', 'quiet', 'busy', 'busy', 'busy', 'busy']);
+  });
+
+  it('bounds all sources together; who had no room is first in the next turn', async () => {
+    const all = new TurnQuota(2 * LEAST_COST);
+    const order: number[] = [];
+    for (const source of [1, 2, 3]) {
+      const quota = new TurnQuota(10 * LEAST_COST, all);
+      for (let count = 0; count < 2; count++) quota.wait(() => order.push(source));
+    }
+    const perTurn: number[][] = [];
+    while (perTurn.flat().length < 6) {
+      await nextTurn();
+      perTurn.push(order.splice(0));
+    }
+    // The first turn had not begun when they were counted.
+    expect(perTurn.filter((served) => served.length > 0)).toEqual([
+      [1, 2],
+      [3, 1],
+      [2, 3],
+    ]);
+  });
+
+  it('passes over a source that has had its turn, for as long as it has', async () => {
+    const all = new TurnQuota(100 * LEAST_COST);
+    const [spent, other] = [new TurnQuota(LEAST_COST, all), new TurnQuota(100 * LEAST_COST, all)];
+    const order: string[] = [];
+    for (let count = 0; count < 2; count++) spent.wait(() => order.push('spent'));
+    for (let count = 0; count < 3; count++) other.wait(() => order.push('other'));
+    await nextTurn();
+    await nextTurn();
+    await nextTurn();
+    expect(order).toEqual(['spent', 'other', 'other', 'other', 'spent']);
+  });
+
+  it('lets who waits again without having done anything wait for a later turn', async () => {
+    const quota = new TurnQuota(4 * LEAST_COST);
+    let tries = 0;
+    const again = (): void => {
+      tries++;
+      if (tries < 100) quota.wait(again);
+    };
+    quota.wait(again);
+    await nextTurn();
+    await nextTurn();
+    expect(tries).toBeLessThan(10);
+  });
+
   it('lets those go on first in the next turn who waited first', async () => {
     const order: number[] = [];
     onNextTurn(() => {

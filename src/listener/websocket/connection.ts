@@ -25,7 +25,7 @@ const POLICY_VIOLATION = 1008;
 export interface ConnectionContext {
   /** Whose it is, where what it holds counts. */
   readonly owner: FindOwner;
-  /** What the principal may cost in a turn of the event loop. */
+  /** What the client may cost in a turn of the event loop. */
   readonly turns: TurnQuota;
   /** Of one message. */
   readonly maxBytes: number;

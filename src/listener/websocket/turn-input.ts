@@ -1,13 +1,15 @@
 // What comes on a WebSocket, worked off in turns. The parser gets it in small pieces, and no more of them
-// in a turn of the event loop than its connection and its principal may cost: messages, pings and empty
-// fragments all count. Messages that came in a piece when the turn was over wait; meanwhile, and while
+// in a turn of the event loop than its connection, its client and all clients may cost: messages, pings and
+// empty fragments all count. Messages that came in a piece when the turn was over wait; meanwhile, and while
 // somebody holds it, nothing more is read.
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { LEAST_COST, onNextTurn, TurnQuota } from '../../base/turns.ts';
+import { LEAST_COST, TurnQuota } from '../../base/turns.ts';
 
-/** What one connection may cost in a turn: 64 short messages. */
+/** What one connection may cost in a turn: 16 short messages. */
 const TURN_OF_CONNECTION = 64 * LEAST_COST;
+/** To answer a message, besides its bytes. */
+const MESSAGE_COST = 4 * LEAST_COST;
 /** What the parser is given at once. */
 const PIECE_BYTES = 4 * 1024;
 /** The same, while no message ends: one that is large is not cut up without need. */
@@ -34,7 +36,7 @@ export class TurnInput {
   /**
    * Takes over what is read from now on.
    * @param parser of frames; what it can't take any more is dropped
-   * @param owner what the principal may cost in a turn
+   * @param owner what the client may cost in a turn
    * @param take given each message; false: not now, so it has held the input
    */
   constructor(
@@ -103,7 +105,7 @@ export class TurnInput {
   };
 
   #hand(bytes: Buffer): void {
-    this.#quota.spend(bytes.length);
+    this.#quota.spend(MESSAGE_COST + bytes.length);
     if (!this.#take(bytes)) this.#messages.unshift(bytes);
   }
 
@@ -117,7 +119,7 @@ export class TurnInput {
     else if (this.#tcp.isPaused()) this.#tcp.resume();
     if (this.isHeld || !this.#hasInput || this.#isWaiting) return;
     this.#isWaiting = true;
-    onNextTurn(this.#onTurn);
+    this.#quota.wait(this.#onTurn);
   }
 
   get #hasInput(): boolean {

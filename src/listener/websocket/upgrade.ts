@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import { after } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
+import type { TurnQuota } from '../../base/turns.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
@@ -13,7 +14,6 @@ import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refusalBody, streamRefusal } from '../error-response.ts';
-import type { PrincipalTurns } from '../principal-turns.ts';
 import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
@@ -31,18 +31,18 @@ export interface UpgradeCall {
   readonly socket: Duplex;
   /** What the client sent behind its request. */
   readonly head: Buffer;
+  /** What its client may cost in a turn of the event loop. */
+  readonly turns: TurnQuota;
 }
 
 /** The WebSockets of the public listener. */
 export class WebSockets {
   readonly #context: ListenerContext;
-  readonly #turns: PrincipalTurns;
   readonly #server: WebSocketServer;
   readonly #connections = new Set<WebSocketConnection>();
 
-  constructor(context: ListenerContext, turns: PrincipalTurns) {
+  constructor(context: ListenerContext) {
     this.#context = context;
-    this.#turns = turns;
     const options: ServerOptions & { readonly closeTimeout: number } = {
       noServer: true,
       maxPayload: context.options.maxBodyBytes,
@@ -75,7 +75,7 @@ export class WebSockets {
       refuseUpgrade(socket, streamRefusal(lack));
     } else {
       this.#server.handleUpgrade(request, socket, head, (opened) =>
-        this.#open(served, principal, opened, socket as Socket),
+        this.#open(served, principal, opened, call),
       );
     }
   }
@@ -115,11 +115,16 @@ export class WebSockets {
     return true;
   }
 
-  #open(served: ServedEndpoint, principal: Principal, socket: WebSocket, tcp: Socket): void {
+  #open(
+    served: ServedEndpoint,
+    principal: Principal,
+    opened: WebSocket,
+    { socket, turns }: UpgradeCall,
+  ): void {
     const { sessions, modern, isDraining, metrics, leases, held, options } = this.#context;
-    const connection = new WebSocketConnection(socket, tcp, {
+    const connection = new WebSocketConnection(opened, socket as Socket, {
       owner: () => held.client(principal),
-      turns: this.#turns.of(principal),
+      turns,
       maxBytes: options.maxBodyBytes,
       slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),

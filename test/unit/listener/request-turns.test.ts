@@ -1,6 +1,6 @@
 /**
  * When requests are worked on: behind those ahead of them on their connection, of which few are looked at,
- * and within what their address may ask for in a turn of the event loop.
+ * and within what their client, and all clients, may ask for in a turn of the event loop.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -14,6 +14,8 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { onNextTurn } from '../../../src/base/turns.ts';
+import { PrincipalTurns } from '../../../src/listener/client-turns.ts';
 import { OpenSockets, type SocketLimits } from '../../../src/listener/open-sockets.ts';
 import { RequestTurns } from '../../../src/listener/request-turns.ts';
 import { until } from '../../support/until.ts';
@@ -33,6 +35,9 @@ const NO_LIMITS: SocketLimits = {
   scarce: () => undefined,
 };
 
+/** Requests of all clients that may be served in a turn. */
+const MOST_IN_TURN = 65;
+
 type Scheme = 'http' | 'https';
 
 /** A server whose requests are served by `serve`. */
@@ -45,12 +50,14 @@ class Rig {
   most = 0;
   /** Heads of requests that Node has read. */
   read = 0;
+  onRead: (request: IncomingMessage) => void = () => undefined;
   readonly upgrades: Socket[] = [];
   readonly turns: RequestTurns;
 
   constructor(serve: RequestListener, scheme: Scheme = 'http') {
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
       this.read++;
+      this.onRead(request);
       this.most = Math.max(this.most, ++this.unanswered);
       response.once('close', () => this.unanswered--);
       turns.take(request, response, serve);
@@ -80,9 +87,9 @@ class Rig {
     await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
   }
 
-  connect(): Client {
+  connect(localAddress = '127.0.0.1'): Client {
     const { port } = this.#server.address() as AddressInfo;
-    const to = { port, host: '127.0.0.1' };
+    const to = { port, host: '127.0.0.1', localAddress };
     return new Client(
       this.#isSecure ? connectSecure({ ...to, rejectUnauthorized: false }) : connect(to),
     );
@@ -225,28 +232,76 @@ it('a connection that asked for too much is read on only after a while', async (
   expect(happened).toEqual(['/over', 'pause', 'resume', '/next']);
 });
 
-it('all connections of one address together are served so many requests in a turn', async () => {
-  let inTurn = 0;
-  let most = 0;
-  let isEndScheduled = false;
-  const rig = new Rig((request, response) => {
-    most = Math.max(most, ++inTurn);
-    if (!isEndScheduled) {
-      isEndScheduled = true;
-      setImmediate(() => {
-        isEndScheduled = false;
-        inTurn = 0;
-      });
-    }
-    response.end(`<${request.url?.slice(1)}>`);
-  });
-  await rig.listen();
-  const clients = range(300).map(() => rig.connect());
+/** Counts what is served in one turn of the event loop. */
+class PerTurn {
+  most = 0;
+  #inTurn = 0;
+  #isEndScheduled = false;
+
+  count(): void {
+    this.most = Math.max(this.most, ++this.#inTurn);
+    if (this.#isEndScheduled) return;
+    this.#isEndScheduled = true;
+    onNextTurn(() => {
+      this.#isEndScheduled = false;
+      this.#inTurn = 0;
+    });
+  }
+}
+
+/** Connections of several addresses, which were served once. */
+async function opened(rig: Rig, count: number, addresses: number): Promise<Client[]> {
+  const clients = range(count).map((_, at) => rig.connect(`127.0.0.${1 + (at % addresses)}`));
   for (const { socket } of clients) socket.write(get('first'));
   await until(() => clients.every(({ answers }) => answers.length === 1));
-  most = 0;
-  for (const { socket } of clients) socket.write(range(5).map(get).join(''));
-  await until(() => clients.every(({ answers }) => answers.length === 6));
-  for (const { answers } of clients) expect(answers).toEqual(['first', ...range(5)]);
-  expect(most).toBeLessThanOrEqual(128);
+  return clients;
+}
+
+it.each([1, 5])(
+  'all connections from %i addresses are served so many requests in a turn',
+  async (addresses) => {
+    const perTurn = new PerTurn();
+    const rig = new Rig((request, response) => {
+      perTurn.count();
+      response.end(`<${request.url?.slice(1)}>`);
+    });
+    await rig.listen();
+    const clients = await opened(rig, 300, addresses);
+    perTurn.most = 0;
+    for (const { socket } of clients) socket.write(range(5).map(get).join(''));
+    await until(() => clients.every(({ answers }) => answers.length === 6));
+    for (const { answers } of clients) expect(answers).toEqual(['first', ...range(5)]);
+    expect(perTurn.most).toBeLessThanOrEqual(MOST_IN_TURN);
+  },
+);
+
+it('a client that is known is served between strangers, however many connections they have', async () => {
+  const quota = new PrincipalTurns().of({ key: 'somebody', kind: 'key' });
+  let strangers = 0;
+  let whenRead = 0;
+  const between: number[] = [];
+  const rig = new Rig((request, response) => {
+    if (request.url === '/known') {
+      rig.turns.assign(request, quota);
+      between.push(strangers - whenRead);
+    } else strangers++;
+    response.end(`<${request.url?.slice(1)}>`);
+  });
+  rig.onRead = ({ url }) => {
+    if (url === '/known') whenRead = strangers;
+  };
+  await rig.listen();
+  const [known] = await opened(rig, 1, 1);
+  known?.socket.write(get('known'));
+  await until(() => between.length === 1);
+  const clients = await opened(rig, 200, 1);
+  for (const { socket } of clients) socket.write(range(50).map(get).join(''));
+  for (let asked = 2; asked < 12; asked++) {
+    const before = strangers;
+    await until(() => strangers > before);
+    known?.socket.write(get('known'));
+    await until(() => between.length === asked);
+  }
+  await until(() => clients.every(({ answers }) => answers.length === 51));
+  expect(Math.max(...between)).toBeLessThanOrEqual(MOST_IN_TURN);
 });

@@ -7,7 +7,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
-import { LEAST_COST, TurnQuota } from '../../../src/base/turns.ts';
+import { onNextTurn } from '../../../src/base/turns.ts';
+import { addressQuota, PrincipalTurns } from '../../../src/listener/client-turns.ts';
 import { WebSocketConnection } from '../../../src/listener/websocket/connection.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,10 +25,16 @@ class Rig {
   /** Messages taken in one turn, at most. */
   most = 0;
   mayTake = (_text: string, _connection: WebSocketConnection): boolean => true;
-  readonly #owner = new TurnQuota(128 * LEAST_COST);
+  readonly #principals = new PrincipalTurns();
+  /** How many different principals the connections are of. */
+  readonly #count: number;
   readonly #server = createServer();
   #inTurn = 0;
   #isCounting = false;
+
+  constructor(principals = 1) {
+    this.#count = principals;
+  }
 
   async listen(): Promise<void> {
     const sockets = new WebSocketServer({
@@ -55,9 +62,10 @@ class Rig {
   }
 
   #open(opened: WebSocket, tcp: Socket): void {
+    const key = `p${this.connections.length % this.#count}`;
     const connection = new WebSocketConnection(opened, tcp, {
-      owner: () => held.client({ key: 'p', kind: 'key' }),
-      turns: this.#owner,
+      owner: () => held.client({ key, kind: 'key' }),
+      turns: this.#principals.of({ key, kind: 'key' }) ?? addressQuota(),
       maxBytes: MAX_BYTES,
       slow: () => undefined,
       refused: () => undefined,
@@ -71,7 +79,7 @@ class Rig {
     this.most = Math.max(this.most, ++this.#inTurn);
     if (!this.#isCounting) {
       this.#isCounting = true;
-      setImmediate(() => {
+      onNextTurn(() => {
         this.#isCounting = false;
         this.#inTurn = 0;
       });
@@ -99,16 +107,19 @@ describe('messages that come all at once', () => {
     burst(await rig.connect(), range(3_000));
     await until(() => rig.taken.length === 3_000);
     expect(rig.taken).toEqual(range(3_000));
-    expect(rig.most).toBeLessThanOrEqual(64);
+    expect(rig.most).toBeLessThanOrEqual(16);
   });
 
-  it('on all connections of one principal are taken so many in a turn', async () => {
-    const rig = new Rig();
+  it.each([
+    ['one principal', 1, 64],
+    ['many principals', 20, 128],
+  ])('on all connections of %s are taken so many in a turn', async (_, principals, most) => {
+    const rig = new Rig(principals);
     await rig.listen();
     const clients = await Promise.all(range(20).map(() => rig.connect()));
     for (const client of clients) burst(client, range(300));
     await until(() => rig.taken.length === 6_000);
-    expect(rig.most).toBeLessThanOrEqual(128);
+    expect(rig.most).toBeLessThanOrEqual(most);
   });
 
   it('wait in order while the one before may not be taken, and nothing is lost', async () => {

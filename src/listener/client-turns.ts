@@ -1,0 +1,38 @@
+// What clients may cost in a turn of the event loop: all of them together, so that a turn is short however
+// many connections they have, and each by itself. A client is its principal, on whatever connections and
+// transports it comes; its address, while nobody knows who it is. Those that are known and those that are
+// not take turns, so that any number of strangers leaves room for the others.
+import { RecentMap } from '../base/recent-map.ts';
+import { LEAST_COST, TurnQuota } from '../base/turns.ts';
+import { isAnonymous, type Principal } from '../ports/principal.ts';
+
+/** Some milliseconds of work. */
+const TURN_OF_ALL = 512 * LEAST_COST;
+const TURN_OF_CLIENT = 256 * LEAST_COST;
+/** To read the head of a request, or to serve it. */
+export const REQUEST_COST = 8 * LEAST_COST;
+/** For a principal that was not seen for so long a quota begins anew, which makes no difference. */
+const MAX_PRINCIPALS = 10_000;
+
+const all = new TurnQuota(TURN_OF_ALL);
+const strangers = new TurnQuota(TURN_OF_ALL, all);
+const known = new TurnQuota(TURN_OF_ALL, all);
+
+/** What somebody may cost of whom only the address is known. */
+export function addressQuota(): TurnQuota {
+  return new TurnQuota(TURN_OF_CLIENT, strangers);
+}
+
+/** The quotas of all principals. */
+export class PrincipalTurns {
+  readonly #quotas = new RecentMap<string, TurnQuota>(MAX_PRINCIPALS);
+
+  /** @returns undefined while all clients are one principal: then their addresses are told apart */
+  of(principal: Principal): TurnQuota | undefined {
+    return isAnonymous(principal) ? undefined : this.#quotas.getOrMake(principal.key, newQuota);
+  }
+}
+
+function newQuota(): TurnQuota {
+  return new TurnQuota(TURN_OF_CLIENT, known);
+}
