@@ -1,8 +1,5 @@
 // What the configuration shows of a server, on its own paths and on endpoints that merge several: what
 // is hidden is not listed and can not be used, what is renamed is used under the new name only.
-import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';
 import {
@@ -13,8 +10,6 @@ import {
   pagesOf,
   sessionAt,
 } from '../support/era-client.ts';
-import { ROOT } from '../support/root.ts';
-import { tempDir } from '../support/temp-dir.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { hasMethod, type Json, textOf } from '../support/wire-message.ts';
 
@@ -232,72 +227,5 @@ describe('one default path', () => {
     const client = await clientAt(rig, '/mcp', era);
     expect(await namesOf(client, 'tools/list', 'tools')).toEqual(['a']);
     expect((await client.call('b')).error).toMatchObject({ code: -32_602 });
-  });
-});
-
-describe('what can not be meant', () => {
-  const server = { command: 'true' };
-  const check = (document: Json): string => {
-    const file = join(tempDir(), 'sluice.yaml');
-    writeFileSync(file, JSON.stringify(document));
-    const args = [join(ROOT, 'src/main.ts'), 'check', '--config', file];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    expect(status).toBe(1);
-    return stdout + stderr;
-  };
-  const endpoint = (path: string, options: Json): Json => ({
-    servers: { files: server, words: server },
-    endpoints: { [path]: options },
-  });
-
-  it.each([
-    ['another server', endpoint('/t', { servers: ['file'] }), /did you mean files\?/],
-    ['a server twice', endpoint('/t', { servers: ['files', 'files'] }), /stands twice/],
-    ['no server', endpoint('/t', { servers: [] }), /at least one server/],
-    ['a path that is taken', endpoint('/mcp', {}), /served already/],
-    ['a path below one that is taken', endpoint('/servers/files', {}), /served already/],
-    ['no path', endpoint('team', {}), /must be a path such as \/team/],
-    ['another prefix', endpoint('/t', { prefix: 'sometimes' }), /always/],
-    ['a foreign separator', endpoint('/t', { separator: '.' }), /1 to 8 of/],
-    [
-      'a shape of nobody',
-      endpoint('/t', { servers: ['files'], shape: { words: {} } }),
-      /no server of this endpoint/,
-    ],
-    ['an unknown key', endpoint('/t', { prefx: 'never' }), /prefix/],
-    [
-      'two tools with one name',
-      { servers: { files: { ...server, tools: { rename: { a: 'c', b: 'c' } } } } },
-      /new name of a too/,
-    ],
-    [
-      'a new name that is none',
-      { servers: { files: { ...server, tools: { rename: { a: 'c d' } } } } },
-      /must be a name/,
-    ],
-    [
-      'an argument that is both',
-      {
-        servers: {
-          files: {
-            ...server,
-            tools: { overrides: { a: { arguments: { x: { value: 1, default: 2 } } } } },
-          },
-        },
-      },
-      /both value and default/,
-    ],
-    [
-      'plain JSON-RPC merged',
-      {
-        servers: { a: { ...server, protocol: 'jsonrpc' } },
-        endpoints: { '/t': { servers: ['a'] } },
-      },
-      /plain JSON-RPC/,
-    ],
-  ])('is refused before the start: %s', (_what, document, why) => {
-    const said = check(document as Json);
-    expect(said).toMatch(why);
-    expect(said).toMatch(/sluice\.yaml:\d+:\d+: /);
   });
 });
