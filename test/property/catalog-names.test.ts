@@ -8,8 +8,9 @@ import {
   type NamingOptions,
   type PrefixMode,
 } from '../../src/catalog/names.ts';
+import { runs } from '../support/runs.ts';
 
-const RUNS = { numRuns: 1_000 };
+const RUNS = { numRuns: runs(1_000) };
 const VALID = /^[A-Za-z0-9_-]{1,64}$/;
 
 // Few keys and few pieces, so that things collide often.

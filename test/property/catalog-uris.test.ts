@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ResourceMember, ResourceTable } from '../../src/catalog/resource-uris.ts';
 import { matchesTemplate, parseTemplate } from '../../src/catalog/uri-templates.ts';
+import { runs } from '../support/runs.ts';
 
-const RUNS = { numRuns: 1_000 };
+const RUNS = { numRuns: runs(1_000) };
 
 const key = fc.oneof(
   fc.constantFrom('git', 'fs', '3d', 'x', 'https', 'file', 'git-hub'),

@@ -8,12 +8,13 @@ import {
 } from '../../src/jsonrpc/content-length-framing.ts';
 import { LineFraming } from '../../src/jsonrpc/line-framing.ts';
 import { heldBytes, singleBytes } from '../support/memory.ts';
+import { runs } from '../support/runs.ts';
 
 function withContentLength(message: Buffer): Buffer {
   return Buffer.concat([contentLengthHeader(message), message]);
 }
 
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: runs(3_000) };
 const MAX_BYTES = 24;
 /** Each end of an oversize line that is kept. */
 const KEPT = 64 * 1024;
@@ -122,7 +123,7 @@ describe('lines', () => {
         if (event?.kind !== 'oversize') throw new Error('no oversize line was told');
         expect(event.tail.length).toBe(Math.min(length, KEPT));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -220,7 +221,7 @@ describe('messages with a length', () => {
         framing.push(Buffer.alloc(5_000));
         expect(reasons.length).toBe(1);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

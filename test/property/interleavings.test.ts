@@ -3,10 +3,11 @@
 // progress, log or question reaches the wrong one (docs/reliability.md#b01, #b05, #b14).
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runs } from '../support/runs.ts';
 import { type Setting, type Step, World } from './interleavings/world.ts';
 
-/** In each of the four settings; INTERLEAVINGS=100000 looks for longer. */
-const RUNS = Number(process.env['INTERLEAVINGS'] ?? 10_000) / 4;
+/** In each of the four settings. */
+const RUNS = runs(10_000) / 4;
 
 const nth = fc.nat(4_095);
 const step = (weight: number, action: Step[0]) => ({

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ownerOfOversize } from '../../src/mux/oversize.ts';
+import { runs } from '../support/runs.ts';
 
 const KEPT = 120;
 
@@ -55,7 +56,7 @@ test('the owner of an answer is found at either end', () => {
         expect(ownerOfOversize(...endsOf(long.text))).toBe(long.id);
       },
     ),
-    { numRuns: 4_000 },
+    { numRuns: runs(4_000) },
   );
 });
 
@@ -64,7 +65,7 @@ test("a question that is too large has no owner: its id is the server's own", ()
     fc.property(longMessage('params', '"method":"sampling/createMessage",'), ({ text }) => {
       expect(ownerOfOversize(...endsOf(text))).toBeUndefined();
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -79,6 +80,6 @@ test('a text that is no message names nobody, or the id that it has as a member'
       const text = JSON.stringify({ jsonrpc: '2.0', result: [head.join(''), tail.join('')] });
       expect(ownerOfOversize(...endsOf(text))).toBeUndefined();
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

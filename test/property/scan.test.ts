@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Frame } from '../../src/jsonrpc/frame.ts';
 import { scan } from '../../src/jsonrpc/scan.ts';
+import { runs } from '../support/runs.ts';
 import {
   anyText,
   type Member,
@@ -16,7 +17,7 @@ import {
   type WrittenObject,
 } from './json-texts.ts';
 
-const RUNS = { numRuns: 4_000 };
+const RUNS = { numRuns: runs(4_000) };
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** What a careful peer would read; undefined when it is no JSON. */
@@ -169,8 +170,8 @@ describe('scan', () => {
       }),
       RUNS,
     );
-    fc.assert(fc.property(mutated(anyText), agreesWithParser), { numRuns: 8_000 });
-    fc.assert(fc.property(mutated(messages), agreesWithParser), { numRuns: 8_000 });
+    fc.assert(fc.property(mutated(anyText), agreesWithParser), { numRuns: runs(8_000) });
+    fc.assert(fc.property(mutated(messages), agreesWithParser), { numRuns: runs(8_000) });
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) =>
         agreesWithParser(Buffer.from(bytes)),
@@ -190,10 +191,10 @@ describe('scan', () => {
         expect(frame.fault === undefined).toBe(expected !== undefined);
         if (expected !== undefined) expectSpans(frame, message);
       }),
-      { numRuns: 12_000 },
+      { numRuns: runs(12_000) },
     );
     for (const kind of ['request', 'notification', 'response', 'invalid']) {
-      expect(seen.get(kind), kind).toBeGreaterThan(300);
+      expect(seen.get(kind), kind).toBeGreaterThan(runs(200));
     }
   });
 
@@ -202,7 +203,7 @@ describe('scan', () => {
       fc.property(messages.filter(isAmbiguous), (message) => {
         expect(scan(Buffer.from(message.text)).fault).toBeDefined();
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -232,7 +233,7 @@ describe('scan', () => {
         const source = `{"jsonrpc":"2.0","id":1,"method":"m","params":${params}${extra}}`;
         expect(scan(Buffer.from(source)).fault, source).toBe('duplicate');
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -250,7 +251,7 @@ describe('scan', () => {
           expect(scan(Buffer.from(inside)).fault).toBe(levels + 3 > 256 ? 'depth' : undefined);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(scan(Buffer.from('['.repeat(1_000_000))).fault).toBe('depth');
     expect(scan(Buffer.from('{"a":'.repeat(1_000_000))).fault).toBe('depth');

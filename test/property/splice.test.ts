@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { scan } from '../../src/jsonrpc/scan.ts';
 import { onOneLine, replaceSpan, replaceTwoSpans, withValue } from '../../src/jsonrpc/splice.ts';
+import { runs } from '../support/runs.ts';
 import { anyText, type Member, member, numberText, objectOf, stringText } from './json-texts.ts';
 
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: runs(3_000) };
 const key = stringText(fc.string({ maxLength: 6 }));
 const id = fc.oneof(
   key,

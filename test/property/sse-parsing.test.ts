@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { LEAST_COST, onNextTurn, TurnQuota } from '../../src/base/turns.ts';
 import { SseParser as Parser } from '../../src/jsonrpc/sse-parsing.ts';
 import { heldBytes } from '../support/memory.ts';
+import { runs } from '../support/runs.ts';
 import { SseParser as Reference } from '../support/sse.ts';
 
 interface Seen {
@@ -60,7 +61,7 @@ test('the same events as another parser, however it is cut', () => {
     fc.property(stream, fc.array(fc.nat(), { maxLength: 10 }), (bytes, at) => {
       expect(parse(cut(bytes, at)).seen).toEqual(reference(bytes));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

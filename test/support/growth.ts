@@ -1,10 +1,9 @@
 /**
  * How the work of a function grows with its input: CPU time of this thread over several doublings. A linear
  * function doubles with its input, a quadratic one takes four times as long. Other threads don't count, and
- * medians leave out what a busy machine does to single runs.
+ * the least of two runs leaves out what a busy machine does to single ones.
  */
 const DOUBLINGS = 3;
-const RUNS = 3;
 /** What takes less in all is too short to say anything, and harms nobody. */
 const FLOOR_MS = 40;
 const TRIES = 3;
@@ -27,15 +26,17 @@ function measured<T>(length: number, make: (length: number) => T, run: (input: T
   const longest = make(length * 2 ** DOUBLINGS);
   // The first run also compiles.
   if (cpuMs(() => run(longest)) < FLOOR_MS) return 0;
-  const shortMs = medianMs(make(length), run);
-  const longMs = medianMs(longest, run);
+  const shortMs = leastMs(make(length), run);
+  const longMs = leastMs(longest, run);
   if (longMs < FLOOR_MS) return 0;
   return (longMs / Math.max(shortMs, 0.1)) ** (1 / DOUBLINGS);
 }
 
-function medianMs<T>(input: T, run: (input: T) => void): number {
-  const times = Array.from({ length: RUNS }, () => cpuMs(() => run(input)));
-  return times.sort((left, right) => left - right)[Math.floor(RUNS / 2)] ?? 0;
+function leastMs<T>(input: T, run: (input: T) => void): number {
+  return Math.min(
+    cpuMs(() => run(input)),
+    cpuMs(() => run(input)),
+  );
 }
 
 function cpuMs(task: () => void): number {

@@ -5,6 +5,7 @@ import { fitName, nameServers } from '../../../src/config/hosts/names.ts';
 import { ConfigError, formatIssue } from '../../../src/config/issues.ts';
 import { type LoadedConfig, loadText } from '../../../src/config/load.ts';
 import { processTarget } from '../../support/process-target.ts';
+import { runs } from '../../support/runs.ts';
 
 const environment = { HOME: '/home/ann', TOKEN: 't0ken-value', YES: 'true', EMPTY: '' };
 
@@ -443,7 +444,7 @@ describe('an entry of anything', () => {
           expect(fault).not.toContain('t0ken-value');
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, formatIssue } from '../../../src/config/issues.ts';
 import { type LoadedConfig, load, loadText } from '../../../src/config/load.ts';
 import { processTarget } from '../../support/process-target.ts';
+import { runs } from '../../support/runs.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 
@@ -504,7 +505,7 @@ describe('C14 hostile files', () => {
       fc.string(),
       fc.array(word, { maxLength: 40 }).map((words) => words.join('')),
     );
-    fc.assert(fc.property(text, survives), { numRuns: 1000 });
+    fc.assert(fc.property(text, survives), { numRuns: runs(1000) });
   });
 
   it('of random structure never crash the loader', () => {
@@ -535,7 +536,7 @@ describe('C14 hostile files', () => {
     }));
     fc.assert(
       fc.property(tree, (value) => survives(JSON.stringify(value))),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
