@@ -1,9 +1,9 @@
 // The layer table (layers.json) as lint rules, so that an editor shows a violation at once. Run as
-// `node test/arch/layer-rules.ts` it writes them into biome.json; layers.test.ts compares.
+// `node test/arch/layer-rules.ts` it writes them to biome.layers.json, which biome.json extends;
+// layers.test.ts compares.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import layers from './layers.json' with { type: 'json' };
-import { readRootFile } from './sources.ts';
 
 export type LayerTable = Readonly<Record<string, readonly string[]>>;
 
@@ -16,7 +16,7 @@ interface Override {
 }
 
 /** One override a folder: what it may not import. */
-export function layerOverrides(table: LayerTable): readonly Override[] {
+function layerOverrides(table: LayerTable): readonly Override[] {
   const folders = Object.keys(table);
   return folders.map((folder) => {
     const allowed = table[folder] ?? [];
@@ -34,18 +34,12 @@ function restriction(folder: string, forbidden: readonly string[]): unknown {
   return { level: 'error', options: { patterns: [{ group, message }] } };
 }
 
-/** The overrides of biome.json with those of the layers replaced. */
-export function withLayerOverrides(overrides: readonly unknown[]): readonly unknown[] {
-  const others = overrides.filter((one) => !JSON.stringify(one).includes('noRestrictedImports'));
-  return [...others, ...layerOverrides(LAYERS)];
+/** The text of biome.layers.json. */
+export function layerConfiguration(): string {
+  const $schema = './node_modules/@biomejs/biome/configuration_schema.json';
+  return `${JSON.stringify({ $schema, overrides: layerOverrides(LAYERS) }, undefined, 2)}\n`;
 }
 
 if (import.meta.main) {
-  const biome = JSON.parse(readRootFile('biome.json')) as { overrides: readonly unknown[] };
-  const text = JSON.stringify(
-    { ...biome, overrides: withLayerOverrides(biome.overrides) },
-    undefined,
-    2,
-  );
-  writeFileSync(join(import.meta.dirname, '../../biome.json'), `${text}\n`);
+  writeFileSync(join(import.meta.dirname, '../../biome.layers.json'), layerConfiguration());
 }

@@ -1,7 +1,7 @@
-// Who may import whom (layers.json): a folder knows only what is below it. biome.json says the same
-// to editors; this test is the one that can't be switched off.
+// Who may import whom (layers.json): a folder knows only what is below it. biome.layers.json says the
+// same to editors; this test is the one that can't be switched off.
 import { describe, expect, test } from 'vitest';
-import { LAYERS, withLayerOverrides } from './layer-rules.ts';
+import { LAYERS, layerConfiguration } from './layer-rules.ts';
 import { layerOf, readRootFile, type SourceFile, sourceFiles, target } from './sources.ts';
 
 const files = sourceFiles();
@@ -73,9 +73,12 @@ describe('layers', () => {
     expect(cycleIn(graph)).toEqual(['a', 'b', 'c', 'a']);
   });
 
-  test('biome.json says the same', () => {
-    const { overrides } = JSON.parse(readRootFile('biome.json')) as { overrides: unknown[] };
-    expect(overrides, 'run `node test/arch/layer-rules.ts`').toEqual(withLayerOverrides(overrides));
+  test('biome.layers.json says the same, and biome.json extends it', () => {
+    const { extends: others } = JSON.parse(readRootFile('biome.json')) as { extends: unknown };
+    expect(others).toEqual(['./biome.layers.json']);
+    const rules = JSON.parse(readRootFile('biome.layers.json')) as unknown;
+    const wanted = JSON.parse(layerConfiguration()) as unknown;
+    expect(rules, 'run `node test/arch/layer-rules.ts`').toEqual(wanted);
   });
 
   test('nothing in the sources is exempt from a check', () => {
