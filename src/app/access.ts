@@ -1,5 +1,7 @@
 // Everything about who may come in and how much they may ask for, built from the configuration.
+import type { Environment } from '../backend/stdio/environment.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
+import { proxyRules } from '../base/proxies.ts';
 import type { Config } from '../config/config.ts';
 import { isUnauthenticated } from '../config/exposure.ts';
 import { Gatekeeper } from '../listener/gatekeeper.ts';
@@ -34,6 +36,8 @@ export interface AccessParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly held: HeldBytes;
+  /** Of the process. */
+  readonly environment: Environment;
 }
 
 /** What of clients is kept elsewhere and ends with what they were let in with. */
@@ -49,7 +53,7 @@ export interface Kept {
 export function createAccess(
   config: Config,
   parked: Kept,
-  { logger, metrics, held }: AccessParts,
+  { logger, metrics, held, environment }: AccessParts,
 ): Access {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
@@ -79,6 +83,7 @@ export function createAccess(
     audit,
     logger,
     metrics,
+    proxies: proxyRules(environment),
     changed: sweep,
   });
   const leases: Leases = new Leases({

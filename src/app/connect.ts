@@ -7,6 +7,7 @@ import { channelOpener } from '../backend/kinds.ts';
 import type { ServerOptions } from '../backend/options.ts';
 import { ProcessBudget } from '../backend/process-budget.ts';
 import type { OpenChannel } from '../backend/server-channel.ts';
+import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import { createModernState } from '../bridge/modern-gate.ts';
 import { AllLists } from '../catalog/all-lists.ts';
@@ -32,6 +33,8 @@ const NEVER_UP = /^(cannot_start|refused): (.*)$/s;
 /** What the bridge is given besides its configuration. */
 export interface ConnectOptions {
   readonly version: string;
+  /** Of the process: it says which proxies there are. */
+  readonly environment: Environment;
   /** The client's messages. */
   readonly input: Readable;
   /** Messages to the client, and nothing else. */
@@ -57,7 +60,11 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     budget: new ProcessBudget(config.processes),
     logger,
     metrics,
-    openChannel: complaining(channelOpener({}, { servers: [], logger }), reach, options.tell),
+    openChannel: complaining(
+      channelOpener(options.environment, { servers: [], logger }),
+      reach,
+      options.tell,
+    ),
     gatewayVersion: options.version,
     tellsAll: true,
     isTriedOnDemand: true,

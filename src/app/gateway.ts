@@ -98,6 +98,7 @@ export class Gateway {
       logger: parts.logger,
       metrics: this.#metrics,
       held: this.#held,
+      environment: parts.environment,
     });
     this.#sessions = this.#access.sessions;
     this.#heartbeat = new Heartbeat(this.#access.leases, () => this.#access.sweep());

@@ -2,6 +2,7 @@
 // nothing here has a default identity.
 import { wallClockMs } from '../base/clock.ts';
 import { matchesGlob } from '../base/glob.ts';
+import type { ProxyRules } from '../base/proxies.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Principal } from '../ports/principal.ts';
 import { KeysUnavailable } from './issuer-keys.ts';
@@ -41,11 +42,12 @@ export class Authenticator {
 
   /**
    * @param changed told when principals may have lost what they had
+   * @param proxies which keys of issuers are fetched through
    */
-  constructor(options: AuthOptions, logger: Logger, changed: () => void) {
+  constructor(options: AuthOptions, logger: Logger, changed: () => void, proxies?: ProxyRules) {
     const { keyFile } = options;
     this.#keys = keyFile === undefined ? undefined : new KeyRing(keyFile, logger, changed);
-    this.#tokens = new TokenVerifier(options, logger);
+    this.#tokens = new TokenVerifier(options, logger, proxies);
     this.#certificates = options.certificates;
   }
 

@@ -1,9 +1,10 @@
 // The public keys of one authorization server: fetched with bounds from the one address that is
 // configured, kept, and fetched again when they are old or a token names a key that is not among them.
 import type { createLocalJWKSet, JSONWebKeySet } from 'jose';
-import { request } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import { directConnector, openPool } from '../base/http-pool.ts';
+import { type ProxyRules, proxyFor } from '../base/proxies.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import type { Logger } from '../observe/logger.ts';
 
@@ -31,15 +32,17 @@ export class IssuerKeys {
   readonly #url: string;
   readonly #make: KeySetMaker;
   readonly #logger: Logger;
+  readonly #proxies: ProxyRules | undefined;
   #keys: KeySet | undefined;
   #fetchedMs = Number.NEGATIVE_INFINITY;
   #triedMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
 
-  constructor(url: string, make: KeySetMaker, logger: Logger) {
+  constructor(url: string, make: KeySetMaker, logger: Logger, proxies?: ProxyRules) {
     this.#url = url;
     this.#make = make;
     this.#logger = logger;
+    this.#proxies = proxies;
   }
 
   /**
@@ -81,7 +84,7 @@ export class IssuerKeys {
   async #download(): Promise<void> {
     this.#triedMs = monotonicMs();
     try {
-      const document = await downloadKeys(this.#url);
+      const document = await downloadKeys(new URL(this.#url), this.#proxies);
       this.#keys = this.#make(document);
       this.#fetchedMs = monotonicMs();
     } catch (error) {
@@ -90,25 +93,37 @@ export class IssuerKeys {
   }
 }
 
-async function downloadKeys(url: string): Promise<JSONWebKeySet> {
-  const { statusCode, body } = await request(url, {
-    headers: {
-      accept: 'application/jwk-set+json, application/json',
-      'accept-encoding': 'identity',
-    },
-    headersTimeout: FETCH_MS,
-    bodyTimeout: FETCH_MS,
-    reset: true,
-    signal: AbortSignal.timeout(FETCH_MS),
-  });
-  const bytes = new GatheredBytes();
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes.push(chunk);
-    // Leaving the loop destroys the body, and the connection with it.
-    if (bytes.length > MAX_BYTES) throw new Error('the document of keys is too large');
+async function downloadKeys(url: URL, proxies: ProxyRules | undefined): Promise<JSONWebKeySet> {
+  const proxy = proxyFor(url, proxies);
+  const options = { allowH2: false, connections: 1, connect: directConnector(FETCH_MS) };
+  const pool = openPool(url.origin, options, proxy && { proxy });
+  try {
+    const { statusCode, body } = await pool.request({
+      path: `${url.pathname}${url.search}`,
+      method: 'GET',
+      headers: {
+        accept: 'application/jwk-set+json, application/json',
+        'accept-encoding': 'identity',
+      },
+      headersTimeout: FETCH_MS,
+      bodyTimeout: FETCH_MS,
+      signal: AbortSignal.timeout(FETCH_MS),
+    });
+    const bytes = new GatheredBytes();
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes.push(chunk);
+      // Leaving the loop destroys the body, and the connection with it.
+      if (bytes.length > MAX_BYTES) throw new Error('the document of keys is too large');
+    }
+    // A redirect is an answer like any other that is not 200: it could lead anywhere.
+    if (statusCode !== 200) throw new Error(`the issuer answered ${statusCode}`);
+    return keysIn(bytes);
+  } finally {
+    await pool.destroy();
   }
-  // A redirect is an answer like any other that is not 200: it could lead anywhere.
-  if (statusCode !== 200) throw new Error(`the issuer answered ${statusCode}`);
+}
+
+function keysIn(bytes: GatheredBytes): JSONWebKeySet {
   const { length } = bytes;
   const document = parseSpan(bytes.take(), 0, length);
   const keys = isObject(document) ? document['keys'] : undefined;

@@ -6,6 +6,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { wallClockMs } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { codeOf } from '../base/errors.ts';
+import type { ProxyRules } from '../base/proxies.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Principal } from '../ports/principal.ts';
@@ -46,12 +47,18 @@ export class TokenVerifier {
   readonly #options: readonly IssuerOptions[];
   readonly #keepsTokens: boolean;
   readonly #logger: Logger;
+  readonly #proxies: ProxyRules | undefined;
   /** By hash, so that a dump of memory has fewer tokens in it. */
   readonly #verified = new Map<string, VerifiedToken>();
   readonly #pending = new Map<string, Promise<VerifiedToken | RefusedToken>>();
   #tools: Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> | undefined;
 
-  constructor(options: Pick<AuthOptions, 'issuers' | 'keepsTokens'>, logger: Logger) {
+  constructor(
+    options: Pick<AuthOptions, 'issuers' | 'keepsTokens'>,
+    logger: Logger,
+    proxies?: ProxyRules,
+  ) {
+    this.#proxies = proxies;
     this.#options = options.issuers;
     this.#keepsTokens = options.keepsTokens;
     this.#logger = logger;
@@ -150,7 +157,12 @@ export class TokenVerifier {
     const jose = await import('jose');
     const issuers = new Map(
       this.#options.map((options) => {
-        const keys = new IssuerKeys(options.jwksUrl, jose.createLocalJWKSet, this.#logger);
+        const keys = new IssuerKeys(
+          options.jwksUrl,
+          jose.createLocalJWKSet,
+          this.#logger,
+          this.#proxies,
+        );
         return [options.issuer, { options, keys }];
       }),
     );

@@ -1,4 +1,5 @@
 // The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
+import { proxyRules } from '../base/proxies.ts';
 import { MAX_STALL_MS } from '../base/unread.ts';
 import type { Logger } from '../observe/logger.ts';
 import { RemoteAccess } from './credentials/remote-access.ts';
@@ -13,7 +14,7 @@ import type { RemoteTarget } from './streamable-http/options.ts';
 
 /**
  * What opens the channel of any server.
- * @param environment the variables that child processes are given a choice of
+ * @param environment the variables that child processes are given a choice of, and that name proxies
  * @param known servers whose programs are looked up now, not at their first start
  */
 export function channelOpener(
@@ -21,6 +22,7 @@ export function channelOpener(
   known: { readonly servers: readonly ServerOptions[]; readonly logger: Logger },
 ): OpenChannel {
   // One for all connections of a server, in turn and at once.
+  const proxies = proxyRules(environment);
   const accesses = new WeakMap<RemoteTarget, RemoteAccess>();
   const programs = new WeakMap<StdioTarget, Program>();
   for (const { name, target } of known.servers) {
@@ -31,7 +33,7 @@ export function channelOpener(
     const { name, target, limits, timeouts } = options;
     const principal = parts.principal ?? (() => undefined);
     if (target.kind === 'remote') {
-      const access = accesses.get(target) ?? new RemoteAccess(target, parts.logger);
+      const access = accesses.get(target) ?? new RemoteAccess(target, parts.logger, { proxies });
       accesses.set(target, access);
       return new RemoteChannel(target, options, { ...parts, access: access.of(principal) });
     }

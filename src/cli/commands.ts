@@ -242,6 +242,7 @@ function realSurroundings(): Surroundings {
       const { runConnect } = await import('../app/connect.ts');
       return runConnect(config, {
         version,
+        environment: processEnvironment(),
         input: process.stdin,
         output: process.stdout,
         tell: (line) => process.stderr.write(`sluice connect: ${line}\n`),

@@ -124,13 +124,21 @@ function describeTarget(server: ServerOptions, mask: Mask): Record<string, unkno
   const { target } = server;
   if (target.kind === 'remote') {
     const headers = maskValues(target.headers, mask);
-    const { url, transport, allowPrivate, tls, auth } = target;
+    const { url, transport, allowPrivate, proxy, tls, auth } = target;
     const oauth = auth && {
       ...auth,
       clientId: mask(auth.clientId),
       ...(auth.clientSecret && { clientSecret: MASK }),
     };
-    return { url: mask(url), transport, headers, allowPrivate, tls, ...(oauth && { auth: oauth }) };
+    return {
+      url: mask(url),
+      transport,
+      headers,
+      allowPrivate,
+      ...(proxy === undefined ? {} : { proxy: mask(withoutPassword(proxy)) }),
+      tls,
+      ...(oauth && { auth: oauth }),
+    };
   }
   const { runAs } = target;
   return {
@@ -144,6 +152,10 @@ function describeTarget(server: ServerOptions, mask: Mask): Record<string, unkno
     protocol: server.protocol,
     framing: target.framing,
   };
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)?[^@/]*@/i, `$1${MASK}@`);
 }
 
 function maskValues(values: Readonly<Record<string, string>>, mask: Mask): Record<string, string> {

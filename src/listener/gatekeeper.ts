@@ -15,6 +15,7 @@ import { RefusedToken, TokenRefusals } from '../auth/refused-token.ts';
 import { Tickets } from '../auth/tickets.ts';
 import { TokenBuckets } from '../auth/token-buckets.ts';
 import { monotonicMs } from '../base/clock.ts';
+import type { ProxyRules } from '../base/proxies.ts';
 import type { AuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -42,6 +43,7 @@ export interface GatekeeperParts {
   readonly audit: AuditLog | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly proxies: ProxyRules | undefined;
   /** Told when principals may have lost what they had. */
   changed(): void;
 }
@@ -75,7 +77,7 @@ export class Gatekeeper {
     this.#parts = parts;
     this.proxies = new TrustedProxies(listen.trustedProxies);
     this.#guards = auth && {
-      authenticator: new Authenticator(auth, logger, () => parts.changed()),
+      authenticator: new Authenticator(auth, logger, () => parts.changed(), parts.proxies),
       policy: new RulePolicy(auth.allow, auth.onDenied),
       resource: new ProtectedResource(auth, listen.publicUrl),
       tickets: new Tickets(),

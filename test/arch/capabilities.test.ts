@@ -27,7 +27,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
   // pipe to a process, which is a socket.
   'node:net':
-    /^listener\/|^admin\/|^base\/(loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
+    /^listener\/|^admin\/|^base\/(http-pool|loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
   'node:path':
     /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^app\/connect|^backend\/stdio\/child-output/,
@@ -51,7 +51,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'prom-client': /^observe\/metrics/,
   'toml-eslint-parser': /^config\/syntax\/toml/,
   undici:
-    /^backend\/streamable-http\/http-endpoint|^backend\/credentials\/(dialling|token-request)|^auth\/issuer-keys/,
+    /^base\/http-pool|^backend\/streamable-http\/http-endpoint|^backend\/credentials\/dialling/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EverythingServer } from '../support/everything-server.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { enveloped } from '../support/modern-envelope.ts';
+import { ProxyServer } from '../support/proxy-server.ts';
 import {
   eventOf,
   type RemoteRequest,
@@ -167,6 +168,26 @@ describe('a legacy client', () => {
     const what = 'could not be reached (ECONNREFUSED): nobody listens there; start it, or correct';
     expect(error?.['message']).toContain(`Server "${url}" is not available: it ${what} the URL.`);
     expect(client.stderr).toContain(`sluice connect: ${url}: it ${what} the URL. Trying again.`);
+  });
+});
+
+describe('behind a proxy', () => {
+  it('a client gets at a server that only the proxy can find', async () => {
+    const proxy = await ProxyServer.start();
+    proxy.hosts.set('mcp.invalid:80', server.port);
+    const env = { HTTP_PROXY: proxy.url, NO_PROXY: 'localhost' };
+    client = new StdioClient({
+      command: process.execPath,
+      args: [`${ROOT}src/main.ts`, 'connect', 'http://mcp.invalid/mcp'],
+      env,
+    });
+    await client.initialize();
+    expect(textOf(await client.call('echo', { text: 'x' }))).toContain('x');
+    expect(new Set(proxy.requests.map(({ target }) => target))).toEqual(
+      new Set(['http://mcp.invalid/mcp']),
+    );
+    await client.close();
+    await proxy.close();
   });
 });
 

@@ -148,6 +148,7 @@ it('the configuration has these keys', () => {
     'servers.*.prompts.overrides.*.title',
     'servers.*.prompts.rename',
     'servers.*.protocol',
+    'servers.*.proxy',
     'servers.*.replicas',
     'servers.*.resources.allow',
     'servers.*.resources.deny',

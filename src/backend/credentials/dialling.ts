@@ -4,17 +4,53 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
+import type { Connector, ProxyUse } from '../../base/http-pool.ts';
+import { type ProxyRules, parseProxy, proxyFor } from '../../base/proxies.ts';
 import { isPublicAddress } from '../../base/public-address.ts';
 import { AccessFailure } from './access-failure.ts';
-
-export type Connector = buildConnector.connector;
 
 /** Who may be called. */
 export interface DialPolicy {
   /** Whether addresses that are not public may be. */
   readonly allowPrivate: boolean;
+  /** The proxy that is used whatever the environment says; `none` is none. */
+  readonly proxy?: string | undefined;
+  /** What the environment says. */
+  readonly proxies?: ProxyRules | undefined;
   /** Looks up names. */
   readonly resolve?: LookupFunction | undefined;
+}
+
+/**
+ * The proxy that is between, if there is one. What may only be at public addresses is looked up here, and
+ * the proxy is asked for the address: a name could mean another one to it.
+ * @param subject as for `dialler`
+ */
+export function proxyUse(url: URL, policy: DialPolicy, subject: string): ProxyUse | undefined {
+  const { allowPrivate, proxies, resolve = lookup as LookupFunction } = policy;
+  const proxy = policy.proxy === undefined ? proxyFor(url, proxies) : parseProxy(policy.proxy);
+  if (proxy === undefined || policy.proxy === 'none') return undefined;
+  if (allowPrivate) return { proxy };
+  const refusal = (): AccessFailure => notPublic(subject);
+  return {
+    proxy,
+    addressOf: (host) =>
+      new Promise((done, fail) => {
+        if (isIP(host) !== 0) {
+          if (isPublicAddress(host)) done(host);
+          else fail(refusal());
+          return;
+        }
+        publicOnly(resolve, refusal)(host, {}, (error, address) => {
+          if (error === null) done(address as string);
+          else fail(error);
+        });
+      }),
+  };
+}
+
+function notPublic(subject: string): AccessFailure {
+  return new AccessFailure(`${subject} has no public address, and allowPrivate is false.`);
 }
 
 /**
@@ -28,8 +64,7 @@ export function dialler(
   subject: string,
 ): Connector {
   if (allowPrivate) return buildConnector({ ...options, lookup: resolve } as typeof options);
-  const refusal = (): AccessFailure =>
-    new AccessFailure(`${subject} has no public address, and allowPrivate is false.`);
+  const refusal = (): AccessFailure => notPublic(subject);
   const connect = buildConnector({
     ...options,
     lookup: publicOnly(resolve, refusal),

@@ -1,13 +1,16 @@
 // Connections to one remote server, with certificates as their files have them now.
 import { readTextFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs } from '../../base/clock.ts';
+import type { Connector } from '../../base/http-pool.ts';
 import { AccessFailure } from './access-failure.ts';
-import { type Connector, type DialPolicy, dialler } from './dialling.ts';
+import { type DialPolicy, dialler } from './dialling.ts';
 import type { RemoteTls } from './options.ts';
 
 const CONNECT_MS = 5_000;
 const MAX_PEM_BYTES = 1024 * 1024;
 const LOOK_MS = 1_000;
+/** How a sentence about the address begins. */
+export const SUBJECT = "can't be called: it";
 
 /** Opens connections with certificates as their files have them now. */
 export class LiveConnector {
@@ -45,7 +48,7 @@ export class LiveConnector {
     if (this.#connector === undefined || !isSame) {
       this.#pem = pem;
       const secured = { timeout: CONNECT_MS, allowH2: false, ...pem };
-      this.#connector = dialler(secured, this.#policy, "can't be called: it");
+      this.#connector = dialler(secured, this.#policy, SUBJECT);
     }
     return this.#connector;
   }

@@ -2,6 +2,7 @@
 // to be left alone, and how much of what it sends is read at a time. One for all connections to that server, whosever they are; a client's own
 // credentials are never among what is sent (2025-06-18 basic/authorization; docs/reliability.md#d01).
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
+import { type HttpPool, type HttpPoolOptions, openPool } from '../../base/http-pool.ts';
 import type { LiveText } from '../../base/live-text.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import { TurnQuota } from '../../base/turns.ts';
@@ -11,8 +12,8 @@ import type { Principal } from '../../ports/principal.ts';
 import { isHeaderValue, type RemoteTarget } from '../streamable-http/options.ts';
 import { AccessFailure } from './access-failure.ts';
 import { AccessToken } from './access-token.ts';
-import type { Connector, DialPolicy } from './dialling.ts';
-import { LiveConnector, ownCertificate } from './live-connector.ts';
+import { type DialPolicy, proxyUse } from './dialling.ts';
+import { LiveConnector, ownCertificate, SUBJECT } from './live-connector.ts';
 import { LiveValues } from './live-values.ts';
 import type { OAuthOptions } from './options.ts';
 import { type IssuedToken, requestToken, type TokenProofs } from './token-request.ts';
@@ -39,7 +40,8 @@ export interface Access {
    * @returns whether the same request may come in with other ones
    */
   refused(sent: Headers, from?: Principal): boolean;
-  readonly connect: Connector;
+  /** Opens connections, through a proxy where there is one. */
+  pool(url: URL, options: Omit<HttpPoolOptions, 'connect'>): HttpPool;
   /** How much of what the server sends is read in a turn of the event loop, on all connections. */
   readonly reading: TurnQuota;
   /** What requests fail with while the server wants to be left alone; else undefined. */
@@ -61,15 +63,19 @@ export class RemoteAccess {
   /** Until when the server wants to be left alone, by whose requests: '' where all come in as one. */
   readonly #quietUntilMs = new RecentMap<string, number>(MAX_TOKENS);
 
-  /** @param resolve looks up names; the system's by default */
-  constructor(target: RemoteTarget, logger: Logger, resolve?: DialPolicy['resolve']) {
+  /** @param network how names are looked up, by default as the system does, and which proxies there are */
+  constructor(
+    target: RemoteTarget,
+    logger: Logger,
+    network: Pick<DialPolicy, 'resolve' | 'proxies'> = {},
+  ) {
     this.#target = target;
     this.#logger = logger;
     this.#headers = new LiveValues(target.liveHeaders, isHeaderValue, logger);
     const clientSecret = target.auth?.clientSecret;
     const secret: Record<string, LiveText> = clientSecret === undefined ? {} : { clientSecret };
     this.#secret = new LiveValues(secret, (value) => value !== '', logger);
-    this.#policy = { allowPrivate: target.allowPrivate, resolve };
+    this.#policy = { allowPrivate: target.allowPrivate, proxy: target.proxy, ...network };
     this.#connector = new LiveConnector(target.tls, this.#policy);
   }
 
@@ -81,7 +87,12 @@ export class RemoteAccess {
     return {
       headers: (from) => this.#headersFor(from ?? owner()),
       refused: (sent, from) => this.#refused(sent, from ?? owner()),
-      connect: (options, callback) => this.#connector.connect(options, callback),
+      pool: (url, options) =>
+        openPool(
+          url.origin,
+          { ...options, connect: (to, callback) => this.#connector.connect(to, callback) },
+          proxyUse(url, this.#policy, SUBJECT),
+        ),
       reading: this.#reading,
       quiet: (from) => this.#quiet(from ?? owner()),
       leaveAlone: (ms, from) =>

@@ -1,14 +1,16 @@
 // One request to a token endpoint: bounded in time and size, no redirects, and failures that say what
 // to do without naming addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
-import { Client } from 'undici';
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
 import { codeOf } from '../../base/errors.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
+import { openPool, ProxyFailure } from '../../base/http-pool.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
 import { AccessFailure } from './access-failure.ts';
-import { type DialPolicy, dialler } from './dialling.ts';
+import { type DialPolicy, dialler, proxyUse } from './dialling.ts';
 import type { OAuthOptions } from './options.ts';
 
+/** How a sentence about the address begins. */
+const SUBJECT = 'was not called: its token endpoint';
 const LIMIT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 const MAX_CA_BYTES = 1024 * 1024;
@@ -47,13 +49,14 @@ export async function requestToken(
 ): Promise<IssuedToken> {
   const url = new URL(options.tokenUrl);
   const secured = { timeout: LIMIT_MS, allowH2: false, ...certificate, ...trustOf(options) };
-  const client = new Client(url.origin, {
-    allowH2: false,
-    maxHeaderSize: MAX_BYTES,
-    connect: dialler(secured, policy, 'was not called: its token endpoint'),
-  });
+  const connect = dialler(secured, policy, SUBJECT);
+  const pool = openPool(
+    url.origin,
+    { allowH2: false, connections: 1, maxHeaderSize: MAX_BYTES, connect },
+    proxyUse(url, policy, SUBJECT),
+  );
   try {
-    const { statusCode, body } = await client.request({
+    const { statusCode, body } = await pool.request({
       path: url.pathname,
       method: 'POST',
       headers: headersOf(options, secret),
@@ -65,6 +68,9 @@ export async function requestToken(
     return read(statusCode, await collect(body), options, subject);
   } catch (error) {
     if (error instanceof AccessFailure) throw error;
+    if (error instanceof ProxyFailure) {
+      throw new AccessFailure(`was not called: the proxy of its token endpoint ${error.message}.`);
+    }
     const { name } = error as Error;
     // Never its message: that may have the address in it.
     const code = codeOf(error) ?? name;
@@ -72,7 +78,7 @@ export async function requestToken(
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
     throw new AccessFailure(`was not called: its token endpoint ${what}.`, error);
   } finally {
-    await client.destroy();
+    await pool.destroy();
   }
 }
 

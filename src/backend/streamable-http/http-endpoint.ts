@@ -1,7 +1,8 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
-import { errors, Pool } from 'undici';
+import { errors } from 'undici';
 import type { FindOwner } from '../../base/held-bytes.ts';
+import { type HttpPool, ProxyFailure } from '../../base/http-pool.ts';
 import { TurnQuota } from '../../base/turns.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -89,8 +90,8 @@ export class HttpEndpoint {
   readonly url: URL;
   readonly #access: Access;
   readonly #owner: FindOwner;
-  readonly #calls: Pool;
-  readonly #others: Pool;
+  readonly #calls: HttpPool;
+  readonly #others: HttpPool;
   /** How much of what it sends is read in a turn of the event loop. */
   readonly quota: TurnQuota;
 
@@ -106,13 +107,11 @@ export class HttpEndpoint {
     const options = {
       pipelining: 1,
       allowH2: false,
-      connect: access.connect,
       maxHeaderSize: MAX_HEADER_BYTES,
       bodyTimeout: 0,
     };
-    const { origin } = this.url;
-    this.#calls = new Pool(origin, { ...options, connections: calls + SPARE_CONNECTIONS });
-    this.#others = new Pool(origin, { ...options, connections: OTHER_CONNECTIONS });
+    this.#calls = access.pool(this.url, { ...options, connections: calls + SPARE_CONNECTIONS });
+    this.#others = access.pool(this.url, { ...options, connections: OTHER_CONNECTIONS });
   }
 
   /**
@@ -232,6 +231,14 @@ export class HttpEndpoint {
 
 function failureOf(error: unknown): HttpFailure {
   if (error instanceof AccessFailure) return new HttpFailure(error.failure, false, error);
+  if (error instanceof ProxyFailure) {
+    const what = `could not be reached: its proxy ${error.message}.`;
+    return new HttpFailure(
+      { reason: 'server_unavailable', outcome: 'not_sent', what },
+      true,
+      error,
+    );
+  }
   const code = codeOf(error);
   const isUntrusted = code.includes('CERT') || /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code);
   if (isUntrusted || UNREACHABLE.has(code) || hasSyscall(error)) {

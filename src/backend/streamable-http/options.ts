@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { isLive, type LiveText, parseLiveText, plainText } from '../../base/live-text.ts';
 import { flag, oneOf, text } from '../../base/options.ts';
+import { parseProxy } from '../../base/proxies.ts';
 import {
   type OAuthOptions,
   oauthSchema,
@@ -23,6 +24,8 @@ export interface RemoteTarget {
   readonly liveHeaders: Readonly<Record<string, LiveText>>;
   /** Whether it may be at an address that is not public; else addresses are checked as they are dialled. */
   readonly allowPrivate: boolean;
+  /** The proxy, whatever the environment says; `none` is none, undefined what the environment says. */
+  readonly proxy?: string | undefined;
   readonly tls: RemoteTls;
   /** Undefined: with headers only. */
   readonly auth: OAuthOptions | undefined;
@@ -80,8 +83,17 @@ export const remoteKeys = {
     }),
   allowPrivate: flag().prefault(true).meta({
     description:
-      'Allow the server and its token endpoint to have a private address: this machine, local networks, cloud metadata services. `false` checks the IP address of each connection when it is opened.',
+      'Allow the server and its token endpoint to have a private address: this machine, local networks, cloud metadata services. `false` checks the IP address of each connection when it is opened; a proxy is asked for that address, not for the name.',
   }),
+  proxy: text('none or the URL of a proxy')
+    .refine((value) => value === 'none' || parseProxy(value) !== undefined, {
+      error: 'must be none, or the http or https URL of a proxy',
+    })
+    .optional()
+    .meta({
+      description:
+        'The proxy for the server and its token endpoint: `http://USER:PASSWORD@HOST:PORT`, or `none`. Default: what the environment says (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).',
+    }),
   tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an `https` URL.' }),
   auth: oauthSchema.optional().meta({
     description: 'OAuth: the gateway gets access tokens for the server and sends them.',
@@ -94,6 +106,7 @@ export interface RemoteEntry {
   readonly transport: RemoteTarget['transport'];
   readonly headers: Readonly<Record<string, string>>;
   readonly allowPrivate: boolean;
+  readonly proxy?: string | undefined;
   readonly tls: Parameters<typeof resolveRemoteTls>[0];
   readonly auth?: Parameters<typeof resolveOAuth>[0] | undefined;
 }
@@ -103,7 +116,7 @@ export interface RemoteEntry {
  * @param folder absolute; what relative paths start at
  */
 export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget {
-  const { url, transport, headers, allowPrivate, tls, auth } = entry;
+  const { url, transport, headers, allowPrivate, proxy, tls, auth } = entry;
   const texts = Object.entries(headers).map(([name, value]): [string, LiveText] => [
     name,
     parseLiveText(value) ?? [],
@@ -117,6 +130,7 @@ export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget 
     ),
     liveHeaders: Object.fromEntries(texts.filter(([, value]) => isLive(value))),
     allowPrivate,
+    ...(proxy === undefined ? {} : { proxy }),
     tls: resolveRemoteTls(tls, folder),
     auth: auth && resolveOAuth(auth, folder),
   };

@@ -52,7 +52,7 @@ async function get(url: string, allowPrivate: boolean, resolve?: LookupFunction)
     tls: { ca: undefined, cert: undefined, key: undefined },
     auth: undefined,
   };
-  const access = new RemoteAccess(target, logger, resolve).of(() => undefined);
+  const access = new RemoteAccess(target, logger, { resolve }).of(() => undefined);
   const endpoint = new HttpEndpoint(target, 1, access, anyOwner());
   try {
     const { signal } = new AbortController();

@@ -1,0 +1,147 @@
+// Connections to one origin over HTTP/1.1, through a proxy where there is one: plain HTTP is asked of the
+// proxy itself (RFC 9112 3.2.2), anything else goes through a tunnel (CONNECT), with TLS to the origin.
+import type { Socket } from 'node:net';
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { codeOf } from './errors.ts';
+
+const CONNECT_MS = 5_000;
+const PROXY_AUTHENTICATION_REQUIRED = 407;
+
+export type Connector = buildConnector.connector;
+
+/** Connections to one origin. */
+export interface HttpPool {
+  request(options: HttpPoolRequest): Promise<Dispatcher.ResponseData>;
+  /** Ends every connection. */
+  destroy(): Promise<void>;
+}
+
+/** What a request says, besides the origin. */
+export type HttpPoolRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
+  readonly headers: Record<string, string>;
+};
+
+export type HttpPoolOptions = Omit<Pool.Options, 'connect'> & {
+  /** Opens connections to the origin, with TLS where it has any: on `httpSocket`, where that is given. */
+  readonly connect: Connector;
+};
+
+/** How a proxy is used. */
+export interface ProxyUse {
+  readonly proxy: URL;
+  /** What the proxy is asked to connect to in place of a host; absent: the host, whatever it is. */
+  readonly addressOf?: ((host: string) => Promise<string>) | undefined;
+}
+
+/** A proxy stood in the way; the message follows "its proxy". */
+export class ProxyFailure extends Error {
+  override readonly name = 'ProxyFailure';
+}
+
+/** Connections to `origin`; with `use`, through a proxy. */
+export function openPool(
+  origin: string,
+  options: HttpPoolOptions,
+  use: ProxyUse | undefined,
+): HttpPool {
+  if (use === undefined) return new Pool(origin, options);
+  // The proxy looks the name up itself where it is asked for a page.
+  if (use.addressOf === undefined && origin.startsWith('http:')) {
+    return forwarded(origin, options, use.proxy);
+  }
+  const connect: Connector = (to, callback) => {
+    void openTunnel(to, use).then(
+      (socket) => options.connect({ ...to, httpSocket: socket }, callback),
+      (error: Error) => callback(error, null),
+    );
+  };
+  const plain: Connector = (to, callback) => {
+    void openTunnel(to, use).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
+  };
+  return new Pool(origin, { ...options, connect: origin.startsWith('https:') ? connect : plain });
+}
+
+function forwarded(origin: string, options: HttpPoolOptions, proxy: URL): HttpPool {
+  const pool = new Pool(proxy.origin, { ...options, connect: toProxy() });
+  const own = { ...credentialsOf(proxy), host: new URL(origin).host };
+  return {
+    destroy: () => pool.destroy(),
+    request: async ({ path, headers, ...rest }) => {
+      const answer = await pool.request({
+        ...rest,
+        path: `${origin}${path}`,
+        headers: { ...headers, ...own },
+        // Else it would be taken from the host.
+        ...(proxy.protocol === 'https:' ? { servername: proxy.hostname } : {}),
+      });
+      if (answer.statusCode !== PROXY_AUTHENTICATION_REQUIRED) return answer;
+      answer.body.on('error', () => undefined).destroy();
+      throw refusedBy(PROXY_AUTHENTICATION_REQUIRED);
+    },
+  };
+}
+
+async function openTunnel(
+  { hostname, protocol, port }: buildConnector.Options,
+  { proxy, addressOf }: ProxyUse,
+): Promise<Socket> {
+  const host = (await addressOf?.(hostname.replace(/^\[|\]$/g, ''))) ?? hostname;
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  const authority = `${name}:${port || (protocol === 'https:' ? 443 : 80)}`;
+  const client = new Client(proxy.origin, {
+    allowH2: false,
+    connect: toProxy(),
+    headersTimeout: CONNECT_MS,
+  });
+  try {
+    const { statusCode, socket } = await client.connect({
+      path: authority,
+      headers: { ...credentialsOf(proxy), host: authority },
+      ...(proxy.protocol === 'https:' ? { servername: proxy.hostname } : {}),
+    });
+    if (statusCode === 200) return socket as Socket;
+    socket.on('error', () => undefined).destroy();
+    throw refusedBy(statusCode);
+  } catch (error) {
+    if (error instanceof ProxyFailure) throw error;
+    const what = `gave no way through (${codeOf(error) ?? 'unknown'}); see its log`;
+    throw new ProxyFailure(what, { cause: error });
+  } finally {
+    // A tunnel that was opened is no longer the client's.
+    client.close().catch(() => undefined);
+  }
+}
+
+/** Opens connections with what the system trusts. */
+export function directConnector(timeoutMs: number): Connector {
+  return buildConnector({ timeout: timeoutMs, allowH2: false });
+}
+
+function toProxy(): Connector {
+  const connect = directConnector(CONNECT_MS);
+  return (to, callback) =>
+    connect(to, (error, socket) => {
+      if (error === null) callback(null, socket);
+      else {
+        const what = `can't be reached (${codeOf(error) ?? error.name}); look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or at proxy`;
+        callback(new ProxyFailure(what, { cause: error }), null);
+      }
+    });
+}
+
+function credentialsOf({ username, password }: URL): Record<string, string> {
+  if (username === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function refusedBy(status: number): ProxyFailure {
+  return new ProxyFailure(
+    status === PROXY_AUTHENTICATION_REQUIRED
+      ? 'wants a user name and a password (HTTP 407): put them into its URL, http://USER:PASSWORD@HOST'
+      : `refused with HTTP ${status}: allow the server there, or name it in NO_PROXY`,
+  );
+}

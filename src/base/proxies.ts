@@ -1,0 +1,75 @@
+// Which requests go through a proxy, by HTTP_PROXY, HTTPS_PROXY and NO_PROXY: read as undici's
+// EnvHttpProxyAgent reads them, so that what works for other programs on Node works here.
+
+/** An entry of NO_PROXY. */
+interface Exception {
+  /** Lower case, without a leading `.` or `*.`; `*` is every host. */
+  readonly host: string;
+  /** 0 is any. */
+  readonly port: number;
+  /** `*.example.com` is not example.com itself. */
+  readonly isBelowOnly: boolean;
+}
+
+/** What the environment says. */
+export interface ProxyRules {
+  readonly http: URL | undefined;
+  readonly https: URL | undefined;
+  readonly exceptions: readonly Exception[];
+}
+
+const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+const NAME_AND_PORT = /^\[?(.+?)\]?:(\d+)$/;
+
+/**
+ * Reads the variables; those in lower case win.
+ * @param environment of the process
+ */
+export function proxyRules(
+  environment: Readonly<Record<string, string | undefined>>,
+): ProxyRules | undefined {
+  const value = (name: string): string | undefined =>
+    environment[name] ?? environment[name.toUpperCase()];
+  const http = parseProxy(value('http_proxy'));
+  const https = parseProxy(value('https_proxy')) ?? http;
+  if (https === undefined) return undefined;
+  const exceptions = (value('no_proxy') ?? '').split(/[,\s]/).filter((entry) => entry !== '');
+  return { http, https, exceptions: exceptions.map(exceptionOf) };
+}
+
+/**
+ * Reads the address of a proxy.
+ * @returns undefined when it is none
+ */
+export function parseProxy(text: string | undefined): URL | undefined {
+  if (text === undefined || text === '') return undefined;
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+/** The proxy for a URL; undefined: it is called directly. */
+export function proxyFor(url: URL, rules: ProxyRules | undefined): URL | undefined {
+  const proxy = url.protocol === 'https:' ? rules?.https : rules?.http;
+  if (rules === undefined || proxy === undefined) return undefined;
+  const host = url.hostname.replace(/^\[(.+)\]$/, '$1').replace(/^(.+)\.$/, '$1');
+  const port = url.port === '' ? (PORTS[url.protocol] ?? 0) : Number(url.port);
+  const isExcepted = rules.exceptions.some((one) => excepts(one, host.toLowerCase(), port));
+  return isExcepted ? undefined : proxy;
+}
+
+function exceptionOf(entry: string): Exception {
+  const isIpv6 = !entry.startsWith('[') && entry.indexOf(':') !== entry.lastIndexOf(':');
+  const [, name, port] = isIpv6 ? [] : (NAME_AND_PORT.exec(entry) ?? []);
+  const host = (name ?? entry).replace(/^\[(.+)\]$/, '$1').toLowerCase();
+  return {
+    host: host.replace(/^\*?\./, '').replace(/^(.+)\.$/, '$1'),
+    port: Number(port ?? 0),
+    isBelowOnly: entry.startsWith('*'),
+  };
+}
+
+function excepts(one: Exception, host: string, port: number): boolean {
+  if (one.port !== 0 && one.port !== port) return false;
+  if (one.host === '*') return true;
+  return host.endsWith(`.${one.host}`) || (host === one.host && !one.isBelowOnly);
+}
