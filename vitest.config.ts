@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// Two projects: `fast` runs in threads on every save, `slow` starts real processes and sockets.
+// Two projects: `fast` runs on every save, `slow` opens real sockets and starts processes.
 export default defineConfig({
   test: {
     reporters: ['default'],
@@ -20,6 +20,8 @@ export default defineConfig({
           include: ['test/{integration,e2e,regress}/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: 3,
+          // The gateway's modules are loaded once a worker, not once a file.
+          isolate: false,
           restoreMocks: true,
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -68,7 +68,7 @@ async function failureOf(
   }
 }
 
-const rig = useGateway(() => ({ servers: SERVERS }));
+const rig = useGateway(() => ({ ownProcess: true, servers: SERVERS }));
 const user = { secret: 'a secret' };
 const CLIENTS: Readonly<Record<string, () => Promise<SdkClient>>> = {
   'SDK 1.x over Streamable HTTP': () => connectV1(rig.gateway.url, 'streamable-http', user),

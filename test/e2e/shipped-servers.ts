@@ -31,5 +31,5 @@ export function shippedServers(): GatewayOptions {
     const command = entry.command.startsWith('.') ? resolve(folder, entry.command) : entry.command;
     servers[name] = { cwd: folder, ...entry, command };
   }
-  return { servers, env: { TMPDIR: tempDir() } };
+  return { ownProcess: true, servers, env: { TMPDIR: tempDir() } };
 }

@@ -2,7 +2,7 @@
  * How a test gets a scripted server: the raw `servers:` entry to put in the configuration, and the
  * journal in which that server records every line it received, with its pid.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from './temp-dir.ts';
@@ -37,16 +37,37 @@ export interface JournalMessage extends WireMessage {
 /** Reads what a scripted server recorded. */
 export class Journal {
   readonly file: string;
+  readonly #entries: JournalEntry[] = [];
+  /** How much of the file was read. */
+  #position = 0;
+  /** The beginning of a line that is not whole yet. */
+  #unread: Buffer | undefined;
 
   constructor(file: string) {
     this.file = file;
   }
 
-  /** Everything recorded so far, by all processes of this server. */
+  /** Everything recorded so far, by all processes of this server. Reads what is new since the last time. */
   lines(): JournalEntry[] {
-    if (!existsSync(this.file)) return [];
-    const complete = readFileSync(this.file, 'utf8').split('\n').slice(0, -1);
-    return complete.map((line) => JSON.parse(line) as JournalEntry);
+    if (this.#unread === undefined && !existsSync(this.file)) return [];
+    const fd = openSync(this.file, 'r');
+    try {
+      this.#read(fd);
+    } finally {
+      closeSync(fd);
+    }
+    return [...this.#entries];
+  }
+
+  #read(fd: number): void {
+    const chunk = Buffer.alloc(fstatSync(fd).size - this.#position);
+    this.#position += readSync(fd, chunk, 0, chunk.length, this.#position);
+    const text = Buffer.concat([this.#unread ?? Buffer.alloc(0), chunk]);
+    const end = text.lastIndexOf('\n') + 1;
+    this.#unread = text.subarray(end);
+    for (const line of text.toString('utf8', 0, end).split('\n').slice(0, -1)) {
+      this.#entries.push(JSON.parse(line) as JournalEntry);
+    }
   }
 
   /** The messages received so far, optionally only those with this method. */

@@ -76,7 +76,7 @@ export class MatrixServers {
       'modern-remote': { url: modern },
     } satisfies Record<ServerName, unknown>;
     // All clients are one principal here.
-    return { servers, config: { processes: { max: 64, maxPerPrincipal: 64 } } };
+    return { ownProcess: true, servers, config: { processes: { max: 64, maxPerPrincipal: 64 } } };
   }
 
   async close(): Promise<void> {
