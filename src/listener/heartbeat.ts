@@ -4,6 +4,7 @@ import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { SseWriter } from './sse-writer.ts';
+import { Unacknowledged } from './unacknowledged.ts';
 
 const TICK_MS = 250;
 /** An answer that takes longer becomes a stream, so that proxies see life. */
@@ -33,6 +34,8 @@ export class Heartbeat {
   readonly #pending = new Set<PendingResponse>();
   readonly #writers = new Map<SseWriter, OpenStream>();
   readonly #timer: Timer;
+  readonly #unacknowledged = new Unacknowledged();
+  #isLooking = false;
   #lastKeepAliveMs = monotonicMs();
   #lastSweepMs = monotonicMs();
 
@@ -90,6 +93,17 @@ export class Heartbeat {
     }
     if (nowMs - this.#lastKeepAliveMs < KEEP_ALIVE_MS) return;
     this.#lastKeepAliveMs = nowMs;
-    for (const writer of this.#writers.keys()) writer.keepAlive(nowMs);
+    if (this.#writers.size > 0 && !this.#isLooking) void this.#keepAlive();
+  }
+
+  async #keepAlive(): Promise<void> {
+    this.#isLooking = true;
+    await this.#unacknowledged.look();
+    this.#isLooking = false;
+    const nowMs = monotonicMs();
+    for (const writer of [...this.#writers.keys()]) {
+      const { socket } = writer;
+      writer.keepAlive(nowMs, socket === null ? 0 : this.#unacknowledged.of(socket));
+    }
   }
 }

@@ -1,6 +1,7 @@
 // An open event stream on an HTTP response: bounded toward a client that does not read, and kept
 // alive while there is nothing to say.
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { HeldAmount } from '../base/held-bytes.ts';
 import { MAX_STALL_MS } from '../base/unread.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
@@ -27,6 +28,8 @@ export class SseWriter implements StreamWriter {
   #isWatched = false;
   #stalledAtMs: number | undefined;
   #stalledBytes = 0;
+  #acknowledgedBytes = Number.NEGATIVE_INFINITY;
+  #unheardSinceMs: number | undefined;
 
   /**
    * Sends the head of the response.
@@ -72,10 +75,19 @@ export class SseWriter implements StreamWriter {
     this.#watch();
   }
 
-  /** Sends a comment, and cuts a client that has read nothing for too long. */
-  keepAlive(nowMs: number): void {
+  /** What it is on; null when that is over. */
+  get socket(): Socket | null {
+    return this.#response.socket;
+  }
+
+  /**
+   * Sends a comment, and cuts a client that has read nothing for too long.
+   * @param unacknowledged bytes that the client's system has not acknowledged, as far as can be seen
+   */
+  keepAlive(nowMs: number, unacknowledged: number): void {
     const waiting = this.#response.writableLength;
-    if (waiting === 0) {
+    if (this.#isGone(nowMs, unacknowledged)) this.#cut();
+    else if (waiting === 0) {
       this.#stalledAtMs = undefined;
       this.write(KEEP_ALIVE);
     } else if (waiting > MAX_WAITING_BYTES) {
@@ -87,6 +99,18 @@ export class SseWriter implements StreamWriter {
     } else if (nowMs - this.#stalledAtMs >= MAX_STALL_MS) {
       this.#cut();
     }
+  }
+
+  /** A client that is there acknowledges something of what is sent to it, however slowly. */
+  #isGone(nowMs: number, unacknowledged: number): boolean {
+    const acknowledged = (this.socket?.bytesWritten ?? 0) - unacknowledged;
+    if (unacknowledged === 0 || acknowledged > this.#acknowledgedBytes) {
+      this.#acknowledgedBytes = acknowledged;
+      this.#unheardSinceMs = undefined;
+      return false;
+    }
+    this.#unheardSinceMs ??= nowMs;
+    return nowMs - this.#unheardSinceMs >= MAX_STALL_MS;
   }
 
   #watch(): void {

@@ -16,6 +16,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^auth\/|^base\/pem-files|^backend\/(connection|variants)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
     /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
+  // Tables of the system, which may be long.
+  'node:fs/promises': /^listener\/unacknowledged/,
   'node:http': /^listener\//,
   'node:https': /^listener\//,
   // Parsers of syntaxes that few files have are loaded when one does.

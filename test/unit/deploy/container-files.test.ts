@@ -32,6 +32,12 @@ describe('E09 the container', () => {
     );
   });
 
+  test('gives clients that are gone up in minutes, not in a quarter of an hour', () => {
+    const { services } = parse(read('deploy/compose.yaml'));
+    expect(services.sluice.sysctls['net.ipv4.tcp_retries2']).toBeLessThanOrEqual(8);
+    expect(read('docs/operations.md')).toContain('net.ipv4.tcp_retries2=8');
+  });
+
   test('installs the example server in the version that the tests use', () => {
     const version = JSON.parse(read('package.json')).devDependencies[
       '@modelcontextprotocol/server-everything'
