@@ -87,7 +87,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   const stopped = untilStopped(false);
   await Promise.race([connection.serve(channel, server.limits.messageBytes), stopped.reason]);
   channel.fallSilent();
-  for (const listen of [...state.listens]) listen.end();
+  state.listens.end();
   const isAnswered = (): boolean => connection.isEnded || channel.pending === 0;
   await waitUntil(isAnswered, config.drainMs, stopped.reason);
   stopped.isStopping = true;

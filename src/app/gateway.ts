@@ -70,10 +70,10 @@ export class Gateway {
   ) {
     this.#config = config;
     this.#lists = new AllLists(parts.logger);
-    this.#modern = createModernState(config.state, this.#lists);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     this.#held = createHeldBytes(config, this.#metrics);
+    this.#modern = createModernState(config.state, this.#lists, this.#held);
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
     const plain = channelOpener(parts.environment, {
       servers: config.servers,
@@ -140,7 +140,7 @@ export class Gateway {
     const endMs = monotonicMs() + this.#config.drainMs;
     this.#sessions.drain();
     this.#http.drain();
-    for (const listen of [...this.#modern.listens]) listen.end();
+    this.#modern.listens.end();
     const isBusy = (): boolean => this.#pending > 0 || this.#http.hasUnsent;
     while (isBusy() && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
     const left = this.#pending;

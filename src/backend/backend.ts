@@ -31,7 +31,7 @@ export interface BackendParts {
   readonly budget: ProcessBudget;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Where what is held for servers counts; absent: there is no limit. */
+  /** Where what is held for servers and clients counts; absent: there is no limit. */
   readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
@@ -207,6 +207,7 @@ export class ServerBackend implements Backend {
       budget: this.#parts.budget,
       metrics: this.#parts.metrics,
       owner: () => (this.#parts.held ?? UNBOUNDED).server(this.name),
+      held: this.#parts.held,
       openChannel: this.#parts.openChannel,
       tellsAll: this.#parts.tellsAll,
       isTriedOnDemand: this.#parts.isTriedOnDemand,

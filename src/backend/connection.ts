@@ -56,7 +56,7 @@ export interface ConnectionContext {
   principal(): Principal | undefined;
   soleClient(): Downstream | undefined;
   /** Who is told what the server tells everybody, and to whom it goes. */
-  readonly audience: Pick<FanOut, 'elicited' | 'recent' | 'size'>;
+  readonly audience: Pick<FanOut, 'elicited' | 'recent' | 'told' | 'isBehind'>;
 }
 
 export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled' | 'isAwaited'> {
@@ -80,7 +80,7 @@ export class Connection {
   readonly #channel: ServerChannel;
   readonly #context: ConnectionContext;
   readonly #events: ConnectionEvents;
-  readonly #quota = new TurnQuota(TURN_BYTES, ALL_SERVERS);
+  readonly #quota: TurnQuota;
   #violations: number[] = [];
   #listen: UpstreamListen | undefined;
   #hasWarned = false;
@@ -89,6 +89,8 @@ export class Connection {
   constructor(context: ConnectionContext, events: ConnectionEvents) {
     this.#context = context;
     this.#events = events;
+    const { audience } = context;
+    this.#quota = new TurnQuota(TURN_BYTES, ALL_SERVERS, () => audience.isBehind);
     const { options, logger, openChannel, traffic, tools } = context;
     this.life =
       options.target.kind === 'stdio' ? randomBytes(LIFE_BYTES).toString('base64url') : '';
@@ -123,11 +125,12 @@ export class Connection {
         channel: this.#channel,
         tools,
         traffic,
-        recent: context.audience.recent,
+        recent: audience.recent,
         events: {
           notified: (notification, about) => {
+            const before = audience.told;
             events.notified(notification, about);
-            this.#quota.spend(context.audience.size * COST_OF_LISTENER);
+            this.#quota.spend((audience.told - before) * COST_OF_LISTENER);
           },
           settled: events.settled,
           answered: (exchange, answer) => this.#answered(exchange, answer),

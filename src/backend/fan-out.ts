@@ -13,14 +13,15 @@ import {
   TASK_STATUS,
 } from '../mcp/methods.ts';
 import { TASK_UPDATE } from '../mcp/modern-methods.ts';
-import { isPartOf, taskKind } from '../mcp/subscription.ts';
+import { taskKind } from '../mcp/subscription.ts';
 import { RecentCallers } from '../mux/recent-callers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Caller, Exchange } from '../ports/exchange.ts';
+import { Deliveries } from './deliveries.ts';
 import { ElicitationOwners } from './elicitation-owners.ts';
 import type { Wanted } from './server-wishes.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { type FindHeldOwner, Subscriptions } from './subscriptions.ts';
 
 /** Several changes in a row are told once (docs/protocol.md#changes-and-subscriptions). */
 const DEBOUNCE_MS = 100;
@@ -50,6 +51,8 @@ export interface FanOutContext {
   soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined;
   /** Whose calls and tasks the server works on, those included whose caller left. */
   callers(): Iterable<Downstream>;
+  /** Where what is held for a principal counts; absent where nobody counts. */
+  readonly heldFor?: FindHeldOwner;
 }
 
 /** The audience of one instance. */
@@ -57,9 +60,10 @@ export class FanOut {
   /** Whose calls were over lately, and who left. */
   readonly recent = new RecentCallers();
   /** Who watches which resource, by URI. */
-  readonly resources = new Subscriptions();
+  readonly resources: Subscriptions;
   /** Who watches which task, by the server's id. */
-  readonly tasks = new Subscriptions();
+  readonly tasks: Subscriptions;
+  readonly #deliveries = new Deliveries();
   readonly #context: FanOutContext;
   readonly #listeners = new Set<Listener>();
   readonly #elicitations = new ElicitationOwners();
@@ -67,6 +71,18 @@ export class FanOut {
 
   constructor(context: FanOutContext) {
     this.#context = context;
+    this.resources = new Subscriptions(context.heldFor);
+    this.tasks = new Subscriptions(context.heldFor);
+  }
+
+  /** Clients that were told something so far, each time. */
+  get told(): number {
+    return this.#deliveries.told;
+  }
+
+  /** Whether some are still to be told of what the server said. */
+  get isBehind(): boolean {
+    return this.#deliveries.isBehind;
   }
 
   get size(): number {
@@ -148,7 +164,7 @@ export class FanOut {
     const timer = after(DEBOUNCE_MS, () => {
       const latest = this.#pending.get(method)?.message ?? message;
       this.#pending.delete(method);
-      for (const { client } of this.#listeners) client.notify(latest, method);
+      this.#deliveries.tell(this.#listeners, latest, method);
     });
     this.#pending.set(method, { message, timer });
   }
@@ -157,6 +173,7 @@ export class FanOut {
   close(): void {
     for (const { timer } of this.#pending.values()) timer.cancel();
     this.#pending.clear();
+    this.#deliveries.clear();
     this.#listeners.clear();
     this.resources.clear();
     this.tasks.clear();
@@ -168,19 +185,10 @@ export class FanOut {
     const uri = parseString(bytes, uriStart, uriEnd);
     if (uri === undefined) return;
     const kind = `${RESOURCE_UPDATED} ${uri}`;
-    let isDelivered = false;
-    const told = new Set<Listener>();
-    for (const [subscribed, listeners] of this.resources.entries()) {
-      if (!isPartOf(uri, subscribed)) continue;
-      for (const listener of listeners) {
-        isDelivered = true;
-        if (!told.has(listener)) listener.client.notify(bytes, kind);
-        told.add(listener);
-      }
-    }
-    if (isDelivered) return;
-    if (this.#context.isShared) this.#withhold('not_subscribed');
-    else for (const { client } of this.#listeners) client.notify(bytes, kind);
+    const watchers = this.resources.coveringWatchers(uri);
+    if (watchers.size > 0) this.#deliveries.tell(watchers, bytes, kind);
+    else if (this.#context.isShared) this.#withhold('not_subscribed');
+    else this.#deliveries.tell(this.#listeners, bytes, kind);
   }
 
   /** A task belongs to somebody: only who subscribed to it is told. */
@@ -192,8 +200,7 @@ export class FanOut {
     }
     const watchers = this.tasks.watchersOf(taskId);
     if (watchers.size === 0) this.#withhold('not_subscribed');
-    const kind = taskKind(taskId);
-    for (const { client } of watchers) client.notify(notification.bytes, kind);
+    this.#deliveries.tell(watchers, notification.bytes, taskKind(taskId));
   }
 
   #logMessage(notification: Frame, about: Caller | undefined): void {
@@ -255,10 +262,11 @@ export class FanOut {
       this.#withhold('unattributable');
       return;
     }
-    for (const listener of this.#listeners) {
-      if (severity !== undefined && !this.#wants(listener, severity)) continue;
-      listener.client.notify(notification.bytes, undefined);
-    }
+    const wanting =
+      severity === undefined
+        ? this.#listeners
+        : [...this.#listeners].filter((listener) => this.#wants(listener, severity));
+    this.#deliveries.tell(wanting, notification.bytes, undefined);
   }
 
   #listenerOf(client: Downstream): Listener | undefined {

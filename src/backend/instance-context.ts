@@ -1,5 +1,5 @@
 // What an instance is given: its server's options, who it introduces, and what it shares with others.
-import type { FindOwner } from '../base/held-bytes.ts';
+import type { FindOwner, HeldBytes } from '../base/held-bytes.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -28,6 +28,8 @@ export interface InstanceContext {
   readonly metrics: Metrics;
   /** Where what is held for the server counts. */
   readonly owner: FindOwner;
+  /** Where what is held for clients counts; absent where there is one client only. */
+  readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly tellsAll: boolean;
   /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */

@@ -1,6 +1,7 @@
 // A client's place at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
 import { GatewayError } from '../base/errors.ts';
+import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
@@ -8,13 +9,15 @@ import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
 import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import type { ListKind, Seat, ServerIdentity } from '../ports/seat.ts';
+import type { ListKind, Seat, ServerIdentity, SubscribeAnswered } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
 import type { ServerWishes } from './server-wishes.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
+/** Resources that clients begin to watch in one turn of the event loop, where they want many. */
+const IN_TURN = new TurnQuota(256 * LEAST_COST);
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
 /** What a seat needs of the backend that gave it. */
@@ -116,6 +119,32 @@ export class InstanceSeat implements Seat, Listener {
     return this.#watch(this.instance.fanOut.resources, uri, (wishes) => wishes.subscribe(uri));
   }
 
+  async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    const { resources } = this.instance.fanOut;
+    const unknown: string[] = [];
+    for (const uri of uris) {
+      if (IN_TURN.isSpent) await turnFor(IN_TURN);
+      IN_TURN.spend(uri.length);
+      const isFirst = !resources.has(uri);
+      const refused = this.#hasLeft ? GONE : resources.add(this, uri);
+      if (refused === undefined && isFirst) unknown.push(uri);
+      else answered(uri, refused);
+    }
+    if (unknown.length === 0) return;
+    const error = await this.#wish(async (wishes) => {
+      await wishes.subscribeAll(unknown, (uri, refused) => {
+        if (refused !== undefined) resources.remove(this, uri);
+        answered(uri, refused);
+      });
+      return undefined;
+    });
+    if (error === undefined) return;
+    for (const uri of unknown) {
+      resources.remove(this, uri);
+      answered(uri, error);
+    }
+  }
+
   async unsubscribe(uri: string): Promise<WireError | undefined> {
     if (!this.instance.fanOut.resources.remove(this, uri)) return undefined;
     return await this.#wish((wishes) => wishes.unsubscribe(uri));
@@ -154,7 +183,7 @@ export class InstanceSeat implements Seat, Listener {
     const before = fanOut.level;
     const { uris, taskIds } = fanOut.leave(this);
     const { wishes } = this.instance;
-    for (const uri of uris) void wishes?.unsubscribe(uri);
+    wishes?.unsubscribeAll(uris);
     if (taskIds.length > 0) void wishes?.unwatchTasks();
     const { level } = fanOut;
     if (level !== undefined && level !== before) void wishes?.setLevel(level);

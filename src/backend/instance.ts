@@ -60,6 +60,7 @@ export class Instance {
       logsOnDemand: () => this.#identity?.era === 'modern',
       soleCaller: (mayBeFor) => this.#connection?.soleCaller(mayBeFor),
       callers: () => this.#connection?.callers() ?? [],
+      heldFor: (principal) => context.held?.client(principal),
     });
     this.#restarts = new Restarts(() => this.#startAgain(), context.isTriedOnDemand === true);
     this.#era = new EraSearch(options, context.era);
@@ -331,6 +332,7 @@ export class Instance {
     if (connection === undefined || this.#identity === undefined) return;
     this.#wishes = wishesOf(this.#identity, {
       wanted: () => this.fanOut.wanted,
+      isWanted: (uri) => this.fanOut.resources.has(uri),
       request: (method, params) => this.request(method, params),
       listen: (params, declared) =>
         connection.listen({ ...params, _meta: this.#ownMeta(declared) }),

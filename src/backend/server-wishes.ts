@@ -9,7 +9,8 @@ import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
-import type { ServerIdentity } from '../ports/seat.ts';
+import type { ServerIdentity, SubscribeAnswered } from '../ports/seat.ts';
+import { PacedRequests } from './paced-requests.ts';
 
 /** What all clients together want to be told of. */
 export interface Wanted {
@@ -21,6 +22,8 @@ export interface Wanted {
 export interface WishChannel {
   /** What is wanted now. */
   wanted(): Wanted;
+  /** Whether anybody watches a resource now. */
+  isWanted(uri: string): boolean;
   /** Makes a request; undefined when there was no answer. */
   request(method: string, params: JsonObject): Promise<Frame | undefined>;
   /**
@@ -36,7 +39,15 @@ export interface ServerWishes {
   replay(level: string | undefined): Promise<void>;
   setLevel(level: string): Promise<WireError | undefined>;
   subscribe(uri: string): Promise<WireError | undefined>;
+  /**
+   * The same for many at once.
+   * @param answered told of each: the server's error, or undefined
+   * @returns when all were answered
+   */
+  subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(uri: string): Promise<WireError | undefined>;
+  /** Nobody watches these any more. */
+  unsubscribeAll(uris: readonly string[]): void;
   watchTask(taskId: string): Promise<WireError | undefined>;
   /** Nobody wants to know of some tasks any more. */
   unwatchTasks(): Promise<void>;
@@ -74,16 +85,22 @@ export function wishesOf(
 /** Wishes as requests of the session era. */
 class LegacyWishes implements ServerWishes {
   readonly #channel: WishChannel;
+  readonly #paced: PacedRequests;
 
   constructor(channel: WishChannel) {
     this.#channel = channel;
+    this.#paced = new PacedRequests({
+      request: (method, uri) =>
+        this.#ask(method === 'subscribe' ? SUBSCRIBE : UNSUBSCRIBE, { uri }),
+      isWanted: (uri) => channel.isWanted(uri),
+    });
   }
 
   async replay(level: string | undefined): Promise<void> {
     const { uris } = this.#channel.wanted();
     // Written at once, before the first call: what is written first is read first.
     const leveled = level === undefined ? undefined : this.setLevel(level);
-    await Promise.all([leveled, ...uris.map((uri) => this.subscribe(uri))]);
+    await Promise.all([leveled, this.subscribeAll(uris, () => undefined)]);
   }
 
   setLevel(level: string): Promise<WireError | undefined> {
@@ -91,11 +108,28 @@ class LegacyWishes implements ServerWishes {
   }
 
   subscribe(uri: string): Promise<WireError | undefined> {
-    return this.#ask(SUBSCRIBE, { uri });
+    return this.#paced.send('subscribe', uri);
+  }
+
+  subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    let left = uris.length;
+    if (left === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      for (const uri of uris) {
+        this.#paced.subscribe(uri, (error) => {
+          answered(uri, error);
+          if (--left === 0) resolve();
+        });
+      }
+    });
   }
 
   unsubscribe(uri: string): Promise<WireError | undefined> {
-    return this.#ask(UNSUBSCRIBE, { uri });
+    return this.#paced.send('unsubscribe', uri);
+  }
+
+  unsubscribeAll(uris: readonly string[]): void {
+    for (const uri of uris) this.#paced.unsubscribe(uri);
   }
 
   watchTask(): Promise<WireError> {
@@ -147,9 +181,18 @@ class ModernWishes implements ServerWishes {
     return (await this.#listen()).uris.has(uri) ? undefined : NOT_WATCHED;
   }
 
+  async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    const agreed = await this.#listen();
+    for (const uri of uris) answered(uri, agreed.uris.has(uri) ? undefined : NOT_WATCHED);
+  }
+
   async unsubscribe(): Promise<undefined> {
     await this.#listen();
     return undefined;
+  }
+
+  unsubscribeAll(uris: readonly string[]): void {
+    if (uris.length > 0) void this.#listen();
   }
 
   async watchTask(taskId: string): Promise<WireError | undefined> {

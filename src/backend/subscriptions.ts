@@ -1,16 +1,23 @@
 // Who watches what, of one kind of things at one instance: resources by URI, or tasks by the server's
 // id. Each kind has a table of its own, since a client may write any text as a URI. A modern server is
-// told all of it at each change, so its bytes have limits: for a client, for all clients of a
-// principal, so that nobody keeps the others out, and for all together.
+// told all of it at each change, so it has limits: for a client, for all clients of a principal, so that
+// nobody keeps the others out, and for all together. Nobody costs more than what he watches himself:
+// nothing here looks at everything, but to tell it to a server.
+import type { HeldOwner } from '../base/held-bytes.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import { WatchedUris } from '../mcp/subscription.ts';
+import type { Principal } from '../ports/principal.ts';
 import type { Listener } from './fan-out.ts';
 
 const KIB = 1_024;
-/** Things that one client may watch. */
+/** Things that one client may watch, and all clients of a principal. */
 const MAX_COUNT = 1_000;
+const MAX_PRINCIPAL_COUNT = 10_000;
 const MAX_CLIENT_BYTES = 256 * KIB;
 const MAX_PRINCIPAL_BYTES = 512 * KIB;
 const MAX_BYTES = 2_048 * KIB;
+/** What it costs besides its text that somebody watches something: places in tables. */
+const ENTRY_BYTES = 256;
 
 interface Watched {
   readonly watchers: Set<Listener>;
@@ -19,12 +26,35 @@ interface Watched {
   readonly payer: string;
 }
 
+interface ClientEntry {
+  readonly watched: Set<string>;
+  bytes: number;
+}
+
+interface PrincipalEntry {
+  readonly principal: Principal;
+  /** What its clients watch, each for itself. */
+  count: number;
+  /** What of the texts it was the first to watch. */
+  bytes: number;
+  /** What is counted as held for it. */
+  held: number;
+}
+
+/** Where what is held for a principal counts. To be looked up each time. */
+export type FindHeldOwner = (principal: Principal) => HeldOwner | undefined;
+
 /** Everything that is watched, and by whom. */
 export class Subscriptions {
-  readonly #watched = new Map<string, Watched>();
-  readonly #clients = new Map<Listener, { count: number; bytes: number }>();
-  readonly #principals = new Map<string, number>();
+  readonly #heldFor: FindHeldOwner;
+  readonly #watched = new WatchedUris<Watched>();
+  readonly #clients = new Map<Listener, ClientEntry>();
+  readonly #principals = new Map<string, PrincipalEntry>();
   #bytes = 0;
+
+  constructor(heldFor: FindHeldOwner = () => undefined) {
+    this.#heldFor = heldFor;
+  }
 
   get size(): number {
     return this.#watched.size;
@@ -36,15 +66,20 @@ export class Subscriptions {
   }
 
   has(what: string): boolean {
-    return this.#watched.has(what);
+    return this.#watched.get(what) !== undefined;
   }
 
   watchersOf(what: string): ReadonlySet<Listener> {
-    return this.#watched.get(what)?.watchers ?? new Set();
+    return this.#watched.get(what)?.watchers ?? NOBODY;
   }
 
-  *entries(): Iterable<readonly [string, ReadonlySet<Listener>]> {
-    for (const [what, { watchers }] of this.#watched) yield [what, watchers];
+  /** Who watches a resource that `uri` is, or that it is a part of. */
+  coveringWatchers(uri: string): ReadonlySet<Listener> {
+    const [first, ...others] = this.#watched.covering(uri);
+    if (first === undefined || others.length === 0) return first?.watchers ?? NOBODY;
+    const all = new Set(first.watchers);
+    for (const { watchers } of others) for (const listener of watchers) all.add(listener);
+    return all;
   }
 
   /**
@@ -54,13 +89,18 @@ export class Subscriptions {
   add(listener: Listener, what: string): WireError | undefined {
     const known = this.#watched.get(what);
     if (known?.watchers.has(listener) === true) return undefined;
-    const bytes = Buffer.byteLength(what);
-    const own = this.#clients.get(listener) ?? { count: 0, bytes: 0 };
-    const refused = this.#refusal(listener, own, bytes, known === undefined);
+    const bytes = known?.bytes ?? Buffer.byteLength(what);
+    const own = this.#clients.get(listener) ?? { watched: new Set(), bytes: 0 };
+    const { principal } = listener.client;
+    const all = this.#principalOf(principal);
+    const refused = this.#refusal(own, all, bytes, known === undefined);
     if (refused !== undefined) return refused;
-    own.count++;
+    own.watched.add(what);
     own.bytes += bytes;
     this.#clients.set(listener, own);
+    all.count++;
+    this.#principals.set(principal.key, all);
+    this.#hold(all, bytes + ENTRY_BYTES);
     if (known === undefined) this.#open(listener, what, bytes);
     else known.watchers.add(listener);
     return undefined;
@@ -68,14 +108,13 @@ export class Subscriptions {
 
   /** @returns true when nobody watches it any more */
   remove(listener: Listener, what: string): boolean {
-    const watched = this.#watched.get(what);
-    if (watched?.watchers.delete(listener) !== true) return false;
     const own = this.#clients.get(listener);
-    if (own !== undefined) {
-      own.count--;
-      own.bytes -= watched.bytes;
-      if (own.count === 0) this.#clients.delete(listener);
-    }
+    const watched = this.#watched.get(what);
+    if (own === undefined || watched?.watchers.delete(listener) !== true) return false;
+    own.watched.delete(what);
+    own.bytes -= watched.bytes;
+    if (own.watched.size === 0) this.#clients.delete(listener);
+    this.#leftBy(listener.client.principal, watched);
     if (watched.watchers.size > 0) return false;
     this.#watched.delete(what);
     this.#pay(watched.payer, -watched.bytes);
@@ -87,15 +126,29 @@ export class Subscriptions {
    * @returns what nobody watches any more
    */
   leave(listener: Listener): string[] {
-    if (!this.#clients.has(listener)) return [];
-    return this.all.filter((what) => this.remove(listener, what));
+    const own = this.#clients.get(listener);
+    if (own === undefined) return [];
+    return [...own.watched].filter((what) => this.remove(listener, what));
   }
 
   clear(): void {
+    for (const all of this.#principals.values()) this.#hold(all, -all.held);
     this.#watched.clear();
     this.#clients.clear();
     this.#principals.clear();
     this.#bytes = 0;
+  }
+
+  #principalOf(principal: Principal): PrincipalEntry {
+    return this.#principals.get(principal.key) ?? { principal, count: 0, bytes: 0, held: 0 };
+  }
+
+  #leftBy(principal: Principal, { bytes }: Watched): void {
+    const all = this.#principals.get(principal.key);
+    if (all === undefined) return;
+    all.count--;
+    this.#hold(all, -(bytes + ENTRY_BYTES));
+    this.#forgetIfNothing(all);
   }
 
   #open(listener: Listener, what: string, bytes: number): void {
@@ -104,31 +157,48 @@ export class Subscriptions {
     this.#pay(payer, bytes);
   }
 
+  // The first one may have left, and others of other principals still watch what it pays for.
   #pay(payer: string, bytes: number): void {
     this.#bytes += bytes;
-    const sum = (this.#principals.get(payer) ?? 0) + bytes;
-    if (sum === 0) this.#principals.delete(payer);
-    else this.#principals.set(payer, sum);
+    const all = this.#principals.get(payer);
+    if (all === undefined) return;
+    all.bytes += bytes;
+    this.#forgetIfNothing(all);
+  }
+
+  #forgetIfNothing({ principal, count, bytes }: PrincipalEntry): void {
+    if (count === 0 && bytes === 0) this.#principals.delete(principal.key);
+  }
+
+  #hold(all: PrincipalEntry, bytes: number): void {
+    all.held += bytes;
+    this.#heldFor(all.principal)?.add('subscription', bytes);
   }
 
   #refusal(
-    { client }: Listener,
-    own: { readonly count: number; readonly bytes: number },
+    own: ClientEntry,
+    all: PrincipalEntry,
     bytes: number,
     isNew: boolean,
   ): WireError | undefined {
-    if (own.count >= MAX_COUNT) return TOO_MANY;
+    if (own.watched.size >= MAX_COUNT) return TOO_MANY;
+    if (all.count >= MAX_PRINCIPAL_COUNT) return TOO_MANY_OF_ALL;
     if (own.bytes + bytes > MAX_CLIENT_BYTES) return tooLong('you watch', MAX_CLIENT_BYTES);
+    if (this.#heldFor(all.principal)?.hasRoom(bytes + ENTRY_BYTES) === false) return TOO_MUCH_HELD;
     if (!isNew) return undefined;
-    const paid = this.#principals.get(client.principal.key) ?? 0;
-    if (paid + bytes > MAX_PRINCIPAL_BYTES) {
+    if (all.bytes + bytes > MAX_PRINCIPAL_BYTES) {
       return tooLong('all your clients watch', MAX_PRINCIPAL_BYTES);
     }
     return this.#bytes + bytes > MAX_BYTES ? tooLong('all clients watch', MAX_BYTES) : undefined;
   }
 }
 
+const NOBODY: ReadonlySet<Listener> = new Set();
 const TOO_MANY = overloaded(`You watch ${MAX_COUNT} resources already`);
+const TOO_MANY_OF_ALL = overloaded(
+  `All your clients watch ${MAX_PRINCIPAL_COUNT} resources of one server already`,
+);
+const TOO_MUCH_HELD = overloaded('Too many bytes are held for you, or for all (limits.heldBytes)');
 
 function tooLong(whose: string, maxBytes: number): WireError {
   return overloaded(`The URIs that ${whose} at one server may have ${maxBytes / KIB} KiB in all`);

@@ -45,6 +45,7 @@ function endTurn(): void {
 export class TurnQuota {
   readonly #limit: number;
   readonly #parent: TurnQuota | undefined;
+  readonly #isHeldUp: () => boolean;
   #turn = -1;
   #spent = 0;
   /** What waits here, and the sources for which something waits. */
@@ -55,10 +56,12 @@ export class TurnQuota {
   /**
    * @param limit in bytes
    * @param parent of all such sources together, or of their owner
+   * @param isHeldUp whether work that this source has caused is still going on, so that it has to wait
    */
-  constructor(limit: number, parent?: TurnQuota) {
+  constructor(limit: number, parent?: TurnQuota, isHeldUp: () => boolean = () => false) {
     this.#limit = limit;
     this.#parent = parent;
+    this.#isHeldUp = isHeldUp;
   }
 
   /** Whether it has had its turn. */
@@ -101,7 +104,7 @@ export class TurnQuota {
   }
 
   get #isUsedUp(): boolean {
-    return this.#turn === turn && this.#spent >= this.#limit;
+    return (this.#turn === turn && this.#spent >= this.#limit) || this.#isHeldUp();
   }
 
   #standInLine(): void {
@@ -141,4 +144,22 @@ export class TurnQuota {
 export function onNextTurn(resume: () => void): void {
   scheduleEnd();
   waiting.push(resume);
+}
+
+/**
+ * Resolves when it is somebody's turn again; at once, where there is something of the quota left. Work for
+ * one more step follows, without another look.
+ */
+export async function turnFor(quota: TurnQuota): Promise<void> {
+  if (!quota.isSpent) return;
+  await new Promise<void>((resolve) => {
+    quota.wait(resolve);
+  });
+}
+
+/** Resolves at the beginning of the next turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    onNextTurn(resolve);
+  });
 }

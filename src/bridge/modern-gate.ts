@@ -2,6 +2,7 @@
 // call, and which call a retry belongs to.
 import { wallClockMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
+import type { HeldBytes } from '../base/held-bytes.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseParams, parseString } from '../jsonrpc/parse.ts';
@@ -27,6 +28,7 @@ import { ModernCall } from './modern-call.ts';
 import { missingCapability } from './modern-errors.ts';
 import { ModernListen, SeatPlace } from './modern-listen.ts';
 import { ModernPass } from './modern-pass.ts';
+import { OpenListens } from './open-listens.ts';
 import type { StateOptions } from './options.ts';
 import { Parks } from './parks.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
@@ -50,22 +52,27 @@ export interface ModernState {
   readonly tasks: TaskState;
   /** Which arguments of tools stand in headers too. */
   readonly mirrored: ToolFacts<MirroredArguments>;
-  /** Open listen streams, to be ended in order when the gateway stops. */
-  readonly listens: Set<ModernListen>;
+  /** To be ended in order when the gateway stops. */
+  readonly listens: OpenListens;
 }
 
 /**
  * Makes what all endpoints share.
  * @param tools of all servers
+ * @param held where what is held for clients counts; absent where there is one client only
  */
-export function createModernState(options: StateOptions, tools: ToolSource): ModernState {
+export function createModernState(
+  options: StateOptions,
+  tools: ToolSource,
+  held?: HeldBytes,
+): ModernState {
   return {
     parks: new Parks<ModernCall>(options.ttlMs),
     sealer: new StateSealer(options.keys),
     results: new ResponseCache(),
     tasks: { table: new TaskTable(options.keys), tools: taskTools(tools) },
     mirrored: new ToolFacts(tools, (texts) => new MirroredArguments(texts)),
-    listens: new Set(),
+    listens: new OpenListens(held),
   };
 }
 
@@ -337,8 +344,7 @@ export class ModernGate {
   }
 
   async #listen(exchange: ModernExchange): Promise<void> {
-    const listen = new ModernListen(exchange, () => this.#state.listens.delete(listen));
-    this.#state.listens.add(listen);
+    const listen = new ModernListen(exchange, this.#state.listens);
     try {
       await listen.start((client: Downstream) => {
         return new SeatPlace(this.#backend.place(client), (tell) => this.watchTasks(client, tell));

@@ -2,6 +2,7 @@
 // asked for, each message with the id of the request (2026-07-28 basic/patterns/subscriptions).
 import { within } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
+import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import { isObject, type JsonObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -10,13 +11,14 @@ import { type ClientCapabilities, tellsChanges } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
 import { ACKNOWLEDGED, hasTasks } from '../mcp/modern-methods.ts';
-import { isPartOf, taskKind } from '../mcp/subscription.ts';
+import { taskKind, WatchedUris } from '../mcp/subscription.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { ExchangeHolder } from '../ports/exchange.ts';
 import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { Seat } from '../ports/seat.ts';
+import type { Seat, SubscribeAnswered } from '../ports/seat.ts';
 import { missingCapability } from './modern-errors.ts';
+import type { Listening, OpenListens } from './open-listens.ts';
 import { withParams } from './request-text.ts';
 import { TASKS_REQUIRED } from './tasks/offered.ts';
 import type { TaskWatch, TellTask } from './tasks/task-watch.ts';
@@ -26,8 +28,12 @@ const SUBSCRIBE_LIMIT_MS = 5_000;
 const MAX_URIS = 1_000;
 /** What the kind of an update begins with; the URI follows. */
 const UPDATE_OF = `${RESOURCE_UPDATED} `;
-/** Kinds of messages that are kept until the acknowledgement; one for each resource. */
-const MAX_EARLY = 2_000;
+/** What is kept of messages that come before the acknowledgement; one for each kind. */
+const MAX_EARLY_BYTES = 256 * 1_024;
+/** Tasks that one stream begins to watch at the same time. */
+const TASKS_AT_ONCE = 16;
+/** Tasks that streams begin to watch in one turn of the event loop. */
+const TASKS_IN_TURN = new TurnQuota(64 * LEAST_COST);
 
 /** Filter flag of each list notification, and the server capability behind it. */
 const FLAGS = [
@@ -51,7 +57,12 @@ export interface ListenPlace {
    * @throws GatewayError when it can't be had
    */
   join(): Promise<void>;
-  subscribe(uri: string): Promise<WireError | undefined>;
+  /**
+   * Watches resources.
+   * @param answered told of each: the error of a server that refused, or undefined
+   * @returns when all were answered
+   */
+  subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   /**
    * Watches a task, and tells the stream of it.
    * @returns false when it is none of this client's; absent where no tasks can be watched
@@ -83,8 +94,8 @@ export class SeatPlace implements ListenPlace {
     await this.#seat.join(undefined);
   }
 
-  subscribe(uri: string): Promise<WireError | undefined> {
-    return this.#seat.subscribe(uri);
+  subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    return this.#seat.subscribeAll(uris, answered);
   }
 
   watch(taskId: string, tell: TellTask): Promise<boolean> {
@@ -99,7 +110,7 @@ export class SeatPlace implements ListenPlace {
 }
 
 /** One listen stream. */
-export class ModernListen implements Downstream, ExchangeHolder {
+export class ModernListen implements Downstream, ExchangeHolder, Listening {
   readonly id = undefined;
   readonly principal: Principal;
   readonly version: string;
@@ -109,64 +120,110 @@ export class ModernListen implements Downstream, ExchangeHolder {
   readonly logThreshold = Number.POSITIVE_INFINITY;
   readonly #exchange: ModernExchange;
   readonly #subscriptionId: Buffer;
-  readonly #done: () => void;
+  readonly #listens: OpenListens;
   #place: ListenPlace | undefined;
+  /** What is carried: what was asked for, and from the acknowledgement on what of it was agreed to. */
   #kinds: ReadonlySet<string> = new Set();
-  #uris: readonly string[] = [];
+  #uris = new WatchedUris<true>();
   /** What came before the acknowledgement, by kind; undefined afterwards. */
   #early: Map<string, Buffer> | undefined = new Map();
+  #earlyBytes = 0;
+  #isOver = false;
 
-  /**
-   * @param done told when nothing of the stream is left
-   */
-  constructor(exchange: ModernExchange, done: () => void) {
+  /** @param listens all streams; this one is among them until it ends */
+  constructor(exchange: ModernExchange, listens: OpenListens) {
     this.#exchange = exchange;
-    this.#done = done;
+    this.#listens = listens;
     this.principal = exchange.client.principal;
     this.version = exchange.client.version;
     this.capabilities = exchange.client.capabilities;
     this.info = exchange.client.info;
     this.#subscriptionId = exchange.frame.idBytes ?? Buffer.from('null');
     exchange.holder = this;
+    listens.add(this);
   }
 
-  /** Subscribes, acknowledges, and stays open until the client leaves. */
+  /**
+   * Subscribes, acknowledges, and stays open until the client leaves.
+   * @throws GatewayError when the stream can't be had
+   */
   async start(placeFor: (client: Downstream) => ListenPlace): Promise<void> {
     const filter = readFilter(parseParams(this.#exchange.frame)['notifications']);
     if (filter === undefined) {
-      this.#exchange.refuse({
+      this.#refuse({
         code: INVALID_PARAMS,
         message: `Invalid params: notifications must be an object of flags and URIs, ${MAX_URIS} at most and of ${TEXT_LIMITS.uri} bytes each.`,
       });
-      this.#done();
       return;
     }
     if (filter.taskIds.length > 0 && !hasTasks(this.capabilities)) {
-      this.#exchange.refuse(missingCapability(TASKS_REQUIRED));
-      this.#done();
+      this.#refuse(missingCapability(TASKS_REQUIRED));
       return;
     }
+    this.#listens.take(this, [...filter.uris, ...filter.taskIds]);
+    this.#carry(filter);
     const place = placeFor(this);
     this.#place = place;
     await place.join();
     const { capabilities } = place;
     const flags = filter.flags.filter(([, , kind]) => tellsChanges(capabilities[kind]));
-    const uris = await honoured(filter.uris, (uri) =>
-      place.subscribe(uri).then((refused) => refused === undefined),
-    );
-    const tell: TellTask = (message, kind) => this.notify(message, kind);
-    const taskIds = await honoured(filter.taskIds, (taskId) => {
-      return place.watch?.(taskId, tell) ?? Promise.resolve(false);
+    const [{ uris, refusal }, taskIds] = await Promise.all([
+      this.#subscribe(place, filter.uris),
+      this.#watch(place, filter.taskIds),
+    ]);
+    if (this.#isOver) return;
+    const hasNothing = uris.length + taskIds.length === 0;
+    if (hasNothing && refusal !== undefined) this.#refuse(refusal);
+    else this.#acknowledge({ flags, uris, taskIds });
+  }
+
+  /**
+   * Subscribes to resources.
+   * @returns those that a server agreed to in time; and why there was no room for others
+   */
+  async #subscribe(
+    place: ListenPlace,
+    wanted: readonly string[],
+  ): Promise<{ uris: string[]; refusal: WireError | undefined }> {
+    const agreed = new Set<string>();
+    let refusal: WireError | undefined;
+    const all = place.subscribeAll(wanted, (uri, error) => {
+      if (error === undefined) agreed.add(uri);
+      else if (isOverloaded(error)) refusal = error;
     });
-    this.#kinds = new Set([...flags.map(([, method]) => method), ...taskIds.map(taskKind)]);
-    this.#uris = uris;
-    this.#acknowledge(flags, uris, taskIds);
+    if (wanted.length > 0) await within(SUBSCRIBE_LIMIT_MS, all);
+    return { uris: wanted.filter((uri) => agreed.has(uri)), refusal };
+  }
+
+  /** Watches tasks, and gives those that can be watched, and could be in time. */
+  async #watch(place: ListenPlace, wanted: readonly string[]): Promise<string[]> {
+    const watched = new Set<string>();
+    const tell: TellTask = (message, kind) => this.notify(message, kind);
+    const left = wanted[Symbol.iterator]();
+    const some = async (): Promise<void> => {
+      for (const taskId of left) {
+        if (TASKS_IN_TURN.isSpent) await turnFor(TASKS_IN_TURN);
+        TASKS_IN_TURN.spend(taskId.length);
+        if (!this.#isOver && (await place.watch?.(taskId, tell)) === true) watched.add(taskId);
+      }
+    };
+    const all = Promise.all(Array.from({ length: TASKS_AT_ONCE }, some));
+    if (wanted.length > 0) await within(SUBSCRIBE_LIMIT_MS, all);
+    return wanted.filter((taskId) => watched.has(taskId));
   }
 
   notify(message: Buffer, kind: string | undefined): void {
     if (kind === undefined) return; // logs are never carried here
-    if (this.#early === undefined) this.#send(message, kind);
-    else if (this.#early.size < MAX_EARLY) this.#early.set(kind, Buffer.from(message));
+    if (!this.#carries(kind)) return;
+    if (this.#early === undefined) this.#push(message);
+    else this.#keep(this.#early, message, kind);
+  }
+
+  #keep(early: Map<string, Buffer>, message: Buffer, kind: string): void {
+    const bytes = this.#earlyBytes + message.length - (early.get(kind)?.length ?? 0);
+    if (bytes > MAX_EARLY_BYTES) return;
+    this.#earlyBytes = bytes;
+    early.set(kind, Buffer.from(message));
   }
 
   ask(question: Question): void {
@@ -178,8 +235,14 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 
   cancel(): void {
+    this.#isOver = true;
     this.#place?.leave();
-    this.#done();
+    this.#listens.delete(this);
+  }
+
+  #refuse(error: WireError): void {
+    this.cancel();
+    this.#exchange.refuse(error);
   }
 
   /** Ends the stream in order: the gateway stops. */
@@ -190,27 +253,32 @@ export class ModernListen implements Downstream, ExchangeHolder {
     this.#exchange.answer(Buffer.from(`{"resultType":"complete","_meta":${meta}}`));
   }
 
-  #acknowledge(flags: Filter['flags'], uris: readonly string[], taskIds: readonly string[]): void {
+  #acknowledge(agreed: Filter): void {
+    const { flags, uris, taskIds } = agreed;
     const notifications = {
       ...Object.fromEntries(flags.map(([flag]) => [flag, true])),
       ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
       ...(taskIds.length > 0 ? { taskIds } : {}),
     };
     this.#push(callMessage(ACKNOWLEDGED, { notifications }));
+    this.#carry(agreed);
     const early = this.#early ?? new Map<string, Buffer>();
     this.#early = undefined;
-    for (const [kind, message] of early) this.#send(message, kind);
+    for (const [kind, message] of early) if (this.#carries(kind)) this.#push(message);
   }
 
-  #send(message: Buffer, kind: string): void {
-    if (this.#kinds.has(kind) || this.#watches(kind)) this.#push(message);
+  #carry({ flags, uris, taskIds }: Filter): void {
+    this.#kinds = new Set([...flags.map(([, method]) => method), ...taskIds.map(taskKind)]);
+    this.#uris = new WatchedUris();
+    for (const uri of uris) this.#uris.set(uri, true);
   }
 
   // A private server may tell of resources that nobody subscribed to.
-  #watches(kind: string): boolean {
-    if (!kind.startsWith(UPDATE_OF)) return false;
-    const uri = kind.slice(UPDATE_OF.length);
-    return this.#uris.some((watched) => isPartOf(uri, watched));
+  #carries(kind: string): boolean {
+    if (this.#kinds.has(kind)) return true;
+    return (
+      kind.startsWith(UPDATE_OF) && this.#uris.covering(kind.slice(UPDATE_OF.length)).length > 0
+    );
   }
 
   #push(message: Buffer): void {
@@ -219,15 +287,8 @@ export class ModernListen implements Downstream, ExchangeHolder {
   }
 }
 
-/** Those that a server agrees to in time. */
-async function honoured(
-  wanted: readonly string[],
-  agrees: (one: string) => Promise<boolean>,
-): Promise<string[]> {
-  const agreed = wanted.map(async (one) => {
-    return (await within(SUBSCRIBE_LIMIT_MS, agrees(one))) === true ? one : undefined;
-  });
-  return (await Promise.all(agreed)).filter((one) => one !== undefined);
+function isOverloaded({ data }: WireError): boolean {
+  return isObject(data) && data['reason'] === 'overloaded';
 }
 
 function readFilter(notifications: unknown): Filter | undefined {
@@ -243,7 +304,8 @@ function readFilter(notifications: unknown): Filter | undefined {
 function textsOf(list: unknown, maxLength: number): string[] | undefined {
   if (list === undefined) return [];
   const isList = Array.isArray(list) && list.length <= MAX_URIS;
-  return isList && list.every((one) => isTextWithin(one, maxLength)) ? list : undefined;
+  if (!isList || !list.every((one) => isTextWithin(one, maxLength))) return undefined;
+  return [...new Set(list)];
 }
 
 function isFlag(value: unknown): boolean {

@@ -36,9 +36,62 @@ export function taskKind(taskId: string): string {
   return `task ${taskId}`;
 }
 
-/** Whether `uri` is what was subscribed to, or a part of it (2025-11-25 server/resources). */
-export function isPartOf(uri: string, subscribed: string): boolean {
-  if (!uri.startsWith(subscribed)) return false;
-  const next = uri[subscribed.length];
-  return next === undefined || subscribed.endsWith('/') || '/?#'.includes(next);
+/** What a resource may end with before the name of a part of it. */
+const ENDS = new Set(['/', '?', '#']);
+
+/**
+ * Something for each resource that is watched. Finds what an update is about without a look at all of
+ * them: by the beginnings of its URI that are as long as something that is watched.
+ */
+export class WatchedUris<T> {
+  readonly #byUri = new Map<string, T>();
+  /** How many URIs there are of each length. */
+  readonly #lengths = new Map<number, number>();
+
+  get size(): number {
+    return this.#byUri.size;
+  }
+
+  get(uri: string): T | undefined {
+    return this.#byUri.get(uri);
+  }
+
+  keys(): Iterable<string> {
+    return this.#byUri.keys();
+  }
+
+  set(uri: string, value: T): void {
+    if (!this.#byUri.has(uri)) {
+      this.#lengths.set(uri.length, (this.#lengths.get(uri.length) ?? 0) + 1);
+    }
+    this.#byUri.set(uri, value);
+  }
+
+  delete(uri: string): void {
+    if (!this.#byUri.delete(uri)) return;
+    const left = (this.#lengths.get(uri.length) ?? 1) - 1;
+    if (left > 0) this.#lengths.set(uri.length, left);
+    else this.#lengths.delete(uri.length);
+  }
+
+  clear(): void {
+    this.#byUri.clear();
+    this.#lengths.clear();
+  }
+
+  /** What is watched that `uri` is, or that it is a part of (2025-11-25 server/resources). */
+  covering(uri: string): T[] {
+    const found: T[] = [];
+    for (const length of this.#lengths.keys()) {
+      if (!isEndOfName(uri, length)) continue;
+      const value = this.#byUri.get(uri.slice(0, length));
+      if (value !== undefined) found.push(value);
+    }
+    return found;
+  }
+}
+
+function isEndOfName(uri: string, length: number): boolean {
+  if (length >= uri.length) return length === uri.length;
+  return ENDS.has(uri.charAt(length)) || uri.charAt(length - 1) === '/';
 }

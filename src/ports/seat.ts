@@ -24,6 +24,9 @@ export interface ServerIdentity {
   readonly version: string;
 }
 
+/** Told of the answer to the subscription to a resource: an error, or undefined. */
+export type SubscribeAnswered = (uri: string, error: WireError | undefined) => void;
+
 /** One client's place at one instance of a server. */
 export interface Seat {
   /** Name of the server. */
@@ -82,6 +85,12 @@ export interface Seat {
    * @returns the error of a server that refused
    */
   subscribe(uri: string): Promise<WireError | undefined>;
+  /**
+   * The same for many resources, in several turns of the event loop.
+   * @param answered told of each: the error of a server that refused, or undefined
+   * @returns when all were answered
+   */
+  subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(uri: string): Promise<WireError | undefined>;
   /**
    * Wants to be told of a task, until it leaves.

@@ -14,7 +14,7 @@ import type { LoggingLevel } from '../../mcp/log-levels.ts';
 import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { ListKind, Seat, ServerIdentity } from '../../ports/seat.ts';
+import type { ListKind, Seat, ServerIdentity, SubscribeAnswered } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { Member } from './member.ts';
 import { MemberClient } from './member-client.ts';
@@ -40,6 +40,7 @@ export class ClientLinks {
   readonly #links: Link[];
   readonly watched = new WatchedResources({
     subscribe: (owner) => this.#subscribe(owner),
+    subscribeAll: (key, uris, answered) => this.#subscribeAll(key, uris, answered),
     unsubscribe: (owner) => this.#unsubscribe(owner),
   });
   /** Least severe log messages that the client wants; undefined: it has not said. */
@@ -151,21 +152,36 @@ export class ClientLinks {
   }
 
   async #subscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+    const place = await this.#placeToSubscribe(key);
+    return 'refused' in place ? place.refused : await place.seat.subscribe(uri);
+  }
+
+  async #subscribeAll(
+    key: string,
+    uris: readonly string[],
+    answered: SubscribeAnswered,
+  ): Promise<void> {
+    const place = await this.#placeToSubscribe(key);
+    if ('seat' in place) await place.seat.subscribeAll(uris, answered);
+    else for (const uri of uris) answered(uri, place.refused);
+  }
+
+  async #placeToSubscribe(key: string): Promise<{ seat: Seat } | { refused: WireError }> {
     const index = this.#indexOf(key);
     const seat = this.links[index]?.seat;
     try {
       await seat?.ready();
     } catch (error) {
-      return wireErrorOf(asGatewayError(error, key));
+      return { refused: wireErrorOf(asGatewayError(error, key)) };
     }
     const refusal = this.refusalOf(index);
-    if (seat === undefined && refusal !== undefined) return wireErrorOf(refusal);
+    if (seat === undefined && refusal !== undefined) return { refused: wireErrorOf(refusal) };
     const resources = seat?.identity?.capabilities['resources'];
     if (seat === undefined || !isObject(resources) || resources['subscribe'] !== true) {
       const message = `Method not found: server "${key}" offers no subscriptions.`;
-      return { code: METHOD_NOT_FOUND, message };
+      return { refused: { code: METHOD_NOT_FOUND, message } };
     }
-    return await seat.subscribe(uri);
+    return { seat };
   }
 
   async #unsubscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {

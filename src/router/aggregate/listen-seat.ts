@@ -1,12 +1,23 @@
 // A modern client's listen stream at all servers of an endpoint: one seat made of theirs.
+
+import { LEAST_COST, TurnQuota, turnFor } from '../../base/turns.ts';
 import type { ListenPlace } from '../../bridge/modern-listen.ts';
 import type { TaskWatch, TellTask } from '../../bridge/tasks/task-watch.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
 import type { Downstream } from '../../ports/downstream.ts';
+import type { SubscribeAnswered } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { ClientLinks } from './client-links.ts';
 import { shownOwners } from './routes.ts';
+import type { WantedResource } from './watched-resources.ts';
+
+/** Resources that are looked up for listen streams in one turn of the event loop: rules are slow to read. */
+const IN_TURN = new TurnQuota(64 * LEAST_COST);
+const NO_SUCH_RESOURCE: WireError = {
+  code: INVALID_PARAMS,
+  message: 'No server has this resource.',
+};
 
 /** Places at all servers, as one. */
 export class ListenSeat implements ListenPlace {
@@ -16,6 +27,7 @@ export class ListenSeat implements ListenPlace {
   /** By the name of their server. */
   readonly #watches = new Map<string, TaskWatch>();
   readonly #left: () => void;
+  #hasLeft = false;
 
   /** @param left told when the stream is no longer */
   constructor(client: Downstream, links: ClientLinks, parts: AggregateParts, left: () => void) {
@@ -33,12 +45,21 @@ export class ListenSeat implements ListenPlace {
     await this.#links.ready();
   }
 
-  async subscribe(uri: string): Promise<WireError | undefined> {
-    const { table } = await this.#links.view.resourcesToSearch(uri);
+  async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    if (uris.length === 0) return;
+    const { table } = await this.#links.view.resourcesToSearch(...uris);
     const shownTo = { parts: this.#parts, principal: this.#client.principal };
-    const owners = shownOwners(shownTo, table, uri);
-    if (owners.length > 0) return await this.#links.watched.watch(uri, owners);
-    return { code: INVALID_PARAMS, message: 'No server has this resource.' };
+    const wanted: WantedResource[] = [];
+    for (const uri of uris) {
+      if (IN_TURN.isSpent) await turnFor(IN_TURN);
+      if (this.#hasLeft) return;
+      const effort = { left: 0 };
+      const owners = shownOwners(shownTo, table, uri, effort);
+      IN_TURN.spend(uri.length - effort.left);
+      if (owners.length > 0) wanted.push({ uri, owners });
+      else answered(uri, NO_SUCH_RESOURCE);
+    }
+    await this.#links.watched.watchAll(wanted, answered);
   }
 
   /** A task's id says which server runs it. */
@@ -54,6 +75,7 @@ export class ListenSeat implements ListenPlace {
   }
 
   leave(): void {
+    this.#hasLeft = true;
     for (const watch of this.#watches.values()) watch.leave();
     this.#left();
     this.#links.leave();

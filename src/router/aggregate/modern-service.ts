@@ -141,8 +141,7 @@ export class ModernService {
   }
 
   async #listen(exchange: ModernExchange): Promise<void> {
-    const listen = new ModernListen(exchange, () => this.#parts.state.listens.delete(listen));
-    this.#parts.state.listens.add(listen);
+    const listen = new ModernListen(exchange, this.#parts.state.listens);
     try {
       await listen.start((client: Downstream) => {
         const links = new ClientLinks(client, this.#parts, (index) => this.#common.isUp(index));

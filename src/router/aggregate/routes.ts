@@ -5,6 +5,7 @@ import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
+import type { Effort } from '../../catalog/uri-templates.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember, membersOf } from '../../jsonrpc/members.ts';
@@ -276,16 +277,18 @@ function deniedResource([owner]: readonly UriOwner[], shownTo: Shown): Route | u
 /**
  * The servers that may have a resource which the endpoint shows, the likeliest first.
  * @param uri as the client calls it
+ * @param effort told what it took
  */
 export function shownOwners(
   shownTo: Shown,
   table: ResourceTable,
   uri: string,
+  effort?: Effort,
 ): readonly UriOwner[] {
   const { parts, principal } = shownTo;
   const resource = (owner: UriOwner): boolean => isShown(shownTo, owner);
   const server = (key: string): boolean => parts.visibility.opens(principal, key);
-  return ownersOf(table.resolve(uri, { server, resource })).filter(resource);
+  return ownersOf(table.resolve(uri, { server, resource }, effort)).filter(resource);
 }
 
 /**

@@ -80,10 +80,11 @@ export class View {
     ]).then(([readUris, readTemplates]) => this.#composeResources(readUris, readTemplates));
   }
 
-  /** Resources to look a URI up in: as they were last, unless a server's were never read. */
-  resourcesToSearch(uri: string): ResourceListings | Promise<ResourceListings> {
+  /** Resources to look URIs up in: as they were last, unless a server's were never read. */
+  resourcesToSearch(...wanted: readonly string[]): ResourceListings | Promise<ResourceListings> {
     // The prefix of a server says all that the lists could.
-    if (unwrapUri(this.#keys, uri) !== undefined) return this.knownResources();
+    const areWrapped = wanted.every((uri) => unwrapUri(this.#keys, uri) !== undefined);
+    if (areWrapped) return this.knownResources();
     const uris = this.#knownLists(RESOURCES_LIST);
     const templates = this.#knownLists(TEMPLATES_LIST);
     if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);

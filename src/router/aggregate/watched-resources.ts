@@ -3,12 +3,21 @@
 // agree, and who has it will tell.
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
+import type { SubscribeAnswered } from '../../ports/seat.ts';
 
 /** How servers are told. */
 export interface WatchPlaces {
   /** @returns the error of a server that can't be had, or does not agree */
   subscribe(owner: UriOwner): Promise<WireError | undefined>;
+  /** The same for many of one server; told of each answer. */
+  subscribeAll(key: string, uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(owner: UriOwner): Promise<WireError | undefined>;
+}
+
+/** A resource as a client calls it, and who may have it, the likeliest first. */
+export interface WantedResource {
+  readonly uri: string;
+  readonly owners: readonly UriOwner[];
 }
 
 /** What a client watches. */
@@ -51,6 +60,47 @@ export class WatchedResources {
     return isWatched ? undefined : await errors[0];
   }
 
+  /**
+   * Watches many resources, each wherever a server agrees.
+   * @param answered told of each once: when a server agrees, or when none does
+   * @returns when all servers have answered
+   */
+  async watchAll(wanted: readonly WantedResource[], answered: SubscribeAnswered): Promise<void> {
+    const byServer = new Map<string, string[]>();
+    /** How many servers have not answered. */
+    const open = new Map<string, number>();
+    for (const { uri, owners } of wanted) {
+      open.set(uri, owners.length);
+      for (const owner of owners) {
+        this.#note(uri, owner);
+        const uris = byServer.get(owner.key);
+        if (uris === undefined) byServer.set(owner.key, [owner.uri]);
+        else uris.push(owner.uri);
+      }
+    }
+    const isLast = (uri: string, isAgreed: boolean): boolean => {
+      const left = (open.get(uri) ?? 0) - 1;
+      // Of those that answer after one that agreed nobody is told.
+      open.set(uri, isAgreed ? 0 : left);
+      return left === 0 || (isAgreed && left > 0);
+    };
+    const asked = [...byServer].map(([key, uris]) =>
+      this.#places.subscribeAll(key, uris, (own, error) => {
+        const uri = this.#settle({ key, uri: own }, error);
+        if (uri !== undefined && isLast(uri, error === undefined)) answered(uri, error);
+      }),
+    );
+    await Promise.all(asked);
+  }
+
+  /** @returns what the client calls it; undefined: it was given up meanwhile */
+  #settle(owner: UriOwner, error: WireError | undefined): string | undefined {
+    const uri = this.nameOf(owner.key, owner.uri);
+    if (uri === undefined && error === undefined) void this.#places.unsubscribe(owner);
+    else if (uri !== undefined && error !== undefined) this.#forget(uri, owner);
+    return uri;
+  }
+
   /** Watches it no longer, wherever it was. */
   async unwatch(uri: string): Promise<void> {
     const owners = [...(this.#owners.get(uri)?.values() ?? [])];
@@ -59,14 +109,18 @@ export class WatchedResources {
   }
 
   async #watchAt(uri: string, owner: UriOwner): Promise<WireError | undefined> {
-    // Before the server is told: the first change may come with its answer.
-    const owners = this.#owners.get(uri) ?? new Map<string, UriOwner>();
-    this.#owners.set(uri, owners.set(owner.key, owner));
-    this.#names.set(`${owner.key} ${owner.uri}`, uri);
+    this.#note(uri, owner);
     const error = await this.#places.subscribe(owner);
     if (error !== undefined) this.#forget(uri, owner);
     else if (this.#owners.get(uri)?.has(owner.key) !== true) await this.#places.unsubscribe(owner);
     return error;
+  }
+
+  /** Before the server is told: the first change may come with its answer. */
+  #note(uri: string, owner: UriOwner): void {
+    const owners = this.#owners.get(uri) ?? new Map<string, UriOwner>();
+    this.#owners.set(uri, owners.set(owner.key, owner));
+    this.#names.set(`${owner.key} ${owner.uri}`, uri);
   }
 
   #forget(uri: string, owner: UriOwner): void {

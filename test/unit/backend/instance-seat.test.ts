@@ -5,8 +5,11 @@ import type { Instance } from '../../../src/backend/instance.ts';
 import { InstanceSeat } from '../../../src/backend/instance-seat.ts';
 import { Subscriptions } from '../../../src/backend/subscriptions.ts';
 import { monotonicMs } from '../../../src/base/clock.ts';
+import { HeldBytes } from '../../../src/base/held-bytes.ts';
+import { nextTurn } from '../../../src/base/turns.ts';
 import type { Metrics } from '../../../src/observe/metrics.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
+import type { SubscribeAnswered } from '../../../src/ports/seat.ts';
 
 const CLIENT = { principal: { key: 'a' } } as Downstream;
 
@@ -25,7 +28,11 @@ function setUp() {
     replay: vi.fn(async () => undefined),
     setLevel: vi.fn(async () => undefined),
     subscribe: vi.fn(async () => undefined),
+    subscribeAll: vi.fn(async (uris: readonly string[], answered: SubscribeAnswered) => {
+      for (const uri of uris) answered(uri, undefined);
+    }),
     unsubscribe: vi.fn(async () => undefined),
+    unsubscribeAll: vi.fn(),
   };
   const instance = { fanOut, wishes, running: () => started.promise } as unknown as Instance;
   const seat = new InstanceSeat(CLIENT, instance, {
@@ -92,4 +99,61 @@ it('a client that left counts for a while as somebody whom the server may talk o
   expect(fanOut.recent.isOther('b', monotonicMs(), false)).toBe(false);
   seat.leave();
   expect(fanOut.recent.isOther('b', monotonicMs(), false)).toBe(true);
+});
+
+it('many resources of one client are taken in several turns, and told to the server together', async () => {
+  const { fanOut, started, wishes, seat } = setUp();
+  started.resolve();
+  const uris = Array.from({ length: 1_000 }, (_, at) => `a:${at}`);
+  const agreed: string[] = [];
+  let isOver = false;
+  const all = seat.subscribeAll(uris, (uri, error) => {
+    if (error === undefined) agreed.push(uri);
+  });
+  void all.then(() => {
+    isOver = true;
+  });
+  let before = 0;
+  while (!isOver) {
+    expect(fanOut.resources.size - before).toBeLessThanOrEqual(256);
+    before = fanOut.resources.size;
+    await nextTurn();
+  }
+  expect(agreed).toHaveLength(1_000);
+  expect(wishes.subscribeAll).toHaveBeenCalledOnce();
+  expect(wishes.subscribe).not.toHaveBeenCalled();
+});
+
+it('all clients of one person watch ten thousand resources and no more', () => {
+  const all = new Subscriptions();
+  const listeners = Array.from({ length: 11 }, () => ({ client: CLIENT }) as Listener);
+  for (const [nth, listener] of listeners.slice(0, 10).entries()) {
+    for (let at = 0; at < 1_000; at++) expect(all.add(listener, `${nth}:${at}`)).toBeUndefined();
+  }
+  const [one] = listeners;
+  const last = listeners.at(-1) as Listener;
+  expect(all.add(last, '0:0')).toMatchObject({ data: { reason: 'overloaded' } });
+  all.remove(one as Listener, '0:0');
+  expect(all.add(last, '0:0')).toBeUndefined();
+});
+
+it('what is watched counts as held for who watches it, until it is not', () => {
+  const held = new HeldBytes({ limitBytes: 2_000, shareBytes: 1_000 });
+  const all = new Subscriptions((principal) => held.client(principal));
+  const listeners = ['a', 'b'].map(
+    (key) => ({ client: { principal: { key, kind: 'key' } } }) as unknown as Listener,
+  );
+  const [a, b] = listeners as [Listener, Listener];
+  const uri = 'a:'.padEnd(200, 'x');
+  expect(all.add(a, uri)).toBeUndefined();
+  expect(all.add(b, uri)).toBeUndefined();
+  expect(held.byKind.subscription).toBeGreaterThanOrEqual(400);
+  expect(all.add(a, `${uri}2`)).toBeUndefined();
+  expect(all.add(a, `${uri}3`)).toMatchObject({ data: { reason: 'overloaded' } });
+  all.leave(a);
+  all.remove(b, uri);
+  expect(held.byKind.subscription).toBe(0);
+  all.add(a, uri);
+  all.clear();
+  expect(held.total).toBe(0);
 });

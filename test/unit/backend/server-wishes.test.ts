@@ -11,6 +11,7 @@ function setUp() {
   const asked: { readonly uris: unknown; agree(): void }[] = [];
   const wishes = wishesOf(MODERN, {
     wanted: () => ({ uris: [...uris], taskIds: [] }),
+    isWanted: (uri) => uris.includes(uri),
     request: () => Promise.resolve(undefined),
     listen: ({ notifications }) => {
       const agreed = Promise.withResolvers<JsonObject>();

@@ -1,0 +1,86 @@
+// What of a server's messages is on its way to many clients: so many are told in one turn of the event
+// loop, in the order in which the server wrote, and the server is not read on before all are told.
+import { nextTurn } from '../base/turns.ts';
+import type { Listener } from './fan-out.ts';
+
+/** Clients that are told something in one turn. */
+const CLIENTS_PER_TURN = 256;
+/** Messages that may wait. One message of a server may be a batch of many. */
+const MAX_PENDING = 1_000;
+
+/** One message, and who is still to be told. */
+interface Delivery {
+  readonly listeners: Iterator<Listener>;
+  readonly message: Buffer;
+  readonly kind: string | undefined;
+}
+
+/** Tells clients. */
+export class Deliveries {
+  readonly #pending: Delivery[] = [];
+  #toldInTurn = 0;
+  #isTurnNoted = false;
+  /** Clients that were told something, each time. */
+  told = 0;
+
+  /** Whether somebody is still to be told of something. */
+  get isBehind(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /**
+   * @param listeners those that leave before it is their turn are told no more
+   * @param kind as `Downstream.notify` takes it
+   */
+  tell(listeners: Iterable<Listener>, message: Buffer, kind: string | undefined): void {
+    const delivery = { listeners: listeners[Symbol.iterator](), message, kind };
+    if (this.#pending.length >= MAX_PENDING) this.#goOn(delivery, Number.POSITIVE_INFINITY);
+    else if (this.isBehind || !this.#goOn(delivery, CLIENTS_PER_TURN)) this.#wait(delivery);
+    this.#noteTurn();
+  }
+
+  /** What waits is told to nobody any more. */
+  clear(): void {
+    this.#pending.length = 0;
+  }
+
+  #wait(delivery: Delivery): void {
+    // It may be a view of a whole chunk of what the server wrote.
+    this.#pending.push({ ...delivery, message: Buffer.from(delivery.message) });
+  }
+
+  /** @returns false when this turn is over before all are told */
+  #goOn({ listeners, message, kind }: Delivery, most: number): boolean {
+    while (this.#toldInTurn < most) {
+      const next = listeners.next();
+      if (next.done === true) return true;
+      this.#toldInTurn++;
+      this.told++;
+      next.value.client.notify(message, kind);
+    }
+    return false;
+  }
+
+  #noteTurn(): void {
+    if (this.#isTurnNoted || this.#toldInTurn === 0) return;
+    this.#isTurnNoted = true;
+    void this.#countTurns();
+  }
+
+  async #countTurns(): Promise<void> {
+    do {
+      await nextTurn();
+      this.#toldInTurn = 0;
+      this.#work();
+    } while (this.isBehind);
+    this.#isTurnNoted = false;
+  }
+
+  #work(): void {
+    for (;;) {
+      const [first] = this.#pending;
+      if (first === undefined || !this.#goOn(first, CLIENTS_PER_TURN)) return;
+      this.#pending.shift();
+    }
+  }
+}
