@@ -1,10 +1,13 @@
 // The URIs in what servers send, as clients of an endpoint with several servers must see them, so
 // that they can read them there (docs/protocol.md#merged-endpoints). Text that only looks like a URI
 // is left alone.
+import { GatheredBytes } from '../base/gathered-bytes.ts';
+import { TurnQuota, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { OPEN_BRACE, OPEN_BRACKET } from '../jsonrpc/json-text.ts';
 import { matches } from '../jsonrpc/keys.ts';
-import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
-import { parseString, splitArray } from '../jsonrpc/parse.ts';
+import { editObject, lastMember, MemberSpans } from '../jsonrpc/members.ts';
+import { Elements, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -22,7 +25,17 @@ const MESSAGE_STEPS = 10_000_000;
 
 type ExposeHere = (uri: string) => string;
 
-type Edit = (text: Buffer) => Buffer;
+/** Work on a text that can be interrupted: yields the bytes that were looked at, and gives the new text. */
+type Steps = Generator<number, Buffer>;
+
+type Edit = (text: Buffer) => Steps;
+
+/** What is worked on in one turn of the event loop, of all results. */
+const IN_TURN = new TurnQuota(512 * 1024);
+/** How often the work looks whether its turn is over. */
+const LOOK_BYTES = 16 * 1024;
+/** Texts of so many bytes are worked on in several turns. */
+const LARGE_BYTES = 128 * 1024;
 
 // Without the first quote, of which JSON has so many that the search would stop all the time.
 const URI = Buffer.from('uri"');
@@ -30,29 +43,14 @@ const COMPLETE = Buffer.from('"complete"');
 /** Members of `_meta` that name the page of an app: MCP Apps, its first draft, and OpenAI's apps. */
 const PAGE_KEYS = ['ui/resourceUri', 'openai/outputTemplate'];
 const PAGE_TEXTS = [Buffer.from('resourceUri"'), Buffer.from('outputTemplate"')];
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
 
 /**
- * The result of a server's answer with the URIs that clients can use.
+ * Whether the result of an answer could have a URI. Nearly all results of tools have none: large ones
+ * are looked through only where one could be.
  * @param method of the request
  * @param answer one with a result
- * @returns undefined where nothing changes
  */
-export function exposedResult(
-  method: string,
-  answer: Frame,
-  expose: ExposeUri,
-): Buffer | undefined {
-  const { bytes, resultStart, resultEnd } = answer;
-  if (!mayNameUris(method, answer)) return undefined;
-  const result = bytes.subarray(resultStart, resultEnd);
-  const exposed = exposeResult(method, result, expose);
-  return exposed === result ? undefined : exposed;
-}
-
-/** Nearly all results of tools have none: large ones are looked through only where one could be. */
-function mayNameUris(method: string, answer: Frame): boolean {
+export function mayNameUris(method: string, answer: Frame): boolean {
   const { bytes, resultStart, resultEnd, contentStart, contentEnd } = answer;
   const { resultTypeStart, resultTypeEnd } = answer;
   if (method !== TOOLS_CALL) return true;
@@ -77,11 +75,16 @@ function mayNamePage(text: Buffer): boolean {
  * @returns the same object where nothing changes
  */
 export function exposePage(text: Buffer, expose: (uri: string) => string): Buffer {
+  return mayNamePage(text) ? finished(pageSteps(text, expose)) : text;
+}
+
+function* pageSteps(text: Buffer, expose: ExposeHere): Steps {
   if (!mayNamePage(text)) return text;
-  return within(text, '_meta', (meta) => {
-    const value: Edit = (uri) => exposedString(uri, expose);
-    const inUi = within(meta, 'ui', (ui) => within(ui, 'resourceUri', value));
-    return PAGE_KEYS.reduce((edited, key) => within(edited, key, value), inUi);
+  const value: Edit = (uri) => exposedString(uri, expose);
+  return yield* within(text, '_meta', function* (meta) {
+    let edited = yield* within(meta, 'ui', (ui) => within(ui, 'resourceUri', value));
+    for (const key of PAGE_KEYS) edited = yield* within(edited, key, value);
+    return edited;
   });
 }
 
@@ -91,22 +94,62 @@ export function exposePage(text: Buffer, expose: (uri: string) => string): Buffe
  * @param result JSON text
  * @returns the same object where nothing changes
  */
-export function exposeResult(method: string, result: Buffer, exposeUri: ExposeUri): Buffer {
+export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
+  return finished(resultSteps(method, result, expose));
+}
+
+/**
+ * The same, for one that can be large: then in several turns of the event loop.
+ * @returns the same object where nothing changes
+ */
+export function exposeInTurns(
+  method: string,
+  result: Buffer,
+  expose: ExposeUri,
+): Buffer | Promise<Buffer> {
+  if (result.length <= LARGE_BYTES) return exposeResult(method, result, expose);
+  return inTurns(resultSteps(method, result, expose));
+}
+
+function finished(steps: Steps): Buffer {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+async function inTurns(steps: Steps): Promise<Buffer> {
+  let bytes = 0;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    bytes += step.value;
+    if (bytes < LOOK_BYTES) continue;
+    IN_TURN.spend(bytes);
+    bytes = 0;
+    if (IN_TURN.isSpent) await turnFor(IN_TURN);
+  }
+}
+
+function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Steps {
   if (!result.includes(URI) && !mayNamePage(result)) return result;
-  const expose = inOneMessage(exposeUri);
+  const effort: Effort = { left: MESSAGE_STEPS };
+  const expose = inOneMessage(exposeUri, effort);
   const block: Edit = (text) => contentBlock(text, expose);
   switch (method) {
-    case TOOLS_CALL:
-      return within(exposePage(withQuestions(result, expose), expose), 'content', (list) =>
-        each(list, block),
-      );
+    case TOOLS_CALL: {
+      const paged = yield* pageSteps(yield* withQuestions(result, expose), expose);
+      return yield* within(paged, 'content', (list) => each(list, block, URI));
+    }
     case PROMPTS_GET:
-      return within(withQuestions(result, expose), 'messages', (list) =>
-        each(list, message(expose)),
+      return yield* within(yield* withQuestions(result, expose), 'messages', (list) =>
+        each(list, message(expose), URI),
       );
     case RESOURCES_READ:
-      return within(withQuestions(result, expose), 'contents', (list) =>
-        each(list, (text) => exposePage(uriMember(text, expose), expose)),
+      return yield* within(yield* withQuestions(result, expose), 'contents', (list) =>
+        each(list, function* (text) {
+          return yield* pageSteps(yield* uriMember(text, expose), expose);
+        }),
       );
     default:
       return result;
@@ -119,22 +162,22 @@ export function exposeQuestion(bytes: Buffer, exposeUri: ExposeUri): Buffer {
   const { method, paramsStart, paramsEnd } = scan(bytes);
   if (method !== SAMPLING || paramsStart < 0) return bytes;
   const params = bytes.subarray(paramsStart, paramsEnd);
-  const edited = samplingParams(params, inOneMessage(exposeUri));
+  const expose = inOneMessage(exposeUri, { left: MESSAGE_STEPS });
+  const edited = finished(samplingParams(params, expose));
   return edited === params ? bytes : replaceSpan(bytes, paramsStart, paramsEnd, edited);
 }
 
 /** A server may put any number of URIs into a message. */
-function inOneMessage(expose: ExposeUri): ExposeHere {
-  const effort: Effort = { left: MESSAGE_STEPS };
+function inOneMessage(expose: ExposeUri, effort: Effort): ExposeHere {
   return (uri) => expose(uri, effort);
 }
 
-function samplingParams(params: Buffer, expose: ExposeHere): Buffer {
-  return within(params, 'messages', (list) => each(list, message(expose)));
+function samplingParams(params: Buffer, expose: ExposeHere): Steps {
+  return within(params, 'messages', (list) => each(list, message(expose), URI));
 }
 
 /** Questions of a modern server stand in its results. */
-function withQuestions(result: Buffer, expose: ExposeHere): Buffer {
+function withQuestions(result: Buffer, expose: ExposeHere): Steps {
   return within(result, 'inputRequests', (requests) =>
     eachValue(requests, (request) =>
       within(request, 'params', (params) => samplingParams(params, expose)),
@@ -147,73 +190,109 @@ function message(expose: ExposeHere): Edit {
 }
 
 /** One block or several. */
-function contentOf(content: Buffer, expose: ExposeHere, isInResult = false): Buffer {
+function contentOf(content: Buffer, expose: ExposeHere, isInResult = false): Steps {
   const block: Edit = (text) => contentBlock(text, expose, isInResult);
-  return content[0] === OPEN_BRACKET ? each(content, block) : block(content);
+  return content[0] === OPEN_BRACKET ? each(content, block, URI) : block(content);
 }
 
 /** @param isInResult whether it stands in a tool's result, which holds no other tool's result */
-function contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Buffer {
+function* contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Steps {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
+  yield block.length;
   const type = lastMember(block, 0, block.length, 'type');
   switch (type && parseString(block, type.valueStart, type.valueEnd)) {
     case 'resource_link':
-      return uriMember(block, expose);
+      return yield* uriMember(block, expose);
     case 'resource':
-      return within(block, 'resource', (resource) => uriMember(resource, expose));
+      return yield* within(block, 'resource', (resource) => uriMember(resource, expose));
     case 'tool_result':
       // Nested ones would be read once for each level that they stand at.
       if (isInResult) return block;
-      return within(block, 'content', (content) => contentOf(content, expose, true));
+      return yield* within(block, 'content', (content) => contentOf(content, expose, true));
     default:
       return block;
   }
 }
 
-function uriMember(text: Buffer, expose: ExposeHere): Buffer {
+function uriMember(text: Buffer, expose: ExposeHere): Steps {
   return within(text, 'uri', (value) => exposedString(value, expose));
 }
 
-function exposedString(value: Buffer, expose: ExposeHere): Buffer {
+/** What it costs to find out what a URI is to clients, as if it had so many bytes. */
+const EXPOSE_BYTES = 256;
+
+function* exposedString(value: Buffer, expose: ExposeHere): Steps {
+  yield value.length + EXPOSE_BYTES;
   const uri = parseString(value, 0, value.length);
   const exposed = uri === undefined ? undefined : expose(uri);
   return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
 }
 
 /** Changes one member of an object. */
-function within(text: Buffer, key: string, edit: Edit): Buffer {
+function* within(text: Buffer, key: string, edit: Edit): Steps {
   if (text[0] !== OPEN_BRACE) return text;
+  yield text.length;
   const member = lastMember(text, 0, text.length, key);
   if (member === undefined) return text;
   const value = text.subarray(member.valueStart, member.valueEnd);
-  const edited = edit(value);
+  const edited = yield* edit(value);
   if (edited === value) return text;
+  yield text.length;
   return replaceSpan(text, member.valueStart, member.valueEnd, edited);
 }
 
 /** Changes the values of an object, of which a server may have put in many: in one pass. */
-function eachValue(text: Buffer, edit: Edit): Buffer {
-  if (text[0] !== OPEN_BRACE) return text;
-  const parts: Buffer[] = [];
-  let copied = 0;
-  for (const { valueStart, valueEnd } of membersOf(text, 0, text.length)) {
-    const value = text.subarray(valueStart, valueEnd);
-    const edited = edit(value);
-    if (edited === value) continue;
-    parts.push(text.subarray(copied, valueStart), edited);
-    copied = valueEnd;
-  }
-  if (copied === 0) return text;
-  parts.push(text.subarray(copied));
-  return Buffer.concat(parts);
+function* eachValue(text: Buffer, edit: Edit): Steps {
+  const spans = new MemberSpans(text, 0, text.length);
+  const next = (): { start: number; end: number } | undefined =>
+    spans.next() ? { start: spans.valueStart, end: spans.valueEnd } : undefined;
+  return yield* eachSpan(text, next, edit, URI);
 }
 
-/** Changes the items of an array. */
-function each(list: Buffer, edit: Edit): Buffer {
-  const items = splitArray(list);
-  const edited = items.map(edit);
-  if (edited.every((item, i) => item === items[i])) return list;
-  return Buffer.from(`[${edited.map((item) => item.toString('utf8')).join(',')}]`);
+/**
+ * Changes the items of an array, in one pass.
+ * @param mark what an item has that could change; absent: any could
+ */
+function* each(list: Buffer, edit: Edit, mark?: Buffer): Steps {
+  const elements = new Elements(list);
+  return yield* eachSpan(list, () => (elements.next() ? elements : undefined), edit, mark);
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+function* eachSpan(
+  text: Buffer,
+  next: () => Span | undefined,
+  edit: Edit,
+  mark: Buffer | undefined,
+): Steps {
+  const edited = new GatheredBytes();
+  let copied = 0;
+  let looked = 0;
+  let marked = mark === undefined ? 0 : text.indexOf(mark);
+  // Behind the last mark nothing changes.
+  for (let span = next(); span !== undefined && marked >= 0; span = next()) {
+    const { start, end } = span;
+    if (end - looked > LOOK_BYTES) {
+      yield end - looked;
+      looked = end;
+    }
+    if (mark !== undefined && marked < start) marked = text.indexOf(mark, start);
+    if (mark !== undefined && (marked < 0 || marked >= end)) continue;
+    const value = text.subarray(start, end);
+    const changed = yield* edit(value);
+    if (changed === value) continue;
+    edited.push(text.subarray(copied, start));
+    edited.push(changed);
+    copied = end;
+  }
+  if (copied === 0) return text;
+  edited.push(text.subarray(copied));
+  yield text.length;
+  return edited.take();
 }
 
 /** A listed entry, or any object, with another name in it. */

@@ -1,8 +1,10 @@
 // One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
 // whatever is made of lists can be kept by what they are.
+import { nextTurn, TurnQuota, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, lastMember } from '../jsonrpc/members.ts';
-import { isObject, parseResult, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
+import { editObject, lastMember, lastMembers, type Member } from '../jsonrpc/members.ts';
+import { Elements, parseSpan, parseString } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 
@@ -38,45 +40,118 @@ export interface ListPage extends ServerList {
   readonly next: string | undefined;
   /** Entries that were left out, since what names them is longer than base/text-limits.ts has it. */
   readonly tooLong: number;
+  /** Entries that were left out, since they are larger than anything that describes a tool. */
+  readonly tooLarge: number;
+  /** Whether there were more entries than there was room for. */
+  readonly hasMore: boolean;
 }
 
+/** What may still be read of a list. */
+export interface ListRoom {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** The most that one entry may have. */
+export const MAX_ENTRY_BYTES = 2 * 1024 * 1024;
+/** A page of so many bytes takes a while to look through. */
+const LARGE_BYTES = 1024 * 1024;
+/** What of the lists of all servers is read in one turn of the event loop. */
+const IN_TURN = new TurnQuota(512 * 1024);
+/** A number that says for how long a list holds has no more digits. */
+const MAX_TTL_DIGITS = 32;
+
 /**
- * Reads a page. Entries that have no name, or too long a one, can't be used and are left out.
+ * Reads a page, in several turns of the event loop where it is large. Nothing is made of what there is
+ * no room for. Entries that have no name, or too long a one, can't be used and are left out.
  * @returns undefined when it is an error, or no list
  */
-export function readPage(method: ListMethod, answer: Frame): ListPage | undefined {
-  const result = parseResult(answer);
-  if (result === undefined) return undefined;
-  const { member, named, maxLength } = LISTS[method];
-  let tooLong = 0;
-  const { bytes, resultStart, resultEnd } = answer;
-  const list = lastMember(bytes, resultStart, resultEnd, member);
+export async function readPage(
+  method: ListMethod,
+  { bytes, resultStart, resultEnd }: Frame,
+  room: ListRoom,
+): Promise<ListPage | undefined> {
+  if (resultStart < 0) return undefined;
+  // It was scanned in this turn, which takes as long as to find what is read of it.
+  if (resultEnd - resultStart > LARGE_BYTES) await nextTurn();
+  const { member } = LISTS[method];
+  const keys = [member, 'nextCursor', 'ttlMs', 'cacheScope'];
+  const members = lastMembers(bytes, resultStart, resultEnd, keys);
+  const list = members.get(member);
   if (list === undefined) return undefined;
-  const entries = splitArray(bytes.subarray(list.valueStart, list.valueEnd)).flatMap((view) => {
-    const entry = parseSpan(view, 0, view.length);
-    const name = isObject(entry) ? entry[named] : undefined;
-    if (typeof name !== 'string') return [];
-    if (name.length > maxLength) {
-      tooLong++;
-      return [];
-    }
-    // Copied: a view would keep the whole message.
-    return [{ name, text: readable(method, view, entry) }];
-  });
-  const { nextCursor, ttlMs, cacheScope } = result;
+  const read = new ReadEntries(method, room);
+  const text = bytes.subarray(list.valueStart, list.valueEnd);
+  const elements = new Elements(text);
+  while (elements.next()) {
+    const view = text.subarray(elements.start, elements.end);
+    if (!read.hasRoomFor(view)) break;
+    if (IN_TURN.isSpent) await turnFor(IN_TURN);
+    IN_TURN.spend(view.length);
+    read.add(view);
+  }
+  const { entries, tooLong, tooLarge, hasMore } = read;
   return {
     entries,
-    ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0,
-    isPublic: cacheScope === 'public',
-    next: typeof nextCursor === 'string' ? nextCursor : undefined,
+    ttlMs: ttlOf(bytes, members.get('ttlMs')),
+    isPublic: stringOf(bytes, members.get('cacheScope')) === 'public',
+    next: stringOf(bytes, members.get('nextCursor')),
     tooLong,
+    tooLarge,
+    hasMore,
   };
 }
 
-/** Clients drop a whole list for one tool without a schema: it gets one that says nothing. */
-function readable(method: ListMethod, view: Buffer, entry: unknown): Buffer {
-  if (method !== TOOLS_LIST || !isObject(entry) || isObject(entry['inputSchema'])) {
-    return Buffer.from(view);
+/** The entries of a page so far. */
+class ReadEntries {
+  readonly entries: ListedEntry[] = [];
+  tooLong = 0;
+  tooLarge = 0;
+  hasMore = false;
+  readonly #method: ListMethod;
+  readonly #room: ListRoom;
+  #seen = 0;
+  #bytes = 0;
+
+  constructor(method: ListMethod, room: ListRoom) {
+    this.#method = method;
+    this.#room = room;
   }
+
+  hasRoomFor(view: Buffer): boolean {
+    this.#seen++;
+    this.#bytes += view.length;
+    this.hasMore = this.#seen > this.#room.entries || this.#bytes > this.#room.bytes;
+    return !this.hasMore;
+  }
+
+  add(view: Buffer): void {
+    const { named, maxLength } = LISTS[this.#method];
+    if (view.length > MAX_ENTRY_BYTES) {
+      this.tooLarge++;
+      return;
+    }
+    const name = stringOf(view, lastMember(view, 0, view.length, named));
+    if (name === undefined) return;
+    if (name.length > maxLength) this.tooLong++;
+    // Copied: a view would keep the whole message.
+    else this.entries.push({ name, text: readable(this.#method, view) });
+  }
+}
+
+function stringOf(bytes: Buffer, member: Member | undefined): string | undefined {
+  return member && parseString(bytes, member.valueStart, member.valueEnd);
+}
+
+function ttlOf(bytes: Buffer, member: Member | undefined): number {
+  if (member === undefined || member.valueEnd - member.valueStart > MAX_TTL_DIGITS) return 0;
+  const ttlMs = parseSpan(bytes, member.valueStart, member.valueEnd);
+  return typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0;
+}
+
+/** Clients drop a whole list for one tool without a schema: it gets one that says nothing. */
+function readable(method: ListMethod, view: Buffer): Buffer {
+  if (method !== TOOLS_LIST) return Buffer.from(view);
+  const schema = lastMember(view, 0, view.length, 'inputSchema');
+  if (schema !== undefined && view[schema.valueStart] === OPEN_BRACE) return Buffer.from(view);
   return editObject(view, 0, view.length, { set: new Map([['inputSchema', ANY_ARGUMENTS]]) });
 }

@@ -4,6 +4,7 @@ import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
 import { RecentMap } from '../base/recent-map.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
+import { nextTurn } from '../base/turns.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf } from '../jsonrpc/parse.ts';
@@ -13,11 +14,21 @@ import type { Logger } from '../observe/logger.ts';
 import type { Seat } from '../ports/seat.ts';
 import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
-import { EMPTY_LIST, type ListedEntry, readPage, type ServerList } from './server-list.ts';
+import {
+  EMPTY_LIST,
+  type ListedEntry,
+  type ListPage,
+  type ListRoom,
+  MAX_ENTRY_BYTES,
+  readPage,
+  type ServerList,
+} from './server-list.ts';
 
 const MAX_PAGES = 256;
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
+/** Of so many it takes a while to compare them with lists that are known. */
+const MANY_ENTRIES = 1_000;
 /** How long the list of a server that does not tell changes holds, unless it says how long. */
 const UNTOLD_TTL_MS = 30_000;
 /** How often a list is asked for again that the server did not give. */
@@ -159,27 +170,42 @@ export class ServerLists {
     let cursor: string | undefined;
     for (let number = 0; number < MAX_PAGES; number++) {
       const answer = await seat.list(method, cursor);
-      const page = answer && readPage(method, answer);
+      const page = answer && (await readPage(method, answer, read.room));
       if (answer === undefined || page === undefined) return this.#broken(method, read, answer);
       read.add(page, answer.bytes.length);
-      if (page.tooLong > 0) this.#warnOfLong(method, page.tooLong);
+      this.#warnOfMissing(method, page);
       cursor = page.next;
-      if (cursor === undefined) return this.#same(method, read.list);
-      if (!read.mayGoOn(cursor)) break;
+      if (cursor === undefined && !page.hasMore) return await this.#same(method, read.list);
+      if (page.hasMore || cursor === undefined || !read.mayGoOn(cursor)) break;
     }
     this.#logger.warn(
-      { server: this.#server, method, entries: read.list.entries.length },
+      {
+        server: this.#server,
+        method,
+        entries: read.list.entries.length,
+        maxEntries: MAX_ENTRIES,
+        maxBytes: MAX_BYTES,
+      },
       'list of a server is too long or never ends, the rest is left out',
     );
-    return this.#same(method, read.list);
+    return await this.#same(method, read.list);
   }
 
-  #warnOfLong(method: ListMethod, entries: number): void {
+  #warnOfMissing(method: ListMethod, { tooLong, tooLarge }: ListPage): void {
     const { named, maxLength } = LISTS[method];
-    this.#logger.warn(
-      { server: this.#server, method, entries, member: named, maxLength },
-      'entries of a server are not shown, since what names them is too long',
-    );
+    const about = { server: this.#server, method };
+    if (tooLong > 0) {
+      this.#logger.warn(
+        { ...about, entries: tooLong, member: named, maxLength },
+        'entries of a server are not shown, since what names them is too long',
+      );
+    }
+    if (tooLarge > 0) {
+      this.#logger.warn(
+        { ...about, entries: tooLarge, maxBytes: MAX_ENTRY_BYTES },
+        'entries of a server are not shown, since they are too large',
+      );
+    }
   }
 
   /** What there is when a page does not come: the pages before it. */
@@ -191,11 +217,18 @@ export class ServerLists {
   }
 
   /** The list of the same content that is known already. */
-  #same(method: ListMethod, list: ServerList): ServerList {
-    const texts = list.entries.map(({ text }) => text);
-    const digest = contentDigest([method, `${list.ttlMs} ${list.isPublic}`, ...texts]);
+  async #same(method: ListMethod, list: ServerList): Promise<ServerList> {
+    // All of it was read in this turn, if it is small.
+    if (list.entries.length > MANY_ENTRIES) await nextTurn();
+    const digest = contentDigest(textsOf(method, list));
     return this.#distinct.getOrMake(digest, () => list);
   }
+}
+
+function* textsOf(method: ListMethod, list: ServerList): Iterable<string | Buffer> {
+  yield method;
+  yield `${list.ttlMs} ${list.isPublic}`;
+  for (const { text } of list.entries) yield text;
 }
 
 /** The pages of a list so far. */
@@ -208,17 +241,19 @@ class ReadPages {
   #isPublic = true;
 
   get list(): ServerList {
-    const entries = this.#entries.slice(0, MAX_ENTRIES);
-    return { entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
+    return { entries: this.#entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
   }
 
-  add(page: ServerList, bytes: number): void {
+  /** What may still be read. */
+  get room(): ListRoom {
+    return { entries: MAX_ENTRIES - this.#entries.length, bytes: MAX_BYTES - this.#bytes };
+  }
+
+  /** @param bytes of the whole answer */
+  add(page: ListPage, bytes: number): void {
     this.pages++;
-    for (const entry of page.entries) {
-      if (this.#entries.length > MAX_ENTRIES) break;
-      this.#entries.push(entry);
-    }
     this.#bytes += bytes;
+    for (const entry of page.entries) this.#entries.push(entry);
     this.#ttlMs = Math.min(this.#ttlMs, page.ttlMs);
     this.#isPublic &&= page.isPublic;
   }
@@ -227,7 +262,8 @@ class ReadPages {
   mayGoOn(cursor: string): boolean {
     if (cursor.length > TEXT_LIMITS.cursor || this.#cursors.has(cursor)) return false;
     this.#cursors.add(cursor);
-    return this.#entries.length <= MAX_ENTRIES && this.#bytes <= MAX_BYTES;
+    const { entries, bytes } = this.room;
+    return entries > 0 && bytes > 0;
   }
 }
 

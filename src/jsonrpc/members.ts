@@ -3,6 +3,7 @@
 import {
   CLOSE_BRACE,
   COLON as COLON_BYTE,
+  COMMA as COMMA_BYTE,
   decodeString,
   OPEN_BRACE,
   QUOTE,
@@ -52,24 +53,82 @@ export function lastMember(
   return last;
 }
 
+/**
+ * The members of some keys, in one pass; of several with one key the last.
+ * @param keys in ASCII
+ */
+export function lastMembers(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  keys: readonly string[],
+): Map<string, Member> {
+  const names = keys.map((key): [string, Buffer] => [key, Buffer.from(key)]);
+  const found = new Map<string, Member>();
+  walk(bytes, start, end, (keyStart, keyEnd, valueStart, valueEnd) => {
+    for (const [key, name] of names) {
+      if (!isKey(bytes, keyStart, keyEnd, name)) continue;
+      found.set(key, { key, keyStart, valueStart, valueEnd });
+      return;
+    }
+  });
+  return found;
+}
+
+/** The members of an object, one after the other. Makes nothing of them. */
+export class MemberSpans {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  #at: number;
+  /** Where the member stands that `next` went to. */
+  keyStart = -1;
+  keyEnd = -1;
+  valueStart = -1;
+  valueEnd = -1;
+
+  /** @param bytes well-formed JSON text, an object at [start, end); another value has no members */
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.#at = bytes[start] === OPEN_BRACE ? start : end;
+  }
+
+  /** Goes to the next one. @returns false when there is none */
+  next(): boolean {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    // Behind the brace, or the comma.
+    const keyStart = skipSpace(bytes, this.#at + 1, end);
+    if (keyStart >= end || bytes[keyStart] === CLOSE_BRACE) return this.#finish();
+    const keyEnd = skipString(bytes, keyStart, end);
+    if (keyEnd < 0) return this.#finish();
+    const valueStart = skipColon(bytes, keyEnd, end);
+    const valueEnd = skipValue(bytes, valueStart, end, 0);
+    if (valueEnd < 0) return this.#finish();
+    this.keyStart = keyStart;
+    this.keyEnd = keyEnd;
+    this.valueStart = valueStart;
+    this.valueEnd = valueEnd;
+    const at = skipSpace(bytes, valueEnd, end);
+    this.#at = bytes[at] === COMMA_BYTE ? at : end;
+    return true;
+  }
+
+  #finish(): false {
+    this.#at = this.#end;
+    return false;
+  }
+}
+
 function walk(
   bytes: Buffer,
   start: number,
   end: number,
   visit: (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void,
 ): void {
-  if (bytes[start] !== OPEN_BRACE) return;
-  let at = skipSpace(bytes, start + 1, end);
-  while (at < end && bytes[at] !== CLOSE_BRACE) {
-    const keyEnd = skipString(bytes, at, end);
-    if (keyEnd < 0) return;
-    const valueStart = skipColon(bytes, keyEnd, end);
-    const valueEnd = skipValue(bytes, valueStart, end, 0);
-    if (valueEnd < 0) return;
-    visit(at, keyEnd, valueStart, valueEnd);
-    at = skipSpace(bytes, valueEnd, end);
-    if (bytes[at] === CLOSE_BRACE) return;
-    at = skipSpace(bytes, at + 1, end);
+  const spans = new MemberSpans(bytes, start, end);
+  while (spans.next()) {
+    visit(spans.keyStart, spans.keyEnd, spans.valueStart, spans.valueEnd);
   }
 }
 

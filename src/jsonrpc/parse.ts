@@ -63,26 +63,55 @@ export function parseResult(frame: Frame): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
+/** The elements of a JSON array, one after the other. Makes nothing of them. */
+export class Elements {
+  readonly #bytes: Buffer;
+  #at: number;
+  /** Where the element stands that `next` went to. */
+  start = -1;
+  end = -1;
+
+  /** @param bytes a text that scan() called an `array`, so well-formed; another one has no elements */
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    const start = skipSpace(bytes, 0, bytes.length);
+    this.#at = bytes[start] === OPEN_BRACKET ? start : bytes.length;
+  }
+
+  /** Goes to the next one. @returns false when there is none */
+  next(): boolean {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    // Behind the bracket, or the comma.
+    const start = skipSpace(bytes, this.#at + 1, length);
+    if (start >= length || bytes[start] === CLOSE_BRACKET) return this.#finish();
+    const end = skipValue(bytes, start, length, 0);
+    if (end < 0) return this.#finish();
+    this.start = start;
+    this.end = end;
+    const at = skipSpace(bytes, end, length);
+    this.#at = bytes[at] === COMMA ? at : length;
+    return true;
+  }
+
+  #finish(): false {
+    this.#at = this.#bytes.length;
+    return false;
+  }
+}
+
 /**
  * The elements of a JSON array, as views on its bytes.
  * @param bytes a text that scan() called an `array`, so well-formed
  * @param most how many are looked for
  */
 export function splitArray(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buffer[] {
-  const end = bytes.length;
-  const elements: Buffer[] = [];
-  let at = skipSpace(bytes, 0, end);
-  if (bytes[at] !== OPEN_BRACKET) return elements;
-  at = skipSpace(bytes, at + 1, end);
-  while (at < end && bytes[at] !== CLOSE_BRACKET && elements.length < most) {
-    const after = skipValue(bytes, at, end, 0);
-    if (after < 0) return elements;
-    elements.push(bytes.subarray(at, after));
-    at = skipSpace(bytes, after, end);
-    if (bytes[at] === CLOSE_BRACKET) break;
-    at = skipSpace(bytes, at + 1, end);
+  const found: Buffer[] = [];
+  const elements = new Elements(bytes);
+  while (found.length < most && elements.next()) {
+    found.push(bytes.subarray(elements.start, elements.end));
   }
-  return elements;
+  return found;
 }
 
 /** The code of an error response, or undefined when it has none. */

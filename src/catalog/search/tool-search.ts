@@ -1,7 +1,7 @@
 // Finds tools by words: full text search over what their servers say of them, ranked by BM25+ as
 // MiniSearch has it. A value made of one list of tools; another list has another one.
 import MiniSearch, { type SearchResult } from 'minisearch';
-import { onNextTurn } from '../../base/turns.ts';
+import { nextTurn } from '../../base/turns.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 
 export const MAX_QUERY_CHARS = 500;
@@ -15,6 +15,11 @@ const MAX_INDEXED_ARGUMENTS = 50;
 const MAX_SERVER_CHARS = 1_000_000;
 /** Tools that are indexed without a break for others. */
 const SLICE = 10;
+/**
+ * Tools of one index; more are in several, each searched in a turn of its own, since a word may stand in
+ * all of them.
+ */
+const INDEX_SIZE = 4_000;
 const MIN_PREFIX_CHARS = 3;
 const MIN_FUZZY_CHARS = 5;
 /** Edits per character of a word that may be misspelt. */
@@ -27,7 +32,7 @@ const MAX_EDITS = 3;
  */
 const MAX_STEPS = 60_000;
 /** And without a break for others. */
-const TURN_STEPS = 5_000;
+const TURN_STEPS = 4_000;
 /** A name says more of a tool than a sentence about it. */
 const BOOST = { name: 4, title: 3, server: 2, argumentNames: 1.5, description: 1 } as const;
 
@@ -73,12 +78,16 @@ export function searchableTool(name: string, server: string, definition: Buffer)
 /** An index over the tools of one endpoint. */
 export class ToolSearch {
   readonly #tools: readonly SearchableTool[];
-  readonly #index: MiniSearch;
+  readonly #indexes: readonly MiniSearch[];
   readonly #spread: WordSpread;
 
-  private constructor(tools: readonly SearchableTool[], index: MiniSearch, spread: WordSpread) {
+  private constructor(
+    tools: readonly SearchableTool[],
+    indexes: readonly MiniSearch[],
+    spread: WordSpread,
+  ) {
     this.#tools = tools;
-    this.#index = index;
+    this.#indexes = indexes;
     this.#spread = spread;
   }
 
@@ -88,22 +97,29 @@ export class ToolSearch {
    */
   static async create(tools: Iterable<SearchableTool>): Promise<ToolSearch> {
     const spread = new WordSpread();
-    const index = new MiniSearch({
-      fields: Object.keys(BOOST),
-      tokenize: wordsOf,
-      processTerm: (term) => {
-        spread.note(term);
-        return term;
-      },
-    });
+    const newIndex = (): MiniSearch =>
+      new MiniSearch({
+        fields: Object.keys(BOOST),
+        tokenize: wordsOf,
+        processTerm: (term) => {
+          spread.note(term);
+          return term;
+        },
+      });
+    let index = newIndex();
+    const indexes = [index];
     const all: SearchableTool[] = [];
     const documents = new Documents();
     for (const tool of tools) {
+      if (index.documentCount === INDEX_SIZE) {
+        index = newIndex();
+        indexes.push(index);
+      }
       index.add(documents.of(tool, all.length));
       all.push(tool);
       if (all.length % SLICE === 0) await nextTurn();
     }
-    return new ToolSearch(all, index, spread);
+    return new ToolSearch(all, indexes, spread);
   }
 
   /** Names of the servers that have tools here, in the order of the list. */
@@ -128,7 +144,7 @@ export class ToolSearch {
     return { tools: fitting.slice(0, Math.min(limit, MAX_FOUND)), matches: fitting.length };
   }
 
-  /** Word by word, each in a turn of its own: what a word finds adds up, and more words found count more. */
+  /** Word by word, in several turns: what a word finds adds up, and more words found count more. */
   async #search(words: readonly string[]): Promise<SearchableTool[]> {
     const scores = new Map<number, { score: number; words: number }>();
     const budget = { steps: MAX_STEPS };
@@ -136,34 +152,37 @@ export class ToolSearch {
     for (const word of this.#spread.rarestFirst(words)) {
       // Half of it would favour the tools that are listed first.
       if (scores.size > 0 && this.#spread.countOf(word) > budget.steps) break;
-      if (before - budget.steps > TURN_STEPS) {
-        before = budget.steps;
-        await nextTurn();
-      }
-      for (const { id, score } of this.#searchWord(word, budget)) {
-        const one = scores.get(Number(id)) ?? { score: 0, words: 0 };
-        scores.set(Number(id), { score: one.score + score, words: one.words + 1 });
+      for (const index of this.#indexes) {
+        if (before - budget.steps >= TURN_STEPS) {
+          before = budget.steps;
+          await nextTurn();
+        }
+        for (const { id, score } of searchWord(index, word, budget)) {
+          const one = scores.get(Number(id)) ?? { score: 0, words: 0 };
+          scores.set(Number(id), { score: one.score + score, words: one.words + 1 });
+        }
       }
     }
+    if (scores.size > TURN_STEPS) await nextTurn();
     return [...scores]
       .map(([id, { score, words: found }]): [number, number] => [id, score * found])
       .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
       .flatMap(([id]) => this.#tools[id] ?? []);
   }
+}
 
-  #searchWord(word: string, budget: { steps: number }): SearchResult[] {
-    return this.#index.search(word, {
-      // It is a word already, and none of what is indexed.
-      tokenize: (one) => [one],
-      processTerm: (one) => one,
-      boost: BOOST,
-      prefix: word.length >= MIN_PREFIX_CHARS,
-      fuzzy: word.length >= MIN_FUZZY_CHARS ? FUZZINESS : false,
-      maxFuzzy: MAX_EDITS,
-      // Asked for each place where a word, or one like it, stands: itself first.
-      boostDocument: () => (budget.steps-- > 0 ? 1 : 0),
-    });
-  }
+function searchWord(index: MiniSearch, word: string, budget: { steps: number }): SearchResult[] {
+  return index.search(word, {
+    // It is a word already, and none of what is indexed.
+    tokenize: (one) => [one],
+    processTerm: (one) => one,
+    boost: BOOST,
+    prefix: word.length >= MIN_PREFIX_CHARS,
+    fuzzy: word.length >= MIN_FUZZY_CHARS ? FUZZINESS : false,
+    maxFuzzy: MAX_EDITS,
+    // Asked for each place where a word, or one like it, stands: itself first.
+    boostDocument: () => (budget.steps-- > 0 ? 1 : 0),
+  });
 }
 
 /** How often words stand in what is indexed. */
@@ -189,12 +208,6 @@ class WordSpread {
     const counts = isStart ? this.#byStart : this.#byWord;
     return counts.get(isStart ? word.slice(0, MIN_PREFIX_CHARS) : word) ?? 0;
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    onNextTurn(resolve);
-  });
 }
 
 /** What of tools is indexed. */

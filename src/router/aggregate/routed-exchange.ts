@@ -1,11 +1,12 @@
 // A client's request on its way to one of several servers: under the server's own names, and the
 // answer under the client's. Settled through the request that it stands for.
 import type { GatewayError } from '../../base/errors.ts';
-import { type ExposeUri, exposedResult, exposeResult } from '../../catalog/resource-texts.ts';
+import { type ExposeUri, exposeInTurns, mayNameUris } from '../../catalog/resource-texts.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { RESOURCES_READ } from '../../mcp/methods.ts';
+import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
 import type { ModernExchange } from '../../ports/modern.ts';
@@ -25,7 +26,7 @@ export class RoutedExchange implements Exchange {
   readonly limitMs: number | undefined;
   /** The client's own. */
   readonly original: Exchange;
-  readonly #expose: ExposeUri;
+  readonly #exposeUri: ExposeUri;
   readonly #missed: RouteOptions['missed'];
 
   /**
@@ -37,7 +38,7 @@ export class RoutedExchange implements Exchange {
     this.frame = frame;
     this.client = client;
     this.limitMs = options.limitMs ?? original.limitMs;
-    this.#expose = options.expose;
+    this.#exposeUri = options.expose;
     this.#missed = options.missed;
   }
 
@@ -58,21 +59,34 @@ export class RoutedExchange implements Exchange {
       this.#miss(() => this.original.respond(answer));
       return;
     }
-    const exposed = exposedResult(this.original.frame.method, answer, this.#exposeHere);
-    if (exposed === undefined) this.original.respond(answer);
-    else this.original.answer(exposed);
+    if (!mayNameUris(this.original.frame.method, answer)) {
+      this.original.respond(answer);
+      return;
+    }
+    const result = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
+    this.#expose(result, (exposed) => {
+      if (exposed === result) this.original.respond(answer);
+      else this.original.answer(exposed);
+    });
   }
 
   answer(result: Buffer): void {
-    this.original.answer(exposeResult(this.original.frame.method, result, this.#exposeHere));
+    this.#expose(result, (exposed) => this.original.answer(exposed));
+  }
+
+  /** @param settle told of the result with the client's URIs, in a later turn if it is large */
+  #expose(result: Buffer, settle: (exposed: Buffer) => void): void {
+    const exposed = exposeInTurns(this.original.frame.method, result, this.#exposeHere);
+    if (exposed instanceof Promise) contain(this.original, exposed.then(settle));
+    else settle(exposed);
   }
 
   /** A read is answered with the URI that was asked for. */
   get #exposeHere(): ExposeUri {
-    if (this.frame.method !== RESOURCES_READ) return this.#expose;
+    if (this.frame.method !== RESOURCES_READ) return this.#exposeUri;
     const asked = uriOf(this.original.frame);
     const sent = uriOf(this.frame);
-    return (uri, effort) => (uri === sent ? asked : this.#expose(uri, effort));
+    return (uri, effort) => (uri === sent ? asked : this.#exposeUri(uri, effort));
   }
 
   refuse(error: WireError): void {

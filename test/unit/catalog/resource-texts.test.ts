@@ -1,6 +1,7 @@
 // URIs in what servers send, at the price of reading it a few times at most.
 import { expect, test, vi } from 'vitest';
-import { exposePage, exposeResult } from '../../../src/catalog/resource-texts.ts';
+import { onNextTurn } from '../../../src/base/turns.ts';
+import { exposeInTurns, exposePage, exposeResult } from '../../../src/catalog/resource-texts.ts';
 import { scannedBytes } from '../../support/scanned-bytes.ts';
 
 vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
@@ -67,4 +68,34 @@ test('the page of an app is named alike wherever a server names it', () => {
 test('what names no page is the same object', () => {
   const text = Buffer.from('{"name":"t","_meta":{"ui":{"visibility":[]}},"d":"resourceUri"}');
   expect(exposePage(text, expose)).toBe(text);
+});
+
+test('a large result is worked on in several turns, and a small one at once', async () => {
+  const content = (count: number, prefix = '') => ({
+    content: Array.from({ length: count }, (_, at) => link(`${prefix}x:${at}`)),
+  });
+  const small = Buffer.from(JSON.stringify(content(10)));
+  expect(JSON.parse(String(exposeInTurns('tools/call', small, expose)))).toEqual(content(10, 'a+'));
+  const large = Buffer.from(JSON.stringify(content(20_000)));
+  let turns = 0;
+  let isOver = false;
+  const turn = (): void => {
+    turns++;
+    if (!isOver) onNextTurn(turn);
+  };
+  onNextTurn(turn);
+  const exposed = await exposeInTurns('tools/call', large, expose);
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(10);
+  expect(JSON.parse(String(exposed))).toEqual(content(20_000, 'a+'));
+});
+
+test('nothing is made of blocks that can have no URI', async () => {
+  const empties = '{ } ,'.repeat(300_000);
+  const text = `{"content":[${empties}{"type":"resource_link","uri":"x:1"}, {}]}`;
+  const subarrays = vi.spyOn(Buffer.prototype, 'subarray');
+  const exposed = await exposeInTurns('tools/call', Buffer.from(text), expose);
+  expect(subarrays.mock.calls.length).toBeLessThan(100);
+  subarrays.mockRestore();
+  expect(String(exposed)).toBe(text.replace('x:1', 'a+x:1'));
 });

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { onNextTurn } from '../../../src/base/turns.ts';
 import { ServerLists } from '../../../src/catalog/server-lists.ts';
 import type { Frame } from '../../../src/jsonrpc/frame.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
@@ -64,6 +65,63 @@ describe('the lists of a server', () => {
     expect(namesIn(await all.read(seat, 'tools/list'))).toEqual(['x', 'n'.repeat(1_024)]);
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ entries: 1, maxLength: 1_024 }), expect.any(String)],
+    ]);
+  });
+
+  it('are cut where they are too long, in several turns, and nothing is made of the rest', async () => {
+    const count = 200_000;
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${'{"name":"t"},'.repeat(count)}{"name":"last"}]}}`;
+    const { seat } = place(async () => scan(Buffer.from(text)));
+    const warn = vi.fn();
+    const parsed = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parsed.mockRestore());
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns++;
+      if (!isOver) onNextTurn(turn);
+    };
+    onNextTurn(turn);
+    const all = new ServerLists('a', { warn } as unknown as Logger);
+    const list = await all.read(seat, 'tools/list');
+    isOver = true;
+    expect(list?.entries).toHaveLength(10_000);
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ entries: 10_000 }), expect.stringContaining('too long')],
+    ]);
+    expect(turns).toBeGreaterThanOrEqual(10);
+    expect(parsed).not.toHaveBeenCalled();
+  });
+
+  it('have nothing of a list of empty objects, however many there are', async () => {
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${'{},'.repeat(300_000)}{}]}}`;
+    const { seat } = place(async () => scan(Buffer.from(text)));
+    const warn = vi.fn();
+    const list = await new ServerLists('a', { warn } as unknown as Logger).read(seat, 'tools/list');
+    expect(list?.entries).toEqual([]);
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  it('have no entries that are larger than anything that describes a tool', async () => {
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"x"},{"name":"y","a":[${'{},'.repeat(800_000)}{}]}],"ttlMs":5,"cacheScope":"public"}}`;
+    const { seat } = place(async () => scan(Buffer.from(text)));
+    const warn = vi.fn();
+    const list = await new ServerLists('a', { warn } as unknown as Logger).read(seat, 'tools/list');
+    expect(namesIn(list)).toEqual(['x']);
+    expect(list).toMatchObject({ ttlMs: 5, isPublic: true });
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ entries: 1 }), expect.stringContaining('too large')],
+    ]);
+  });
+
+  it('say of themselves how long they hold and for whom, in their last members', async () => {
+    const text =
+      '{"jsonrpc":"2.0","id":1,"result":{"ttlMs":1,"tools":[{"name":"no"}],"tools":[{"name":"a","name":"\\u0062"},{"name":1},[],3],"ttlMs":50,"cacheScope":"public","nextCursor":7}}';
+    const { seat } = place(async () => scan(Buffer.from(text)));
+    const list = await lists().read(seat, 'tools/list');
+    expect(list).toMatchObject({ ttlMs: 50, isPublic: true });
+    expect(list?.entries.map(({ name, text: entry }) => [name, entry.toString()])).toEqual([
+      ['b', '{"name":"a","name":"\\u0062","inputSchema":{"type":"object"}}'],
     ]);
   });
 

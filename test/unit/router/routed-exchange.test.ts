@@ -62,3 +62,26 @@ describe('a request that several servers may have to answer', () => {
     expect(original.respond).not.toHaveBeenCalled();
   });
 });
+
+it('a large result reaches the client with its own URIs, in a later turn', async () => {
+  const link = (uri: string) => ({ type: 'resource_link', name: 'n', uri });
+  const content = (prefix: string) =>
+    Array.from({ length: 5_000 }, (_, at) => link(`${prefix}a:${at}`));
+  const answered = Promise.withResolvers<Buffer>();
+  const original = {
+    frame: scan(callMessage('tools/call', { name: 't' }, 1)),
+    answer: answered.resolve,
+    respond: vi.fn(),
+    fail: vi.fn(),
+  } as unknown as Exchange;
+  const { frame, client } = original;
+  const routed = new RoutedExchange(original, frame, client, {
+    missed: undefined,
+    expose: (uri) => `s+${uri}`,
+  });
+  const answer = { jsonrpc: '2.0', id: 1, result: { content: content('') } };
+  routed.respond(scan(Buffer.from(JSON.stringify(answer))));
+  expect(JSON.parse(String(await answered.promise))).toEqual({ content: content('s+') });
+  expect(original.respond).not.toHaveBeenCalled();
+  expect(original.fail).not.toHaveBeenCalled();
+});

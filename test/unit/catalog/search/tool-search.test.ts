@@ -181,6 +181,19 @@ describe('a query among very many tools', () => {
     expect(turns).toBeGreaterThanOrEqual(5);
   });
 
+  it('looks for a word that all of them have in several turns, and finds all of them', async () => {
+    const many = Array.from({ length: 9_000 }, (_, at) => tool(`tool_${at.toString(36)}`, ''));
+    const large = await ToolSearch.create(many);
+    const count = counted();
+    const found = await large.find('tool', { limit: 3 });
+    expect(found.matches).toBe(9_000);
+    expect(count.steps).toBe(9_000);
+    expect(count.longest).toBeLessThanOrEqual(4_000);
+    expect(await large.find('tool 5zz', { limit: 1 })).toMatchObject({
+      tools: [{ name: 'tool_5zz' }],
+    });
+  });
+
   it('finds by the word that few have, however many others stand before it', async () => {
     const many = Array.from({ length: 8_000 }, (_, at) => tool(`t${at}`, COMMON.join(' ')));
     const large = await ToolSearch.create([...many, tool('needle', 'zebra')]);
