@@ -1,16 +1,16 @@
 // Guards of connections: how much time they get, how many there may be, and what one of them may ask for.
 import type { Guard } from './guard.ts';
 
-const OPEN_SOCKETS = 'src/listener/open-sockets.ts';
+const OPEN_SOCKETS = 'src/http/open-sockets.ts';
 const NODE_SERVER = 'src/listener/node-server.ts';
-const REQUEST_TURNS = 'src/listener/request-turns.ts';
+const REQUEST_TURNS = 'src/http/request-turns.ts';
 const UPGRADE = 'src/listener/websocket/upgrade.ts';
-const OPEN_SOCKETS_TESTS = 'test/unit/listener/open-sockets.test.ts';
+const OPEN_SOCKETS_TESTS = 'test/unit/http/open-sockets.test.ts';
 const BOUNDS_TESTS = 'test/unit/listener/http-bounds.test.ts';
 const TURN_INPUT = 'src/listener/websocket/turn-input.ts';
-const CLIENT_TURNS = 'src/listener/client-turns.ts';
+const CLIENT_TURNS = 'src/http/client-turns.ts';
 const WEBSOCKET_TURNS_TESTS = 'test/unit/listener/websocket-turns.test.ts';
-const REQUEST_TURNS_TESTS = 'test/unit/listener/request-turns.test.ts';
+const REQUEST_TURNS_TESTS = 'test/unit/http/request-turns.test.ts';
 
 export const connectionGuards: readonly Guard[] = [
   {

@@ -1,10 +1,14 @@
 // The admin listener: metrics, liveness, readiness. Never on the public listener
 // (docs/operations.md#health).
 import { lstatSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { onNextTurn } from '../base/turns.ts';
+import { operatorQuota } from '../http/client-turns.ts';
+import { OpenSockets, type SocketLimits } from '../http/open-sockets.ts';
+import { RequestTurns } from '../http/request-turns.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { AdminOptions } from './options.ts';
 
@@ -12,13 +16,14 @@ import type { AdminOptions } from './options.ts';
 const OTHERS = 0o177;
 
 /** Scrapers and probes are few; the descriptors of the process are for others. */
-const MAX_CONNECTIONS = 64;
-
-/**
- * A connection is closed after so many requests: who sends many at once, and reads nothing, has no more
- * answered. Scrapers connect again.
- */
-const MAX_REQUESTS_PER_CONNECTION = 32;
+const LIMITS: SocketLimits = {
+  connections: 64,
+  perAddress: 0,
+  isShared: () => true,
+  scarce: () => undefined,
+};
+/** Scrapers come again on the same connection. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** What the admin listener may look at. */
 export interface AdminContext {
@@ -35,16 +40,23 @@ export class AdminServer {
   readonly #context: AdminContext;
   readonly #app: FastifyInstance = fastify({
     forceCloseConnections: true,
-    maxRequestsPerSocket: MAX_REQUESTS_PER_CONNECTION,
+    serverFactory: (handler) =>
+      createServer(
+        { keepAliveTimeout: KEEP_ALIVE_MS, shouldUpgradeCallback: () => false },
+        (request, response) => this.#turns.take(request, response, handler),
+      ),
   });
+  readonly #sockets: OpenSockets;
+  readonly #turns: RequestTurns;
   /** The metrics as they are in this turn of the event loop. */
   #scraped: Promise<string> | undefined;
 
   constructor(context: AdminContext) {
     this.#context = context;
     this.#guardHost();
-    // Node would answer each request beyond the last with 503, and leave the connection open.
-    this.#app.server.on('dropRequest', (_request, socket) => socket.destroy());
+    const { server } = this.#app;
+    this.#sockets = new OpenSockets(server, false, LIMITS, operatorQuota);
+    this.#turns = new RequestTurns(server, this.#sockets, false, (_, socket) => socket.destroy());
     this.#app.get('/metrics', async (_request, reply) => {
       return reply.type(context.metrics.registry.contentType).send(await this.#scrape());
     });
@@ -90,11 +102,12 @@ export class AdminServer {
 
   /** A connection that can't be taken, since no descriptor is left, is tried again by whoever made it. */
   #outliveErrors(): void {
-    this.#app.server.maxConnections = MAX_CONNECTIONS;
     this.#app.server.on('error', () => undefined);
   }
 
   async close(): Promise<void> {
+    // Those too that the HTTP server has let go of.
+    this.#sockets.destroyAll();
     await this.#app.close();
   }
 

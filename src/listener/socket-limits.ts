@@ -1,10 +1,10 @@
 // How many connections the public listener takes: of anybody, as many as the process has descriptors
 // for; and of one address, so that it can't take the places of all others.
 import { descriptorLimit } from '../base/descriptors.ts';
+import type { Scarcity, SocketLimits } from '../http/open-sockets.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import type { ListenerContext } from './context.ts';
 import { connectionsWithin } from './http-bounds.ts';
-import type { Scarcity, SocketLimits } from './open-sockets.ts';
 
 const REFUSED: Readonly<Record<Scarcity, string>> = {
   all: 'connections',

@@ -18,7 +18,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long.
   'node:fs/promises': /^listener\/unacknowledged/,
-  'node:http': /^listener\//,
+  'node:http': /^listener\/|^http\/|^admin\//,
   'node:https': /^listener\//,
   // Parsers of syntaxes that few files have are loaded when one does.
   'node:module': /^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
@@ -29,11 +29,11 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
   // pipe to a process, which is a socket.
   'node:net':
-    /^listener\/|^admin\/|^base\/(http-pool|loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
+    /^listener\/|^http\/|^admin\/|^base\/(http-pool|loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
   'node:path':
     /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
-  'node:stream': /^listener\/|^app\/connect|^backend\/stdio\/child-output/,
-  'node:tls': /^listener\//,
+  'node:stream': /^listener\/|^http\/|^app\/connect|^backend\/stdio\/child-output/,
+  'node:tls': /^listener\/|^http\//,
   'node:util': /^cli\/(args|keys-args)/,
   // How much memory there is, and how much of it is used.
   'node:os': /^base\/memory/,
@@ -73,7 +73,7 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
     uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
     // A socket's own timer, which the system resets when bytes move, is set in unread; Node's HTTP server
     // sets it too, which request-turns takes back.
-    home: /^base\/(clock|unread)|^listener\/request-turns/,
+    home: /^base\/(clock|unread)|^http\/request-turns/,
   },
   { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
   // json-text decodes one string; parse.ts is for the few messages that are really read.

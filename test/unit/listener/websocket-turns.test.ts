@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { onNextTurn } from '../../../src/base/turns.ts';
-import { addressQuota, PrincipalTurns } from '../../../src/listener/client-turns.ts';
+import { addressQuota, PrincipalTurns } from '../../../src/http/client-turns.ts';
 import { WebSocketConnection } from '../../../src/listener/websocket/connection.ts';
 import { until } from '../../support/until.ts';
 

@@ -7,9 +7,9 @@ import { TLSSocket } from 'node:tls';
 import { delay, monotonicMs } from '../base/clock.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { networkOf } from './client-address.ts';
 import { addressQuota } from './client-turns.ts';
 import { responseOn } from './http-socket.ts';
+import { networkOf } from './network.ts';
 
 /** How long clients may take to read what they were sent last. */
 const LAST_WORDS_MS = 1_000;
@@ -44,8 +44,14 @@ export interface Connection {
   readonly addressQuota: TurnQuota;
   /** Requests that wait for the answers to those ahead of them. */
   waiting: number;
+  /** Requests whose reading was counted in advance. */
+  paid: number;
   /** Not read until what it has asked for is answered. */
   isHeld: boolean;
+  /** The HTTP server has let go of it, for now. */
+  isDetached: boolean;
+  /** Until then it is not read, since too much was asked for on it. */
+  restsUntilMs: number;
   /** No longer the HTTP server's. */
   isUpgraded: boolean;
   /** Of its latest request. */
@@ -59,7 +65,10 @@ class OpenConnection implements Connection {
   readonly peer: string;
   socket: Socket;
   waiting = 0;
+  paid = 0;
   isHeld = false;
+  isDetached = false;
+  restsUntilMs = 0;
   isUpgraded = false;
   usedMs: number | undefined;
   quota: TurnQuota;
@@ -83,26 +92,37 @@ class OpenConnection implements Connection {
 
 class Address {
   readonly name: string;
-  readonly quota = addressQuota();
+  readonly quota: TurnQuota;
   readonly connections = new Set<OpenConnection>();
 
-  constructor(name: string) {
+  constructor(name: string, quota: TurnQuota) {
     this.name = name;
+    this.quota = quota;
   }
 }
 
 /** All of one server. */
 export class OpenSockets {
   readonly #limits: SocketLimits;
+  readonly #newQuota: () => TurnQuota;
   readonly #open = new Set<OpenConnection>();
   readonly #bySocket = new Map<Socket, OpenConnection>();
   readonly #addresses = new Map<string, Address>();
   /** Before their TLS handshake is done, by peer. */
   readonly #unproven = new Map<string, OpenConnection>();
 
-  /** @param isSecure whether requests can arrive only after a TLS handshake */
-  constructor(server: Pick<Server, 'on'>, isSecure: boolean, limits: SocketLimits) {
+  /**
+   * @param isSecure whether requests can arrive only after a TLS handshake
+   * @param newQuota what an address may cost in a turn
+   */
+  constructor(
+    server: Pick<Server, 'on'>,
+    isSecure: boolean,
+    limits: SocketLimits,
+    newQuota: () => TurnQuota = addressQuota,
+  ) {
     this.#limits = limits;
+    this.#newQuota = newQuota;
     server.on('connection', (socket: Socket) => this.#onConnection(socket, isSecure));
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#onSecure(socket));
   }
@@ -145,7 +165,7 @@ export class OpenSockets {
     // Errors close it, whoever else listens: while nobody does, they must not be uncaught.
     socket.on('error', () => undefined);
     const name = networkOf(socket.remoteAddress ?? '');
-    const address = this.#addresses.get(name) ?? new Address(name);
+    const address = this.#addresses.get(name) ?? new Address(name, this.#newQuota());
     const lack = this.#lackFor(socket.remoteAddress ?? '', address);
     if (lack !== undefined) {
       this.#limits.scarce(lack, 'refused');

@@ -91,11 +91,12 @@ export class RequestTurns {
   /** Reads no more of a connection for a while after this answer: whoever asks too much is read later. */
   rest({ socket }: IncomingMessage, response: ServerResponse): void {
     response.once('close', () => {
-      if (socket.destroyed || this.#sockets.of(socket) === undefined) return;
+      const connection = this.#sockets.of(socket);
+      if (socket.destroyed || connection === undefined) return;
+      connection.restsUntilMs = monotonicMs() + REST_MS;
+      if (connection.isDetached) return;
       socket.pause();
-      after(REST_MS, () => {
-        if (!socket.destroyed) socket.resume();
-      });
+      after(REST_MS, () => connection.quota.wait(() => resumeRested(connection)));
     });
   }
 
@@ -106,7 +107,7 @@ export class RequestTurns {
     if (connection === undefined || parser === undefined || parser === null) return;
     const take = parser.onIncoming;
     parser.onIncoming = (request, keepAlive) => {
-      connection.quota.spend(REQUEST_COST + HEADER_COST * request.rawHeaders.length);
+      spendRead(connection, request);
       if (!hasEnough(connection)) return take.call(parser, request, keepAlive);
       // Taken for an upgrade, the server lets go of the connection and hands over what follows the head.
       connection.isHeld = true;
@@ -127,8 +128,9 @@ export class RequestTurns {
     const unread = new UnreadInput(socket, rest);
     const { isHeld, quota } = connection;
     connection.isHeld = false;
+    connection.isDetached = true;
     whenAnswered(socket, () => {
-      if (isHeld) quota.wait(() => this.#readOn(request, socket, quota, unread.take()));
+      if (isHeld) quota.wait(() => this.#readOn(request, connection, unread));
       else this.#handOver(request, socket, unread.take());
     });
   }
@@ -140,15 +142,34 @@ export class RequestTurns {
   }
 
   /** Gives a connection back to the HTTP server, with the request that it had no room for. */
-  #readOn(request: IncomingMessage, socket: Socket, quota: TurnQuota, rest: Buffer): void {
+  #readOn(request: IncomingMessage, connection: Connection, unread: UnreadInput): void {
+    const { socket, quota } = connection;
     if (socket.destroyed || !socket.writable) return;
-    // It is read only after those that go on in this turn have done so.
-    quota.spend(REQUEST_COST);
+    const restMs = connection.restsUntilMs - monotonicMs();
+    if (restMs > 0) {
+      after(restMs, () => quota.wait(() => this.#readOn(request, connection, unread)));
+      return;
+    }
+    // It is read only after all that go on in this turn were let go on. Giving it back costs more than a
+    // request, so it is worth reading several.
+    connection.paid = MAX_WAITING + 1;
+    quota.spend(REQUEST_COST * connection.paid);
+    connection.isDetached = false;
     // It was the time that a client may have for its next request.
     socket.setTimeout(0);
-    socket.unshift(Buffer.concat([headOf(request), rest]));
+    // Not as one, since the rest is large and would be copied again and again.
+    const rest = unread.take();
+    if (rest.length > 0) socket.unshift(rest);
+    socket.unshift(headOf(request));
     this.#server.emit(this.#event, socket);
   }
+}
+
+/** Reads on after a rest, unless that is for others to decide by now. */
+function resumeRested({ socket, quota, isDetached }: Connection): void {
+  if (socket.destroyed || isDetached) return;
+  quota.spend(REQUEST_COST);
+  socket.resume();
 }
 
 /** What a client sends while nobody may read it. A little is taken in, so that its end is noticed. */
@@ -181,8 +202,16 @@ class UnreadInput {
 }
 
 /** Whether a connection has asked for all that it may for now. */
-function hasEnough({ socket, waiting, quota }: Connection): boolean {
-  return responseOn(socket) !== undefined && (waiting >= MAX_WAITING || quota.isSpent);
+function hasEnough({ socket, waiting, paid, quota }: Connection): boolean {
+  if (responseOn(socket) === undefined) return false;
+  return waiting >= MAX_WAITING || (paid === 0 && quota.isSpent);
+}
+
+/** Counts a request that was read. */
+function spendRead(connection: Connection, { rawHeaders }: IncomingMessage): void {
+  const isPaid = connection.paid > 0;
+  if (isPaid) connection.paid--;
+  connection.quota.spend((isPaid ? 0 : REQUEST_COST) + HEADER_COST * rawHeaders.length);
 }
 
 /** Serves a request as soon as there is something left of this turn. */

@@ -9,10 +9,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { descriptorLimit, descriptorLimitIn } from '../../../src/base/descriptors.ts';
-import { networkOf } from '../../../src/listener/client-address.ts';
+import { networkOf } from '../../../src/http/network.ts';
+import { OpenSockets, type SocketLimits } from '../../../src/http/open-sockets.ts';
+import { RequestTurns } from '../../../src/http/request-turns.ts';
 import { connectionsWithin } from '../../../src/listener/http-bounds.ts';
-import { OpenSockets, type SocketLimits } from '../../../src/listener/open-sockets.ts';
-import { RequestTurns } from '../../../src/listener/request-turns.ts';
 import { until } from '../../support/until.ts';
 
 const TLS = new URL('../../fixtures/tls/', import.meta.url);

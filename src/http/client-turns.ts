@@ -1,7 +1,7 @@
 // What clients may cost in a turn of the event loop: all of them together, so that a turn is short however
 // many connections they have, and each by itself. A client is its principal, on whatever connections and
 // transports it comes; its address, while nobody knows who it is. Those that are known and those that are
-// not take turns, so that any number of strangers leaves room for the others.
+// not take turns, so that any number of strangers leaves room for the others; so do operators.
 import { RecentMap } from '../base/recent-map.ts';
 import { LEAST_COST, TurnQuota } from '../base/turns.ts';
 import { isAnonymous, type Principal } from '../ports/principal.ts';
@@ -17,10 +17,16 @@ const MAX_PRINCIPALS = 10_000;
 const all = new TurnQuota(TURN_OF_ALL);
 const strangers = new TurnQuota(TURN_OF_ALL, all);
 const known = new TurnQuota(TURN_OF_ALL, all);
+const operators = new TurnQuota(TURN_OF_CLIENT, all);
 
 /** What somebody may cost of whom only the address is known. */
 export function addressQuota(): TurnQuota {
   return new TurnQuota(TURN_OF_CLIENT, strangers);
+}
+
+/** What all may cost together who look after the gateway. */
+export function operatorQuota(): TurnQuota {
+  return operators;
 }
 
 /** The quotas of all principals. */

@@ -15,9 +15,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { onNextTurn } from '../../../src/base/turns.ts';
-import { PrincipalTurns } from '../../../src/listener/client-turns.ts';
-import { OpenSockets, type SocketLimits } from '../../../src/listener/open-sockets.ts';
-import { RequestTurns } from '../../../src/listener/request-turns.ts';
+import { PrincipalTurns } from '../../../src/http/client-turns.ts';
+import { OpenSockets, type SocketLimits } from '../../../src/http/open-sockets.ts';
+import { RequestTurns } from '../../../src/http/request-turns.ts';
 import { until } from '../../support/until.ts';
 
 const TLS = new URL('../../fixtures/tls/', import.meta.url);
@@ -48,6 +48,7 @@ class Rig {
   /** Requests that Node has read and that are not answered, now and at most. */
   unanswered = 0;
   most = 0;
+  readonly accepted: Socket[] = [];
   /** Heads of requests that Node has read. */
   read = 0;
   onRead: (request: IncomingMessage) => void = () => undefined;
@@ -66,6 +67,7 @@ class Rig {
     this.#server = this.#isSecure
       ? (createSecureServer({ cert: pem('server.pem'), key: pem('server.key') }, listener) as never)
       : createServer(listener);
+    this.#server.on('connection', (socket: Socket) => this.accepted.push(socket));
     this.sockets = new OpenSockets(this.#server, this.#isSecure, NO_LIMITS);
     const turns: RequestTurns = new RequestTurns(
       this.#server,
@@ -230,6 +232,20 @@ it('a connection that asked for too much is read on only after a while', async (
   client.socket.write(get('next'));
   await until(() => client.answers.length === 2);
   expect(happened).toEqual(['/over', 'pause', 'resume', '/next']);
+});
+
+it('of a connection that asked for too much hardly more is taken in while it rests', async () => {
+  const rig: Rig = new Rig((request, response) => {
+    rig.turns.rest(request, response);
+    response.end('<x>');
+  });
+  await rig.listen();
+  const client = rig.connect();
+  client.socket.write(get('over').repeat(100_000));
+  await until(() => client.answers.length >= 27);
+  const [taken] = rig.accepted.map(({ bytesRead }) => bytesRead);
+  // Three times a read buffer would do: it is read on three times.
+  expect(taken).toBeLessThan(5 * 64 * 1024);
 });
 
 /** Counts what is served in one turn of the event loop. */

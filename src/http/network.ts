@@ -1,0 +1,16 @@
+// Which addresses are one client's.
+
+/** Who has one address of version 6 has all that begin with the same 64 bits. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
+
+/** What the addresses of one client have in common. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = [], after] = address.split('::').map((part) => part.split(':').filter(Boolean));
+  const groups = [...before];
+  while (after !== undefined && groups.length + after.length < GROUPS) groups.push('0');
+  return `${[...groups, ...(after ?? [])].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+}
