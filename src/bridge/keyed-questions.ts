@@ -18,6 +18,13 @@ export class KeyedQuestions {
     return this.#open.size;
   }
 
+  /** Of all of them. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { frame } of this.#open.values()) sum += frame.bytes.length;
+    return sum;
+  }
+
   /** By key. */
   get all(): ReadonlyMap<string, Question> {
     return this.#open;

@@ -3,20 +3,15 @@
 // request, and waits parked between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  METHOD_NOT_FOUND,
-  type WireError,
-} from '../jsonrpc/error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
 import { type Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
-import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, jsonBytes, resultMessage } from '../jsonrpc/serialize.ts';
+import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
-import { ELICITATION, TOOLS_CALL, TOOLS_LIST } from '../mcp/methods.ts';
+import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
 import { contain } from '../ports/contain.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
@@ -32,7 +27,7 @@ import { digestOf, type StateClaims, type StateSealer } from './request-state.ts
 import { legacyRequest, withTokenOf } from './request-text.ts';
 import type { ResultDress } from './result-text.ts';
 import { modernToolList } from './tool-lists.ts';
-import { requiredVisits, UrlVisits } from './url-visits.ts';
+import { requiredVisits, settleUnvisited, UrlVisits } from './url-visits.ts';
 
 /** Questions that come close together are asked together. */
 const COALESCE_MS = 20;
@@ -146,8 +141,12 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
       return;
     }
     this.#isSettled = true;
-    if (this.#waiting.length === 0) this.#kept = scan(Buffer.from(answer.bytes));
-    else this.#deliver(answer);
+    if (this.#waiting.length > 0) {
+      this.#deliver(answer);
+      return;
+    }
+    this.#kept = scan(Buffer.from(answer.bytes));
+    this.#resized();
   }
 
   /** Asks for what the server wants visited before it does the call. */
@@ -162,19 +161,10 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.holder = undefined; // the call at the server is over
     const visits = new UrlVisits(frames, (isAgreed) => {
       if (isAgreed) this.#send(this);
-      else this.#declined();
+      else settleUnvisited(this, this.#request.method);
     });
     for (const question of visits.questions) this.ask(question);
     return true;
-  }
-
-  #declined(): void {
-    const text = 'The client did not agree to visit a page that the server needs visited.';
-    if (this.#request.method !== TOOLS_CALL) {
-      this.refuse({ code: INTERNAL_ERROR, message: text });
-    } else {
-      this.answer(jsonBytes({ content: [{ type: 'text', text }], isError: true }));
-    }
   }
 
   answer(result: Buffer): void {
@@ -215,6 +205,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     }
     const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
     if (refusal === undefined && this.#open.add(question)) {
+      this.#resized();
       this.#promptSoon();
     } else {
       this.#missing = { ...this.#missing, ...requiredCapability(frame) };
@@ -258,6 +249,23 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     } else {
       exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
     }
+  }
+
+  get heldBytes(): number {
+    const { bytes, metaStart, metaEnd } = this.#request;
+    const texts = bytes.length + this.frame.bytes.length + (this.#kept?.bytes.length ?? 0);
+    const rounds = this.#open.bytes + (this.#lastResponses?.length ?? 0);
+    return texts + rounds + parsedCost(bytes, metaStart, metaEnd);
+  }
+
+  #resized(): void {
+    if (this.#park !== undefined) this.#context.parks.resized(this.#park);
+  }
+
+  refused(failure: GatewayError): void {
+    this.#open.answerForNobody();
+    this.#settleWaiting((exchange) => exchange.fail(failure));
+    this.#leave(undefined);
   }
 
   expired(): void {

@@ -67,10 +67,10 @@ export function createModernState(
   held?: HeldBytes,
 ): ModernState {
   return {
-    parks: new Parks<ModernCall>(options.ttlMs),
+    parks: new Parks<ModernCall>(options.ttlMs, held),
     sealer: new StateSealer(options.keys),
     results: new ResponseCache(),
-    tasks: { table: new TaskTable(options.keys), tools: taskTools(tools) },
+    tasks: { table: new TaskTable(options.keys, held), tools: taskTools(tools) },
     mirrored: new ToolFacts(tools, (texts) => new MirroredArguments(texts)),
     listens: new OpenListens(held),
   };

@@ -2,6 +2,9 @@
 // time (docs/protocol.md#suspended-calls). The only owner of parked calls.
 import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
+import type { GatewayError } from '../base/errors.ts';
+import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
+import { tooMuchHeld } from '../observe/request-meter.ts';
 import type { Principal } from '../ports/principal.ts';
 
 const MAX_PARKS = 10_000;
@@ -15,26 +18,34 @@ export function unguessableId(): string {
 /** A call that can be parked. */
 export interface Parkable {
   readonly principal: Principal;
+  /** What it costs to keep, in bytes. */
+  readonly heldBytes: number;
   /** The client did not come back in time, or may not come back. */
   expired(): void;
+  /** There is no room for it to wait: it is over. */
+  refused(failure: GatewayError): void;
 }
 
 interface Park<T> {
   readonly call: T;
   readonly timer: Timer;
+  readonly held: HeldAmount;
 }
 
 /** Parked calls. */
 export class Parks<T extends Parkable> {
   readonly #ttlMs: number;
+  readonly #held: HeldBytes;
   readonly #parks = new Map<string, Park<T>>();
   readonly #perPrincipal = new Map<string, number>();
 
   /**
    * @param ttlMs how long a client may take for one round
+   * @param held where parked calls count
    */
-  constructor(ttlMs: number) {
+  constructor(ttlMs: number, held: HeldBytes = UNBOUNDED) {
     this.#ttlMs = ttlMs;
+    this.#held = held;
   }
 
   get size(): number {
@@ -48,18 +59,30 @@ export class Parks<T extends Parkable> {
   /**
    * Parks a call, or parks it for another round.
    * @param id of an earlier round
-   * @returns its id, or undefined when there are too many
+   * @returns its id, or undefined when there are too many, or no room: then it was told
    */
   park(call: T, id: string | undefined): string | undefined {
     if (id !== undefined) this.release(id);
     const { principal } = call;
     const own = this.#perPrincipal.get(principal.key) ?? 0;
     if (this.#parks.size >= MAX_PARKS || own >= MAX_PER_PRINCIPAL) return undefined;
+    if (!this.#held.client(principal).hasRoom(call.heldBytes)) {
+      call.refused(tooMuchHeld('unknown'));
+      return undefined;
+    }
     const key = id ?? unguessableId();
-    const timer = after(this.#ttlMs, () => this.#end(key, call));
-    this.#parks.set(key, { call, timer });
+    const end = (): void => this.#end(key, call);
+    const held = new HeldAmount(() => this.#held.client(principal), 'suspended', end);
+    this.#parks.set(key, { call, timer: after(this.#ttlMs, end), held });
     this.#perPrincipal.set(principal.key, own + 1);
-    return key;
+    held.set(call.heldBytes);
+    return this.#parks.has(key) ? key : undefined;
+  }
+
+  /** A parked call costs more now, or less. */
+  resized(id: string): void {
+    const park = this.#parks.get(id);
+    park?.held.set(park.call.heldBytes);
   }
 
   find(id: string): T | undefined {
@@ -71,6 +94,7 @@ export class Parks<T extends Parkable> {
     const park = this.#parks.get(id);
     if (park === undefined) return;
     park.timer.cancel();
+    park.held.release();
     this.#parks.delete(id);
     const { key } = park.call.principal;
     const own = this.#perPrincipal.get(key) ?? 0;

@@ -10,7 +10,7 @@ import type { Seat } from '../../ports/seat.ts';
 import { answerForNobody } from '../input-requests.ts';
 import { KeyedQuestions } from '../keyed-questions.ts';
 import { OwnRequest } from '../own-request.ts';
-import { OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
+import { costOf, OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
 
 /** How long a server may take to ask once somebody waits for the result. */
 const ASK_LIMIT_MS = 250;
@@ -50,6 +50,11 @@ export class HarvestedTask extends OwnedTask {
   usedBy(capabilities: ClientCapabilities): void {
     this.capabilities = capabilities;
     this.#watchClient();
+    this.resized();
+  }
+
+  override get heldBytes(): number {
+    return super.heldBytes + costOf(this.capabilities) + this.#questions.bytes;
   }
 
   /**
@@ -67,6 +72,7 @@ export class HarvestedTask extends OwnedTask {
   answer(responses: Buffer): void {
     this.#questions.answer(responses);
     this.#watchClient();
+    this.resized();
   }
 
   /** Is told whenever the task may be in another state. @returns ends that */
@@ -81,12 +87,14 @@ export class HarvestedTask extends OwnedTask {
       return;
     }
     this.#watchClient();
+    this.resized();
     this.#wake();
     this.#changed();
   }
 
   withdraw(question: Question): void {
     this.#questions.withdraw(question);
+    this.resized();
   }
 
   tell(notification: Frame): void {
@@ -98,6 +106,7 @@ export class HarvestedTask extends OwnedTask {
   abandon(): void {
     this.#abandoned?.cancel();
     this.#questions.answerForNobody();
+    this.resized();
   }
 
   protected override closed(): void {

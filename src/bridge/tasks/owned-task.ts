@@ -2,6 +2,8 @@
 // says of it, and asks for it, reaches its owner and nobody else.
 import { after, type Timer } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { parsedCost } from '../../jsonrpc/parse.ts';
+import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
 import type { ExchangeHolder } from '../../ports/exchange.ts';
@@ -11,6 +13,8 @@ import type { TaskClaims } from './task-ids.ts';
 
 /** However long a task lives, longer than this since its last use nothing is kept of it here. */
 const MAX_KEPT_MS = 86_400_000;
+/** What a task costs by itself. */
+const TASK_BYTES = 1024;
 const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Whether a task in this state changes no more. */
@@ -22,6 +26,8 @@ export function isTerminal(status: unknown): boolean {
 export interface TaskKeeper {
   /** @param isOver whether there is no such task any more: its id means none of its owner's now */
   forget(task: OwnedTask, isOver: boolean): void;
+  /** A task costs more now, or less. */
+  resized(task: OwnedTask): void;
 }
 
 /** What a task is known by. */
@@ -29,6 +35,13 @@ export interface TaskIdentity {
   readonly claims: TaskClaims;
   /** The id that its owner knows. */
   readonly id: string;
+}
+
+/** What a value costs that was parsed, in bytes. */
+export function costOf(value: unknown): number {
+  if (value === undefined) return 0;
+  const text = jsonBytes(value);
+  return parsedCost(text, 0, text.length);
 }
 
 /** A task as its owner's side sees it. */
@@ -57,6 +70,11 @@ export abstract class OwnedTask implements TaskFollower {
   abstract ask(question: Question): void;
   abstract withdraw(question: Question, notice: Frame | undefined): void;
   abstract tell(notification: Frame): void;
+
+  /** What it costs to keep, in bytes. */
+  get heldBytes(): number {
+    return TASK_BYTES + costOf(this.info);
+  }
 
   get isClosed(): boolean {
     return this.#isClosed;
@@ -108,6 +126,11 @@ export abstract class OwnedTask implements TaskFollower {
     this.settled();
     this.#keeper.forget(this, isOver);
     this.closed();
+  }
+
+  /** It costs more now, or less. */
+  protected resized(): void {
+    this.#keeper.resized(this);
   }
 
   /** Told once, when nothing of it is kept any more. */

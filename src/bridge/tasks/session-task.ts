@@ -45,6 +45,12 @@ export class SessionTask extends OwnedTask {
     return this.#client?.capabilities ?? {};
   }
 
+  override get heldBytes(): number {
+    let questions = 0;
+    for (const { frame } of this.#questions.values()) questions += frame.bytes.length;
+    return super.heldBytes + questions;
+  }
+
   /** A session uses the task. */
   usedBy(client: Downstream): void {
     this.#client = client;
@@ -72,6 +78,7 @@ export class SessionTask extends OwnedTask {
   ask(question: Question): void {
     const asked = new TaskQuestion(question, this);
     this.#questions.set(question, asked);
+    this.resized();
     const exchange = [...this.#waiting].at(-1);
     const client = exchange?.client ?? this.#client;
     if (client === undefined) asked.refuseForNobody();
@@ -81,7 +88,7 @@ export class SessionTask extends OwnedTask {
 
   withdraw(question: Question, notice: Frame | undefined): void {
     const asked = this.#questions.get(question);
-    this.#questions.delete(question);
+    this.answered(question);
     asked?.takeBack(notice);
   }
 
@@ -101,6 +108,7 @@ export class SessionTask extends OwnedTask {
   /** A question is answered, or will not be. */
   answered(question: Question): void {
     this.#questions.delete(question);
+    this.resized();
   }
 
   protected override closed(): void {

@@ -1,6 +1,7 @@
 // All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each
 // principal and altogether. An id works without an entry here, unless its task is known to be over; what
 // is lost with one is who is told.
+import { HeldAmount, type HeldBytes, type HeldOwner, UNBOUNDED } from '../../base/held-bytes.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
@@ -16,14 +17,18 @@ export class TaskTable implements TaskKeeper {
   readonly #ids: TaskIds;
   /** Oldest first. */
   readonly #tasks = new Map<string, OwnedTask>();
+  readonly #amounts = new Map<OwnedTask, HeldAmount>();
   readonly #perPrincipal = new Map<string, number>();
+  readonly #held: HeldBytes;
   /** Whose tasks are over: a server may give such an id to somebody else's. */
   readonly #over = new RecentMap<string, true>(MAX_OVER);
 
   /**
    * @param secrets texts that the keys of ids are made of; none: a random key
+   * @param held where tasks count
    */
-  constructor(secrets: readonly string[]) {
+  constructor(secrets: readonly string[], held: HeldBytes = UNBOUNDED) {
+    this.#held = held;
     this.#ids = new TaskIds(secrets);
   }
 
@@ -59,12 +64,20 @@ export class TaskTable implements TaskKeeper {
     const key = taskKey(task.claims);
     this.#tasks.get(key)?.close();
     this.#over.delete(overKey(task.claims));
-    this.#tasks.set(key, task);
     const owner = task.principal.key;
+    this.#makeRoom(task);
+    this.#tasks.set(key, task);
     const own = (this.#perPrincipal.get(owner) ?? 0) + 1;
     this.#perPrincipal.set(owner, own);
     if (own > MAX_PER_PRINCIPAL) this.#forgetOldest((other) => other.principal.key === owner);
     else if (this.#tasks.size > MAX_TASKS) this.#forgetOldest(() => true);
+    const find = (): HeldOwner => this.#held.client(task.principal);
+    this.#amounts.set(task, new HeldAmount(find, 'suspended', () => task.close(false)));
+    this.resized(task);
+  }
+
+  resized(task: OwnedTask): void {
+    this.#amounts.get(task)?.set(task.heldBytes);
   }
 
   forget(task: OwnedTask, isOver: boolean): void {
@@ -72,6 +85,8 @@ export class TaskTable implements TaskKeeper {
     if (this.#tasks.get(key) !== task) return;
     if (isOver) this.#over.set(overKey(task.claims), true);
     this.#tasks.delete(key);
+    this.#amounts.get(task)?.release();
+    this.#amounts.delete(task);
     const owner = task.principal.key;
     const own = (this.#perPrincipal.get(owner) ?? 0) - 1;
     if (own > 0) this.#perPrincipal.set(owner, own);
@@ -83,12 +98,21 @@ export class TaskTable implements TaskKeeper {
     for (const task of [...this.#tasks.values()]) task.close();
   }
 
-  #forgetOldest(fits: (task: OwnedTask) => boolean): void {
+  /** Forgets the oldest of its owner while there is no room for it. */
+  #makeRoom({ principal, heldBytes }: OwnedTask): void {
+    const isTheirs = (other: OwnedTask): boolean => other.principal.key === principal.key;
+    const hasRoom = (): boolean => this.#held.client(principal).hasRoom(heldBytes);
+    while (!hasRoom() && this.#forgetOldest(isTheirs));
+  }
+
+  /** @returns whether there was one */
+  #forgetOldest(fits: (task: OwnedTask) => boolean): boolean {
     for (const task of this.#tasks.values()) {
       if (!fits(task)) continue;
       task.close(false);
-      return;
+      return true;
     }
+    return false;
   }
 }
 

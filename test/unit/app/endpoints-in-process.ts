@@ -179,7 +179,7 @@ export async function endpointsInProcess(
       }),
   );
   const lists = new AllLists(logger);
-  const state = createModernState(config.state, lists);
+  const state = createModernState(config.state, lists, held);
   const validators = new ArgumentValidators();
   const pins = new Pins(new Map());
   const parts = { policy: undefined, state, lists, validators, pins, logger, gatewayVersion: '0' };
