@@ -69,10 +69,10 @@ export class Gateway {
     },
   ) {
     this.#config = config;
-    this.#lists = new AllLists(parts.logger);
     this.#logger = parts.logger;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     this.#held = createHeldBytes(config, this.#metrics);
+    this.#lists = new AllLists(parts.logger, this.#held);
     this.#modern = createModernState(config.state, this.#lists, this.#held);
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
     const plain = channelOpener(parts.environment, {

@@ -35,7 +35,7 @@ export class Instance {
   readonly #context: InstanceContext;
   readonly #restarts: Restarts;
   readonly #admission: Admission;
-  readonly #lists = new KnownLists();
+  readonly #lists: KnownLists;
   #state: InstanceState = 'idle';
   #connection: Connection | undefined;
   #identity: ServerIdentity | undefined;
@@ -51,6 +51,7 @@ export class Instance {
 
   constructor(context: InstanceContext) {
     this.#context = context;
+    this.#lists = new KnownLists(context.owner);
     const { options, isShared, metrics } = context;
     this.fanOut = new FanOut({
       server: options.name,
@@ -159,6 +160,7 @@ export class Instance {
   rest(): void {
     if (this.#state === 'starting' || this.#state === 'closed') return;
     this.#restarts.cancel();
+    this.#lists.close();
     this.#transition('idle');
     this.#connection?.end('idle');
     void this.#givePlaceBack();
@@ -316,6 +318,7 @@ export class Instance {
   #onReady(): void {
     this.#era.found(this.#identity?.era);
     this.#restarts.ready();
+    this.#lists.introduced(this.#identity?.hello);
     this.lastEnd.forget();
     this.listKeys.renew();
     this.#transition('ready');

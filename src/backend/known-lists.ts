@@ -1,7 +1,9 @@
 // The lists that clients of an instance have seen, so that after a restart they are told exactly
 // when one is another now. What nobody has listed can't have changed for anybody.
+import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { callMessage } from '../jsonrpc/serialize.ts';
+import { type JsonObject, parsedCost } from '../jsonrpc/parse.ts';
+import { callMessage, jsonBytes } from '../jsonrpc/serialize.ts';
 
 const CHANGED_BY_LIST: ReadonlyMap<string, string> = new Map([
   ['tools/list', 'notifications/tools/list_changed'],
@@ -18,9 +20,34 @@ export interface ChangedList {
   readonly message: Buffer;
 }
 
-/** First pages as clients saw them last. */
+/** First pages as clients saw them last. They count as held for the server. */
 export class KnownLists {
   readonly #seen = new Map<string, Buffer | undefined>();
+  readonly #owner: FindOwner;
+  readonly #held: HeldAmount;
+  /** What the server said of itself costs so much. */
+  #helloBytes = 0;
+  #isClosed = false;
+
+  constructor(owner: FindOwner) {
+    this.#owner = owner;
+    this.#held = new HeldAmount(owner, 'list', () => this.#forget());
+  }
+
+  /** The server introduced itself. */
+  introduced(hello: JsonObject | undefined): void {
+    if (this.#isClosed) return;
+    const text = jsonBytes(hello ?? null);
+    this.#countHello(parsedCost(text, 0, text.length));
+  }
+
+  /** Nobody will ask any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#forget();
+    this.#held.release();
+    this.#countHello(0);
+  }
 
   /** Remembers an answer, if it is the first page of a list. */
   note(request: Frame, answer: Frame): void {
@@ -31,11 +58,24 @@ export class KnownLists {
 
   /** Remembers the first page of a list. */
   remember(method: string, answer: Frame): void {
-    if (!CHANGED_BY_LIST.has(method)) return;
+    if (!CHANGED_BY_LIST.has(method) || this.#isClosed) return;
     const list = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
     if (this.#seen.get(method)?.equals(list)) return;
     const isWhole = list.length <= MAX_REMEMBERED && !list.includes(NEXT_CURSOR);
     this.#seen.set(method, isWhole ? Buffer.from(list) : undefined);
+    let bytes = 0;
+    for (const seen of this.#seen.values()) bytes += seen?.length ?? 0;
+    this.#held.set(bytes);
+  }
+
+  #countHello(bytes: number): void {
+    this.#owner().add('list', bytes - this.#helloBytes);
+    this.#helloBytes = bytes;
+  }
+
+  /** What was seen counts as changed. */
+  #forget(): void {
+    for (const method of this.#seen.keys()) this.#seen.set(method, undefined);
   }
 
   /**

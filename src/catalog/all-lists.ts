@@ -1,6 +1,7 @@
 // The lists of all servers, one reader for each: the catalog's, and that of everybody who wants to
 // know something of a server's tools.
 import { monotonicMs, within } from '../base/clock.ts';
+import { type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Seat, ServerIdentity } from '../ports/seat.ts';
@@ -15,19 +16,22 @@ const AGAIN_MS = 30_000;
 /** Lists by server. */
 export class AllLists implements ToolSource {
   readonly #logger: Logger;
+  readonly #held: HeldBytes;
   readonly #byServer = new Map<string, ServerLists>();
   /** Servers, in this life of theirs, that did not give the list in time, and when they are asked again. */
   readonly #late = new WeakMap<ServerIdentity, number>();
 
-  constructor(logger: Logger) {
+  /** @param held where lists count */
+  constructor(logger: Logger, held: HeldBytes = UNBOUNDED) {
     this.#logger = logger;
+    this.#held = held;
   }
 
   /** The lists of a server of the configuration. */
   of(server: string): ServerLists {
     let lists = this.#byServer.get(server);
     if (lists === undefined) {
-      lists = new ServerLists(server, this.#logger);
+      lists = new ServerLists(server, this.#logger, () => this.#held.server(server));
       this.#byServer.set(server, lists);
     }
     return lists;

@@ -2,7 +2,7 @@
 // key that says so. The only cache of lists; the way it is filled is the server's own paging.
 import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
-import { RecentMap } from '../base/recent-map.ts';
+import type { FindOwner } from '../base/held-bytes.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { nextTurn } from '../base/turns.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
@@ -13,6 +13,7 @@ import { TEMPLATES_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Seat } from '../ports/seat.ts';
 import { contentDigest } from './content-digest.ts';
+import { DistinctLists, KeptList } from './distinct-lists.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import {
   EMPTY_LIST,
@@ -34,14 +35,13 @@ const UNTOLD_TTL_MS = 30_000;
 /** How often a list is asked for again that the server did not give. */
 const MAX_RETRIES = 20;
 const RETRY_LIMITS = { firstMs: 1_000, capMs: 60_000 };
-/** Different lists that are known apart; private instances of a server mostly have the same. */
-const MAX_DISTINCT = 64;
-
 /** What a server that has a kind of things says it can't list. Another object than `EMPTY_LIST`. */
 const UNKNOWN_LIST: ServerList = { entries: [], ttlMs: 0, isPublic: true };
+const KEPT_UNKNOWN = new KeptList(UNKNOWN_LIST);
+const KEPT_EMPTY = new KeptList(EMPTY_LIST);
 
 interface Kept {
-  readonly list: ServerList;
+  readonly kept: KeptList;
   /** From then on it is read again for whoever wants the list itself. */
   readonly untilMs: number;
 }
@@ -65,28 +65,30 @@ export class ServerLists {
   readonly #reading = new WeakMap<object, Map<ListMethod, Promise<ServerList | undefined>>>();
   /** Who waits for a list that the server did not give, by the key of the list. */
   readonly #awaited = new WeakMap<object, Map<ListMethod, Set<() => void>>>();
-  readonly #distinct = new RecentMap<string, ServerList>(MAX_DISTINCT);
-  readonly #last = new Map<ListMethod, ServerList>();
+  readonly #distinct: DistinctLists;
+  readonly #last = new Map<ListMethod, KeptList>();
 
-  constructor(server: string, logger: Logger) {
+  /** @param owner where its lists count */
+  constructor(server: string, logger: Logger, owner: FindOwner) {
     this.#server = server;
     this.#logger = logger;
+    this.#distinct = new DistinctLists(owner);
   }
 
   /** The list as it is; undefined when it has to be read first. */
   current(seat: Seat, method: ListMethod): ServerList | undefined {
-    return this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method)?.list;
+    return this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method)?.kept.list;
   }
 
   /** The same, unless it is so old that whoever wants to see the list should get it anew. */
   fresh(seat: Seat, method: ListMethod): ServerList | undefined {
-    const kept = this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method);
-    return kept === undefined || kept.untilMs < monotonicMs() ? undefined : kept.list;
+    const known = this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method);
+    return known === undefined || known.untilMs < monotonicMs() ? undefined : known.kept.list;
   }
 
   /** What was read last, from whatever instance: what the server has, most probably. */
   last(method: ListMethod): ServerList | undefined {
-    return this.#last.get(method);
+    return this.#last.get(method)?.list;
   }
 
   /**
@@ -152,26 +154,34 @@ export class ServerLists {
 
   async #read(seat: Seat, method: ListMethod, key: object): Promise<ServerList | undefined> {
     const capability = seat.identity?.capabilities[LISTS[method].kind];
-    const list = capability === undefined ? EMPTY_LIST : await this.#pages(seat, method);
-    if (list === undefined) return undefined;
+    const kept = capability === undefined ? KEPT_EMPTY : await this.#pages(seat, method);
+    const list = kept?.list;
+    if (kept === undefined) return undefined;
+    if (list === undefined) {
+      const what = 'list of a server is not kept, since too many bytes are held (limits.heldBytes)';
+      this.#logger.warn({ server: this.#server, method, bytes: kept.bytes }, what);
+      return undefined;
+    }
     const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST && list.isPart !== true;
     const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
     const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
-    this.#kept.set(key, byMethod.set(method, { list, untilMs: monotonicMs() + holdsMs }));
+    this.#kept.set(key, byMethod.set(method, { kept, untilMs: monotonicMs() + holdsMs }));
     this.version++;
     // An older list may come later than the one that took its place.
-    if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, list);
+    if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, kept);
     this.#found(method, key);
     return list;
   }
 
-  async #pages(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
+  async #pages(seat: Seat, method: ListMethod): Promise<KeptList | undefined> {
     const read = new ReadPages();
     let cursor: string | undefined;
     for (let number = 0; number < MAX_PAGES; number++) {
       const answer = await seat.list(method, cursor);
       const page = answer && (await readPage(method, answer, read.room));
-      if (answer === undefined || page === undefined) return this.#broken(method, read, answer);
+      if (answer === undefined || page === undefined) {
+        return await this.#broken(method, read, answer);
+      }
       read.add(page, answer.bytes.length);
       this.#warnOfMissing(method, page);
       cursor = page.next;
@@ -209,25 +219,28 @@ export class ServerLists {
   }
 
   /** What there is when a page does not come: the pages before it. */
-  #broken(method: ListMethod, read: ReadPages, answer: Frame | undefined): ServerList | undefined {
+  async #broken(
+    method: ListMethod,
+    read: ReadPages,
+    answer: Frame | undefined,
+  ): Promise<KeptList | undefined> {
     const { pages, list } = read;
-    if (pages === 0 && answer !== undefined && isUnknown(method, answer)) return UNKNOWN_LIST;
+    if (pages === 0 && answer !== undefined && isUnknown(method, answer)) return KEPT_UNKNOWN;
     this.#logger.warn({ server: this.#server, method, page: pages }, 'server gave no list');
-    return pages === 0 ? undefined : { ...list, ttlMs: 0, isPart: true };
+    return pages === 0 ? undefined : await this.#same(method, { ...list, ttlMs: 0, isPart: true });
   }
 
   /** The list of the same content that is known already. */
-  async #same(method: ListMethod, list: ServerList): Promise<ServerList> {
+  async #same(method: ListMethod, list: ServerList): Promise<KeptList> {
     // All of it was read in this turn, if it is small.
     if (list.entries.length > MANY_ENTRIES) await nextTurn();
-    const digest = contentDigest(textsOf(method, list));
-    return this.#distinct.getOrMake(digest, () => list);
+    return this.#distinct.keep(contentDigest(textsOf(method, list)), list);
   }
 }
 
 function* textsOf(method: ListMethod, list: ServerList): Iterable<string | Buffer> {
   yield method;
-  yield `${list.ttlMs} ${list.isPublic}`;
+  yield `${list.ttlMs} ${list.isPublic} ${list.isPart === true}`;
   for (const { text } of list.entries) yield text;
 }
 

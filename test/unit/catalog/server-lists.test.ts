@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { onNextTurn } from '../../../src/base/turns.ts';
 import { ServerLists } from '../../../src/catalog/server-lists.ts';
 import type { Frame } from '../../../src/jsonrpc/frame.ts';
@@ -6,6 +7,7 @@ import { scan } from '../../../src/jsonrpc/scan.ts';
 import { jsonBytes } from '../../../src/jsonrpc/serialize.ts';
 import type { Logger } from '../../../src/observe/logger.ts';
 import type { Seat } from '../../../src/ports/seat.ts';
+import { anyOwner } from '../../support/held.ts';
 
 type Answer = Frame | undefined;
 
@@ -31,7 +33,7 @@ function place(list: (cursor: string | undefined) => Promise<Answer>) {
 }
 
 function lists(): ServerLists {
-  return new ServerLists('a', { warn: () => undefined } as unknown as Logger);
+  return new ServerLists('a', { warn: () => undefined } as unknown as Logger, anyOwner());
 }
 
 function namesIn(list: { entries: readonly { name: string }[] } | undefined): string[] {
@@ -61,7 +63,7 @@ describe('the lists of a server', () => {
   it('have no entries with a name that no call could carry, and the log says so', async () => {
     const { seat } = place(async () => page(['x', 'n'.repeat(1_024), 'n'.repeat(1_025)]));
     const warn = vi.fn();
-    const all = new ServerLists('a', { warn } as unknown as Logger);
+    const all = new ServerLists('a', { warn } as unknown as Logger, anyOwner());
     expect(namesIn(await all.read(seat, 'tools/list'))).toEqual(['x', 'n'.repeat(1_024)]);
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ entries: 1, maxLength: 1_024 }), expect.any(String)],
@@ -82,7 +84,7 @@ describe('the lists of a server', () => {
       if (!isOver) onNextTurn(turn);
     };
     onNextTurn(turn);
-    const all = new ServerLists('a', { warn } as unknown as Logger);
+    const all = new ServerLists('a', { warn } as unknown as Logger, anyOwner());
     const list = await all.read(seat, 'tools/list');
     isOver = true;
     expect(list?.entries).toHaveLength(10_000);
@@ -97,7 +99,10 @@ describe('the lists of a server', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${'{},'.repeat(300_000)}{}]}}`;
     const { seat } = place(async () => scan(Buffer.from(text)));
     const warn = vi.fn();
-    const list = await new ServerLists('a', { warn } as unknown as Logger).read(seat, 'tools/list');
+    const list = await new ServerLists('a', { warn } as unknown as Logger, anyOwner()).read(
+      seat,
+      'tools/list',
+    );
     expect(list?.entries).toEqual([]);
     expect(warn).toHaveBeenCalledOnce();
   });
@@ -106,7 +111,10 @@ describe('the lists of a server', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"x"},{"name":"y","a":[${'{},'.repeat(800_000)}{}]}],"ttlMs":5,"cacheScope":"public"}}`;
     const { seat } = place(async () => scan(Buffer.from(text)));
     const warn = vi.fn();
-    const list = await new ServerLists('a', { warn } as unknown as Logger).read(seat, 'tools/list');
+    const list = await new ServerLists('a', { warn } as unknown as Logger, anyOwner()).read(
+      seat,
+      'tools/list',
+    );
     expect(namesIn(list)).toEqual(['x']);
     expect(list).toMatchObject({ ttlMs: 5, isPublic: true });
     expect(warn.mock.calls).toEqual([
@@ -123,6 +131,57 @@ describe('the lists of a server', () => {
     expect(list?.entries.map(({ name, text: entry }) => [name, entry.toString()])).toEqual([
       ['b', '{"name":"a","name":"\\u0062","inputSchema":{"type":"object"}}'],
     ]);
+  });
+
+  it('count as held, and are read again when they had to go', async () => {
+    const held = new HeldBytes({ limitBytes: 1_000_000, shareBytes: 1_000_000 });
+    const { seat } = place(async () => page(['x'.repeat(1_000), ...new Array(1_000).fill('y')]));
+    const all = new ServerLists('a', { warn: vi.fn() } as unknown as Logger, () =>
+      held.server('a'),
+    );
+    await all.read(seat, 'tools/list');
+    expect(held.byKind.list).toBeGreaterThan(256_000);
+    held.client({ key: 'ann', kind: 'key' }).add('call', 900_000);
+    held.client({ key: 'bob', kind: 'key' }).hold('call', 1, () => undefined);
+    expect(held.byKind.list).toBe(0);
+    expect(all.current(seat, 'tools/list')).toBeUndefined();
+    expect(all.last('tools/list')).toBeUndefined();
+    held.client({ key: 'ann', kind: 'key' }).remove('call', 900_000);
+    expect(namesIn(await all.read(seat, 'tools/list'))).toHaveLength(1_001);
+    expect(all.current(seat, 'tools/list')).toBeDefined();
+  });
+
+  it('are not given when there is no room for them, and the log says so', async () => {
+    const held = new HeldBytes({ limitBytes: 100_000, shareBytes: 100_000 });
+    const warn = vi.fn();
+    const all = new ServerLists('a', { warn } as unknown as Logger, () => held.server('a'));
+    const { seat } = place(async () => page(new Array(1_000).fill('y')));
+    expect(await all.read(seat, 'tools/list')).toBeUndefined();
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ method: 'tools/list' }), expect.stringContaining('heldBytes')],
+    ]);
+    expect(held.total).toBe(0);
+  });
+
+  it('that are equal count once, and old ones go when there are many', async () => {
+    const held = new HeldBytes({ limitBytes: 10_000_000, shareBytes: 10_000_000 });
+    const all = new ServerLists('a', { warn: vi.fn() } as unknown as Logger, () =>
+      held.server('a'),
+    );
+    let names = ['x'];
+    const { seat, changes } = place(async () => page(names));
+    await all.read(seat, 'tools/list');
+    const one = held.byKind.list;
+    changes();
+    await all.read(seat, 'tools/list');
+    expect(held.byKind.list).toBe(one);
+    for (let at = 0; at < 1_200; at++) {
+      names = [`x${at}`];
+      changes();
+      await all.read(seat, 'tools/list');
+    }
+    expect(held.byKind.list).toBeLessThan(1_100 * one);
+    expect(held.byKind.list).toBeGreaterThan(900 * one);
   });
 
   it('are read once for several readers, and again after a change', async () => {
