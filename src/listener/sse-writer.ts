@@ -86,6 +86,9 @@ export class SseWriter implements StreamWriter {
    */
   keepAlive(nowMs: number, unacknowledged: number): void {
     const waiting = this.#response.writableLength;
+    // Little may wait for long, on many streams.
+    this.#unread.set(waiting);
+    if (this.#isClosed) return;
     if (this.#isGone(nowMs, unacknowledged)) this.#cut();
     else if (waiting === 0) {
       this.#stalledAtMs = undefined;

@@ -202,6 +202,8 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   #checkAlive(): void {
+    // Little may wait for long, on many connections.
+    this.#unread.set(this.#socket.bufferedAmount);
     // A ping would wait behind a large message that is being read, which is watched.
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) return;
     // What the peer says is not read now.
