@@ -66,9 +66,10 @@ const TABLES = [
   'sluice_held_bytes',
 ];
 
-/** What is held of servers for as long as they run. */
+/** What is held for servers, whatever clients there are: their lists, and what they have not read yet. */
+const LASTING = new Set(['list', 'to_server']);
 const isLasting = ({ name, labels }: Sample): boolean =>
-  name === 'sluice_held_bytes' && labels['kind'] === 'list';
+  name === 'sluice_held_bytes' && LASTING.has(labels['kind'] ?? '');
 
 /** Waits until no call, queued call, session or stream is left, and nothing is held. @throws Error naming what is. */
 export async function assertTablesEmpty(
