@@ -1,5 +1,5 @@
-// Two or three clients with equal ids, tokens and tool names on shared servers, in 10,000 random
-// interleavings with delays, cancels, late and repeated answers, deaths, departures: no answer,
+// Two or three clients with equal ids, tokens and tool names on shared servers, in thousands of
+// random interleavings with delays, cancels, late and repeated answers, deaths, departures: no answer,
 // progress, log or question reaches the wrong one (docs/reliability.md#b01, #b05, #b14).
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
