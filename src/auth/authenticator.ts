@@ -37,6 +37,8 @@ export type Identity = Principal | Denial | RefusedToken;
 export class Authenticator {
   readonly #keys: KeyRing | undefined;
   readonly #tokens: TokenVerifier;
+  /** Without issuers no secret is a token, so nothing is said of tokens. */
+  readonly #takesTokens: boolean;
   readonly #certificates: readonly CertificateOptions[];
   readonly #byCertificate = new Map<string, Principal>();
 
@@ -48,6 +50,7 @@ export class Authenticator {
     const { keyFile } = options;
     this.#keys = keyFile === undefined ? undefined : new KeyRing(keyFile, logger, changed);
     this.#tokens = new TokenVerifier(options, logger, proxies);
+    this.#takesTokens = options.issuers.length > 0;
     this.#certificates = options.certificates;
   }
 
@@ -75,6 +78,7 @@ export class Authenticator {
     if (secret === '') return 'invalid';
     const known = this.#keys?.find(secret);
     if (known !== undefined) return known;
+    if (!this.#takesTokens) return 'invalid';
     const token = this.#tokens.known(secret);
     return token === undefined ? undefined : this.#judge(token, audiences);
   }
