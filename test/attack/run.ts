@@ -119,6 +119,7 @@ async function runSame(settings: Settings, results: Results): Promise<void> {
     await delay(REST_MS);
     const after = rssMiB(subject.gateway.pid);
     print(`memory before ${before.toFixed(0)} MiB, a minute after ${after.toFixed(0)} MiB`);
+    print(`bytes held a minute after: ${JSON.stringify(Object.fromEntries(await subject.held()))}`);
     writeResults(settings, results);
   } finally {
     await victim.kill();

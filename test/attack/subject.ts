@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Endpoint } from '../bench/wire-text.ts';
 import { TestKeys } from '../support/api-keys.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { fetchMetrics } from '../support/metrics.ts';
 import { descendants } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -16,6 +17,8 @@ import type { RemoteReply } from './servers/remote.ts';
 import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
 import type { Facts, KeyName } from './target.ts';
 
+/** As `bin/sluice.js` and `npm start` set it: the C library gives back what is freed. */
+const MEMORY_VARIABLES = ['env', 'MALLOC_ARENA_MAX=2', 'MALLOC_TRIM_THRESHOLD_=131072'];
 const NODE_ARGS = ['--initial-old-space-size=96', '--max-old-space-size=256'];
 const START_LIMIT_MS = 20_000;
 const WHY_LIMIT_MS = 20_000;
@@ -106,7 +109,7 @@ export class Subject {
       log: { level: 'info' },
       config: { auth: { keys: { file: keys.file }, allow }, ...config },
       nodeArgs: [...NODE_ARGS, ...probeArgs(prefix), ...(asksWhy ? whyArgs(whyFile) : [])],
-      startedBy: [...PREFERRED, ...limit],
+      startedBy: [...PREFERRED, ...limit, ...MEMORY_VARIABLES],
       ...(checkout === undefined ? {} : { checkout }),
     });
     for (const pid of serverPids(gateway, ECHO_SERVER)) goFirst(pid);
@@ -150,6 +153,13 @@ export class Subject {
     const what = 'what the longest turn did';
     await until(() => existsSync(this.#whyFile), { timeoutMs: WHY_LIMIT_MS, what });
     return readFileSync(this.#whyFile, 'utf8');
+  }
+
+  /** What it holds for somebody now, by kind. */
+  async held(): Promise<ReadonlyMap<string, number>> {
+    const samples = await fetchMetrics(this.gateway.adminUrl);
+    const held = samples.filter(({ name, value }) => name === 'sluice_held_bytes' && value !== 0);
+    return new Map(held.map(({ labels, value }) => [labels['kind'] ?? '', value]));
   }
 
   async close(): Promise<void> {
