@@ -128,3 +128,22 @@ describe('a question that its user takes long to answer', () => {
     expect(journal.messages('tools/call')).toHaveLength(2);
   });
 });
+
+describe('a tool that asks nothing, and was near a question that nobody could be given', () => {
+  const { rig, journal } = useScripted();
+
+  it('does not wait until another client has answered its question', async () => {
+    const [a, b] = [await connect(rig), await connect(rig)];
+    // It is known for what it is before.
+    for (let at = 0; at < 8; at++) await b.call('slow', { ms: 0 });
+    const calls = [() => call(a, 'ask'), () => b.call('slow', { ms: 11_000 })];
+    const [reply, slow] = await collide<unknown>(rig, journal, calls);
+    expect(await reply).toMatchObject(UNATTRIBUTABLE);
+    await slow;
+    const again = call(a, 'ask');
+    const question = await a.messages.next(isQuestion);
+    expect(await b.call('slow', { ms: 0 })).toHaveProperty('result');
+    a.respond(question.id, { own: 'a' });
+    expect(await again).toEqual({ result: { own: 'a' } });
+  });
+});

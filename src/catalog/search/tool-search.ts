@@ -1,7 +1,7 @@
 // Finds tools by words: full text search over what their servers say of them, ranked by BM25+ as
 // MiniSearch has it. A value made of one list of tools; another list has another one.
 import MiniSearch, { type SearchResult } from 'minisearch';
-import { nextTurn } from '../../base/turns.ts';
+import { LEAST_COST, nextTurn, TurnQuota, turnFor } from '../../base/turns.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
 
 export const MAX_QUERY_CHARS = 500;
@@ -19,7 +19,7 @@ const SLICE = 10;
  * Tools of one index; more are in several, each searched in a turn of its own, since a word may stand in
  * all of them.
  */
-const INDEX_SIZE = 4_000;
+const INDEX_SIZE = 1_000;
 const MIN_PREFIX_CHARS = 3;
 const MIN_FUZZY_CHARS = 5;
 /** Edits per character of a word that may be misspelt. */
@@ -31,8 +31,10 @@ const MAX_EDITS = 3;
  * more, the words that most tools have, and that say least, are left out.
  */
 const MAX_STEPS = 60_000;
-/** And without a break for others. */
-const TURN_STEPS = 4_000;
+/** And all queries together in one turn of the event loop: a step costs as much as a short message. */
+const IN_TURN = new TurnQuota(2_000 * LEAST_COST);
+/** Results that are sorted in a turn of their own. */
+const MANY_RESULTS = 5_000;
 /** A name says more of a tool than a sentence about it. */
 const BOOST = { name: 4, title: 3, server: 2, argumentNames: 1.5, description: 1 } as const;
 
@@ -148,22 +150,20 @@ export class ToolSearch {
   async #search(words: readonly string[]): Promise<SearchableTool[]> {
     const scores = new Map<number, { score: number; words: number }>();
     const budget = { steps: MAX_STEPS };
-    let before = budget.steps;
     for (const word of this.#spread.rarestFirst(words)) {
       // Half of it would favour the tools that are listed first.
       if (scores.size > 0 && this.#spread.countOf(word) > budget.steps) break;
       for (const index of this.#indexes) {
-        if (before - budget.steps >= TURN_STEPS) {
-          before = budget.steps;
-          await nextTurn();
-        }
+        if (IN_TURN.isSpent) await turnFor(IN_TURN);
+        const before = budget.steps;
         for (const { id, score } of searchWord(index, word, budget)) {
           const one = scores.get(Number(id)) ?? { score: 0, words: 0 };
           scores.set(Number(id), { score: one.score + score, words: one.words + 1 });
         }
+        IN_TURN.spend((before - budget.steps) * LEAST_COST);
       }
     }
-    if (scores.size > TURN_STEPS) await nextTurn();
+    if (scores.size > MANY_RESULTS) await nextTurn();
     return [...scores]
       .map(([id, { score, words: found }]): [number, number] => [id, score * found])
       .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
