@@ -155,13 +155,13 @@ export class Composer {
     const offered = shown.flatMap((entries, member): OfferedEntry[] => {
       const key = this.#members[member]?.key ?? '';
       const era = lists[member]?.era ?? 'legacy';
+      const pageOf = (uri: string): string =>
+        hasOthers && isAppPage(uri) ? wrapUri(key, uri) : uri;
       return entries.flatMap((entry) => {
         const exposed = expose(key, entry);
-        const pageOf = (uri: string): string =>
-          hasOthers && isAppPage(uri) ? wrapUri(key, uri) : uri;
         return exposed === undefined
           ? []
-          : [offer(method, entry, { exposed, member, era, pageOf })];
+          : [new NamedEntry(method, entry, { exposed, member, era, pageOf })];
       });
     });
     return new Listing(method, offered);
@@ -233,30 +233,68 @@ export class Composer {
   }
 }
 
-function offer(
-  method: ListMethod,
-  entry: ShownEntry,
-  to: {
-    readonly exposed: string;
-    readonly member: number;
-    readonly era: Era;
-    /** What the page of a tool's app is to clients. */
-    readonly pageOf: (uri: string) => string;
-  },
-): OfferedEntry {
-  const { exposed, member, era } = to;
-  const { upstream, ownText, terms } = entry;
-  const isTool = method === TOOLS_LIST;
-  const own = isTool ? exposePage(entry.text, to.pageOf) : entry.text;
-  const text = exposed === upstream ? own : withMember(own, LISTS[method].named, exposed);
-  return {
-    member,
-    name: exposed,
-    upstream,
-    upstreamText: jsonBytes(upstream),
-    ownText,
-    terms,
-    legacyText: isTool && era === 'modern' ? legacyTool(text) : text,
-    modernText: isTool ? modernTool(text) : text,
-  };
+/** An entry that gets its texts when they are asked for: nobody looks at most entries of long lists. */
+class NamedEntry implements OfferedEntry {
+  readonly member: number;
+  readonly name: string;
+  readonly upstream: string;
+  readonly ownText: Buffer;
+  readonly terms: OfferedEntry['terms'];
+  readonly #method: ListMethod;
+  readonly #text: Buffer;
+  readonly #era: Era;
+  readonly #pageOf: (uri: string) => string;
+  #upstreamText: Buffer | undefined;
+  #namedText: Buffer | undefined;
+  #legacyText: Buffer | undefined;
+  #modernText: Buffer | undefined;
+
+  /** @param to.pageOf what the page of a tool's app is to clients */
+  constructor(
+    method: ListMethod,
+    { upstream, text, ownText, terms }: ShownEntry,
+    to: {
+      readonly exposed: string;
+      readonly member: number;
+      readonly era: Era;
+      readonly pageOf: (uri: string) => string;
+    },
+  ) {
+    this.member = to.member;
+    this.name = to.exposed;
+    this.upstream = upstream;
+    this.ownText = ownText;
+    this.terms = terms;
+    this.#method = method;
+    this.#text = text;
+    this.#era = to.era;
+    this.#pageOf = to.pageOf;
+  }
+
+  get upstreamText(): Buffer {
+    this.#upstreamText ??= jsonBytes(this.upstream);
+    return this.#upstreamText;
+  }
+
+  get legacyText(): Buffer {
+    const isWrapped = this.#method === TOOLS_LIST && this.#era === 'modern';
+    this.#legacyText ??= isWrapped ? legacyTool(this.#named) : this.#named;
+    return this.#legacyText;
+  }
+
+  get modernText(): Buffer {
+    this.#modernText ??= this.#method === TOOLS_LIST ? modernTool(this.#named) : this.#named;
+    return this.#modernText;
+  }
+
+  /** With the name that clients see. */
+  get #named(): Buffer {
+    if (this.#namedText === undefined) {
+      const isTool = this.#method === TOOLS_LIST;
+      const text = isTool ? exposePage(this.#text, this.#pageOf) : this.#text;
+      const isSame = this.name === this.upstream;
+      this.#namedText = isSame ? text : withMember(text, LISTS[this.#method].named, this.name);
+    }
+    return this.#namedText;
+  }
 }

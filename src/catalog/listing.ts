@@ -56,10 +56,18 @@ export class Listing {
   /** Stands for the content; part of cursors. */
   get digest(): string {
     if (this.#digest === undefined) {
-      const parts = this.entries.flatMap(({ name, modernText }) => [name, modernText]);
-      this.#digest = contentDigest([this.method, ...parts]).slice(0, DIGEST_CHARS);
+      this.#digest = contentDigest(this.#content()).slice(0, DIGEST_CHARS);
     }
     return this.#digest;
+  }
+
+  /** All that its pages are made of. */
+  *#content(): Iterable<string | Buffer> {
+    yield this.method;
+    for (const { name, ownText } of this.entries) {
+      yield name;
+      yield ownText;
+    }
   }
 
   /**
@@ -94,7 +102,7 @@ export class Listing {
     let bytes = 0;
     let end = start;
     while (end < this.entries.length && end - start < PAGE_ENTRIES) {
-      bytes += this.entries[end]?.modernText.length ?? 0;
+      bytes += this.entries[end]?.ownText.length ?? 0;
       if (bytes > PAGE_BYTES && end > start) break;
       end++;
     }

@@ -73,12 +73,14 @@ export async function readPage(
 ): Promise<ListPage | undefined> {
   if (resultStart < 0) return undefined;
   // It was scanned in this turn, which takes as long as to find what is read of it.
-  if (resultEnd - resultStart > LARGE_BYTES) await nextTurn();
+  const isLarge = resultEnd - resultStart > LARGE_BYTES;
+  if (isLarge) await nextTurn();
   const { member } = LISTS[method];
   const keys = [member, 'nextCursor', 'ttlMs', 'cacheScope'];
   const members = lastMembers(bytes, resultStart, resultEnd, keys);
   const list = members.get(member);
   if (list === undefined) return undefined;
+  if (isLarge) await nextTurn();
   const read = new ReadEntries(method, room);
   const text = bytes.subarray(list.valueStart, list.valueEnd);
   const elements = new Elements(text);

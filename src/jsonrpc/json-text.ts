@@ -15,6 +15,8 @@ export const CLOSE_BRACKET = 0x5d;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const MINUS = 0x2d;
+/** White space is here or below. */
+const SPACE = 0x20;
 
 // 1 for the bytes that end a run of plain string characters: quote, backslash, control characters.
 const ENDS_RUN = new Uint8Array(256);
@@ -154,11 +156,12 @@ function skipObject(text: Uint8Array, from: number, end: number, depth: number):
     if (at < 0) return at;
     at = skipValue(text, at, end, depth);
     if (at < 0) return at;
-    at = skipSpace(text, at, end);
+    if ((text[at] as number) <= SPACE) at = skipSpace(text, at, end);
     if (at >= end) return MALFORMED;
     if (text[at] === CLOSE_BRACE) return at + 1;
     if (text[at] !== COMMA) return MALFORMED;
-    at = skipSpace(text, at + 1, end);
+    at++;
+    if ((text[at] as number) <= SPACE) at = skipSpace(text, at, end);
   }
 }
 
@@ -169,11 +172,12 @@ function skipArray(text: Uint8Array, from: number, end: number, depth: number): 
   for (;;) {
     at = skipValue(text, at, end, depth);
     if (at < 0) return at;
-    at = skipSpace(text, at, end);
+    if ((text[at] as number) <= SPACE) at = skipSpace(text, at, end);
     if (at >= end) return MALFORMED;
     if (text[at] === CLOSE_BRACKET) return at + 1;
     if (text[at] !== COMMA) return MALFORMED;
-    at = skipSpace(text, at + 1, end);
+    at++;
+    if ((text[at] as number) <= SPACE) at = skipSpace(text, at, end);
   }
 }
 

@@ -2,6 +2,7 @@
 // Nothing is read twice, and no server is waited for longer than the endpoint allows.
 import { within } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
+import { nextTurn } from '../../base/turns.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
@@ -13,6 +14,9 @@ import type { Member } from './member.ts';
 
 /** Lists whose entries have names. */
 export type NamedMethod = 'tools/list' | 'prompts/list';
+
+/** What is made of longer lists takes several turns of the event loop. */
+const LONG_LIST = 1_000;
 
 /** A list of each server, in the order of the configuration. */
 type Lists = readonly (ServerList | undefined)[];
@@ -66,7 +70,14 @@ export class View {
   named(method: NamedMethod): Listing | Promise<Listing> {
     const lists = this.#fresh(method);
     if (isComplete(lists)) return this.#composeNamed(method, lists);
-    return this.#readMissing(method, lists).then((read) => this.#composeNamed(method, read));
+    return this.#nameMissing(method, lists);
+  }
+
+  async #nameMissing(method: NamedMethod, lists: Lists): Promise<Listing> {
+    const listing = this.#composeNamed(method, await this.#readMissing(method, lists));
+    // A page of it is made next.
+    if (isLong(listing)) await nextTurn();
+    return listing;
   }
 
   /** Resources and templates as they are now. */
@@ -195,6 +206,7 @@ export class View {
     }
     const list = read ?? lastOf(member, method);
     if (list === undefined) this.#lacks(index, method, reading);
+    else if (isLong(list)) await prepare(member, method, list);
     return list;
   }
 
@@ -306,4 +318,15 @@ function lastOf({ isShared, lists }: Member, method: ListMethod): ServerList | u
 
 function isComplete(lists: Lists): boolean {
   return lists.every((list) => list !== undefined);
+}
+
+function isLong({ entries }: { readonly entries: readonly unknown[] }): boolean {
+  return entries.length > LONG_LIST;
+}
+
+/** What a server shows of a long list is found out before the list is named, in a turn of its own. */
+async function prepare({ catalog }: Member, method: ListMethod, list: ServerList): Promise<void> {
+  await nextTurn();
+  catalog.shown(method, list);
+  await nextTurn();
 }
