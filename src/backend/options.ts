@@ -268,8 +268,9 @@ export function remoteServer(
   entry: RemoteServerEntry,
   folder: string,
 ): ServerOptions {
-  const { url, transport, headers, allowPrivate, tls, auth, ...rest } = entry;
-  const target = resolveRemote({ url, transport, headers, allowPrivate, tls, auth }, folder);
+  const { url, transport, headers, allowPrivate, proxy, tls, auth, ...rest } = entry;
+  const remote = { url, transport, headers, allowPrivate, proxy, tls, auth };
+  const target = resolveRemote(remote, folder);
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
 }
 
