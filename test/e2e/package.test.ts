@@ -1,11 +1,11 @@
 /**
- * The package as somebody installs it: packed from a clone without a build, unpacked into an empty folder
- * where only its own dependencies are, and started by the command that npm links. Nothing is downloaded.
+ * The package as somebody installs it: packed from a clone without a build, installed by npm into an empty
+ * folder, and started there by the command that npm links, with the configuration of the README. npm takes
+ * what it has in its cache first, and asks the registry that it is configured for otherwise.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -13,21 +13,23 @@ import {
   readFileSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { readmeConfiguration } from '../support/doc-blocks.ts';
 import { LegacySession } from '../support/legacy-session.ts';
+import { descendants, waitGone } from '../support/processes.ts';
 import { ROOT } from '../support/root.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { textOf } from '../support/wire-message.ts';
 
 const LEFT_OUT = new Set(['.git', 'node_modules', 'dist', 'coverage', 'tmp', '.bench']);
-const { version, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
-  dependencies: Record<string, string>;
 };
+/** What the README's configuration starts with npx, which takes what is installed. */
+const SERVERS = ['server-filesystem', 'server-memory'];
 const app = tempDir();
 const installed = join(app, 'node_modules', 'sluice');
 /** Whoever installs it has a Node that is new enough first on PATH. */
@@ -48,18 +50,23 @@ function pack(): string {
   return join(app, readdirSync(app).find((name) => name.endsWith('.tgz')) ?? '');
 }
 
-/** What npm does, without its registry. */
+/** @returns the command */
 function install(file: string): string {
-  mkdirSync(installed, { recursive: true });
-  execFileSync('tar', ['-xzf', file, '-C', installed, '--strip-components=1']);
-  for (const name of Object.keys(dependencies)) {
-    symlinkSync(join(ROOT, 'node_modules', name), join(app, 'node_modules', name));
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--prefix', app];
+  execFileSync('npm', ['install', ...options, file], {
+    cwd: app,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const modules = join(app, 'node_modules');
+  mkdirSync(join(modules, '@modelcontextprotocol'), { recursive: true });
+  for (const name of SERVERS) {
+    const path = `@modelcontextprotocol/${name}`;
+    symlinkSync(join(ROOT, 'node_modules', path), join(modules, path));
+    const command = join('.bin', `mcp-${name}`);
+    symlinkSync(join(ROOT, 'node_modules', command), join(modules, command));
   }
-  const command = join(app, 'bin', 'sluice');
-  mkdirSync(dirname(command));
-  symlinkSync(join(installed, 'bin', 'sluice.js'), command);
-  chmodSync(command, 0o755);
-  return command;
+  return join(modules, '.bin', 'sluice');
 }
 
 let command = '';
@@ -85,32 +92,43 @@ it('says its version', () => {
   expect(out).toBe(`${version}\n`);
 });
 
-it('serves, as the gateway is to be run', async () => {
-  const one = scriptedServer();
-  const [program = '', ...args] = [one.config['command'], one.config['args']].flat().map(String);
-  const flags = ['--port', '0', '--admin-port', '0'];
-  const child = spawn(command, ['run', ...flags, '--', program, ...args], {
-    cwd: app,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+it('serves the configuration of the README, as the gateway is to be run', async () => {
+  writeFileSync(
+    join(app, 'sluice.yaml'),
+    `${readmeConfiguration()}listen: { port: 0 }\nadmin: { port: 0 }\n`,
+  );
+  const child = spawn(command, ['serve'], { cwd: app, env, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
   const ended = once(child, 'exit');
+  let pids: number[] = [];
   try {
-    await until(() => log.includes('"msg":"ready"'), { timeoutMs: 60_000 });
+    await until(() => log.includes('"msg":"ready"') || child.exitCode !== null, {
+      what: 'the gateway to be ready',
+      timeoutMs: 60_000,
+    });
     const words = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
     expect(words).toContain('--disable-sigusr1');
     const variables = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
     expect(variables).toContain('MALLOC_ARENA_MAX=2');
     expect(variables).toContain('MALLOC_TRIM_THRESHOLD_=131072');
     const [, url] = /"listener":"public","url":"([^"]+)"/.exec(log) ?? [];
-    const session = await LegacySession.open(`${url}/mcp`);
-    expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
+    const names = await until(async () => {
+      const session = await LegacySession.open(`${url}/mcp`);
+      const { result } = await session.request('tools/list');
+      await session.close();
+      const tools = (result?.['tools'] ?? []) as readonly { readonly name: string }[];
+      const all = tools.map(({ name }) => name);
+      return all.includes('memory__read_graph') && all.includes('files__list_directory') && all;
+    });
+    expect(names).toContain('files__read_file');
+    pids = descendants(child.pid ?? 0).map(({ pid }) => pid);
+    expect(pids.length).toBeGreaterThan(1);
   } finally {
     child.kill('SIGTERM');
   }
-  expect(await ended).toEqual([0, null]);
+  expect(await ended, log).toEqual([0, null]);
+  await waitGone(pids);
 }, 120_000);

@@ -47,7 +47,7 @@ export class StdioClient extends ChannelClient {
   /** Closes stdin and waits for the exit. */
   async close(): Promise<void> {
     this.child.stdin.end();
-    await within(this.exit, 10_000, 'exit after EOF');
+    await within(this.exit, 30_000, 'exit after EOF');
   }
 
   /** KILLs the process and waits for the exit. */
