@@ -132,4 +132,14 @@ export const connectionGuards: readonly Guard[] = [
     replace: 'false',
     test: [OPEN_SOCKETS_TESTS, 'one address has so many'],
   },
+  {
+    name: 'limits/sessions-in-use',
+    file: 'src/session/session.ts',
+    find: 'return this.pending > 0 || this.outlet.isOpen ? undefined : this.#lastUsedMs;',
+    replace: 'return this.#lastUsedMs;',
+    test: [
+      'test/integration/access/limits.test.ts',
+      'may have so many sessions with a stream or a call',
+    ],
+  },
 ];

@@ -373,14 +373,14 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/sessions-own',
     file: 'src/session/session-store.ts',
-    find: "if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';",
+    find: "if (!this.#displace(own.sessions, 'sessions.maxPerPrincipal')) return 'own';",
     replace: '',
-    test: [LIMIT_TESTS, 'B12'],
+    test: [LIMIT_TESTS, 'may have so many sessions with a stream or a call'],
   },
   {
     name: 'limits/sessions-all',
     file: 'src/session/session-store.ts',
-    find: "if (this.#sessions.size + this.#reserved >= max) return 'all';",
+    find: "if (!this.#displace(this.#sessions.values(), 'sessions.max')) return 'all';",
     replace: '',
     test: ['test/unit/session/session-store.test.ts', 'B12'],
   },

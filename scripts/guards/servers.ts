@@ -203,9 +203,16 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'remote/public-token-endpoint',
     file: 'src/backend/credentials/token-request.ts',
-    find: "dialler(secured, policy, 'was not called: its token endpoint')",
+    find: 'dialler(secured, policy, SUBJECT)',
     replace: "dialler(secured, { allowPrivate: policy !== undefined }, '')",
     test: [DIALLING_TESTS, 'the token endpoint'],
+  },
+  {
+    name: 'remote/public-behind-proxy',
+    file: 'src/backend/credentials/dialling.ts',
+    find: 'if (isPublicAddress(host)) done(host);',
+    replace: 'if (host.length > 0) done(host);',
+    test: ['test/unit/backend/credentials/proxied.test.ts', 'nobody is asked for http'],
   },
   {
     name: 'child/program-once',

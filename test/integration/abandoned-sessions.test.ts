@@ -1,5 +1,5 @@
 /** B12: sessions that clients open and never come back to are ended, and nothing is left of them. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { post } from '../support/http-client.ts';
 import { initializeRequest } from '../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
@@ -30,4 +30,28 @@ it('thousands of abandoned sessions are ended; those in use are not, nor is thei
     return (await open()) === 1;
   });
   expect(journal.starts).toHaveLength(1);
+});
+
+describe('at sessions.max', () => {
+  const { rig: few } = useScripted(scriptedServer(), { config: { sessions: { max: 3 } } });
+
+  it('a new session takes the place of the one that was unused for longest, not of one in use', async () => {
+    const listening = await few.session();
+    const stream = listening.openStream();
+    expect((await stream.head).status).toBe(200);
+    const first = await few.session();
+    for (let at = 0; at < 10; at++) expect((await few.session()).sessionId).not.toBe('');
+    expect((await first.begin('ping').exchange.head).status).toBe(404);
+    expect(await listening.call('echo', {})).toHaveProperty('result');
+  });
+
+  it('a new session is refused while all are in use', async () => {
+    const streams = [await few.session(), await few.session(), await few.session()].map((one) =>
+      one.openStream(),
+    );
+    for (const { head } of streams) expect((await head).status).toBe(200);
+    const refused = await post(few.url(), initializeRequest()).response();
+    expect(refused.status).toBe(503);
+    expect(refused.json()).toMatchObject({ error: { data: { reason: 'overloaded' } } });
+  });
 });
