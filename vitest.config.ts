@@ -1,6 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
-// Two projects: `fast` runs on every save, `slow` opens real sockets and starts processes.
+/** Tests that put something in place of a module (vi.mock): it has to be loaded anew for each file. */
+const MOCKING = [
+  'test/unit/bridge/tool-lists.test.ts',
+  'test/unit/catalog/resource-texts.test.ts',
+  'test/unit/jsonrpc/strip-key.test.ts',
+  'test/unit/mux/batches.test.ts',
+];
+
+// `fast` and `fast-mocking` run on every save, `slow` opens real sockets and starts processes. But for
+// tests with mocks a worker loads modules once, not once a file.
 export default defineConfig({
   test: {
     reporters: ['default'],
@@ -10,6 +19,16 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/{unit,property,arch,pins}/**/*.test.ts'],
+          exclude: MOCKING,
+          isolate: false,
+          restoreMocks: true,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'fast-mocking',
+          include: MOCKING,
           restoreMocks: true,
           testTimeout: 30_000,
         },
@@ -19,9 +38,8 @@ export default defineConfig({
           name: 'slow',
           include: ['test/{integration,e2e,regress}/**/*.test.ts'],
           pool: 'forks',
-          maxWorkers: 3,
-          // The gateway's modules are loaded once a worker, not once a file.
           isolate: false,
+          maxWorkers: 3,
           restoreMocks: true,
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -21,5 +21,6 @@ export async function counting(original: () => Promise<unknown>): Promise<typeof
 export function scannedBytes(work: () => void): number {
   const before = scanned;
   work();
+  if (scanned === before) throw new Error('nothing was walked over: vi.mock does not hold here');
   return scanned - before;
 }
