@@ -54,7 +54,7 @@ export class IssuerKeys {
     if (age > FRESH_MS && this.#mayTry(RETRY_MS)) await this.#refresh();
     else if (this.#keys === undefined) await this.#fetching;
     if (this.#keys === undefined || monotonicMs() - this.#fetchedMs > STALE_MS) {
-      throw new KeysUnavailable('the keys of the issuer can not be had');
+      throw new KeysUnavailable('the keys of the issuer are not available');
     }
     return this.#keys;
   }

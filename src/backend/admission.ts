@@ -192,7 +192,10 @@ export class Admission {
 
   #overloaded(): GatewayError {
     const { queue } = this.#context.options.limits;
-    return this.#failure('overloaded', `has ${queue} calls waiting already; try later.`);
+    return this.#failure(
+      'overloaded',
+      `already has ${queue} calls in its queue (limits.queue). Retry later.`,
+    );
   }
 
   // Who waits for another client's question to be answered waits for a human being, who has the time
@@ -224,19 +227,19 @@ export class Admission {
     const tool = tools.match(frame);
     if (tool !== undefined && mux()?.isLaneBusyFor(client) === true) {
       return (
-        `could not take the call: its tool "${tool}" asks its caller questions, and a call of ` +
-        "another client's that may ask is at work, maybe waiting for a person to answer. " +
-        'With sharing: session no client waits for another.'
+        `could not take the call: tool "${tool}" is interactive, and another client is using an ` +
+        'interactive tool, maybe waiting for its user to answer. ' +
+        'Retry later, or set sharing: session for this server.'
       );
     }
     if (mux()?.isWritable === false) {
-      return 'was too busy to read the call within timeouts.queue: it has not read what was sent before.';
+      return 'was too busy to read the call within timeouts.queue: it has not read earlier messages. Retry later.';
     }
     const crowd = this.#crowd();
     if (crowd !== undefined && client.principal.key === crowd) {
-      return `has ${this.#share} calls of yours at work, as many as one client may have; try again when some have ended.`;
+      return `already has ${this.#share} calls of yours in flight, the limit for one client. Retry when one of them completes.`;
     }
-    return 'was too busy to take the call within timeouts.queue; more replicas or a higher limits.inFlight would help.';
+    return 'was too busy to take the call within timeouts.queue. Retry later, or raise replicas or limits.inFlight.';
   }
 
   #failure(reason: FailureReason, what: string): GatewayError {

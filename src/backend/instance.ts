@@ -362,7 +362,7 @@ export class Instance {
     if (isOver) for (const exchange of again) this.#admission.admit(exchange);
     if (isOver) return;
     if (this.#era.explains(reason)) {
-      this.#context.logger.info({ reason }, 'server ended when it was asked for its era');
+      this.#context.logger.info({ reason }, 'server exited during the protocol probe');
       this.#startAgain();
       return;
     }

@@ -17,7 +17,7 @@ export const MISSING_CAPABILITY = -32021;
 export function modernError(request: Frame, answer: Frame): WireError | undefined {
   const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
   if (!isObject(error))
-    return { code: INTERNAL_ERROR, message: 'The server sent no error object.' };
+    return { code: INTERNAL_ERROR, message: 'The server sent an invalid error object.' };
   const { code, message, data } = error;
   const text = typeof message === 'string' ? message : 'The server failed.';
   if (code === RESOURCE_NOT_FOUND && request.method === RESOURCES_READ) {
@@ -43,7 +43,7 @@ function isReserved(code: number): boolean {
 export function missingCapability(requiredCapabilities: Record<string, unknown>): WireError {
   return {
     code: MISSING_CAPABILITY,
-    message: 'The request needs a capability that it does not declare.',
+    message: 'The request needs a capability that the client did not declare.',
     data: { requiredCapabilities },
   };
 }

@@ -85,7 +85,7 @@ interface Face {
 
 const BAD_STATE: WireError = {
   code: INVALID_PARAMS,
-  message: 'Invalid params: requestState is not valid for this request, or no longer.',
+  message: 'Invalid params: requestState is expired, or does not belong to this request.',
 };
 
 /** Modern requests of one endpoint at one server. */

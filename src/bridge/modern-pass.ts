@@ -28,7 +28,7 @@ import { modernToolList } from './tool-lists.ts';
 
 const UNASKED_TASK: WireError = {
   code: INTERNAL_ERROR,
-  message: 'The server made a task, which the client did not ask for.',
+  message: 'The server returned a task, but the client did not declare the tasks extension.',
 };
 
 export interface ModernPassContext {
@@ -79,7 +79,10 @@ class PassedClient implements Downstream {
   }
 
   ask(question: Question): void {
-    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
+    question.refuse({
+      code: INVALID_PARAMS,
+      message: 'A modern server must ask in its results (input_required).',
+    });
   }
 
   withdraw(): void {

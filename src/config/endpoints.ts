@@ -103,5 +103,5 @@ function faultOf(
   if (server.protocol === 'jsonrpc') {
     return 'speaks plain JSON-RPC, so it can not be merged: must be an MCP server';
   }
-  return isRepeated ? 'stands twice: must be there once' : undefined;
+  return isRepeated ? 'is listed twice: must be listed once' : undefined;
 }

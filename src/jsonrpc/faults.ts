@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<Exclude<Fault, 'json'>, string>> = {
   characters: 'method has control characters, or in MCP any others than visible ASCII',
   params: 'params must be an object',
   members: `a message, its params and its _meta may have ${MAX_MEMBERS} members each`,
-  duplicate: 'a member stands twice, or in another spelling',
+  duplicate: 'duplicate member, or a member name in another spelling',
   shape: 'no request, notification or response',
   'long-method': lengthRule('method', TEXT_LIMITS.method),
   'long-id': lengthRule('an id', TEXT_LIMITS.id),

@@ -32,23 +32,24 @@ export const REFUSALS = {
   coding: {
     status: 501,
     code: REFUSED,
-    message: 'Not Implemented: send no Transfer-Encoding but chunked.',
+    message: 'Not Implemented: the only supported Transfer-Encoding is chunked.',
     headers: { connection: 'close' },
   },
   noSession: {
     status: 400,
     code: REFUSED,
-    message: 'Bad Request: Server not initialized; send initialize, then its Mcp-Session-Id.',
+    message:
+      'Bad Request: Server not initialized. Send initialize first, then send its Mcp-Session-Id.',
   },
   sessionNotFound: {
     status: 404,
     code: SESSION_NOT_FOUND,
-    message: 'Session not found; send initialize again.',
+    message: 'Session not found. Send initialize again.',
   },
   initialized: {
     status: 400,
     code: INVALID_REQUEST,
-    message: 'Invalid request: the session is initialized already.',
+    message: 'Invalid request: the session is already initialized.',
   },
   contentType: {
     status: 415,
@@ -79,7 +80,7 @@ export const REFUSALS = {
   tooLarge: {
     status: 413,
     code: REFUSED,
-    message: 'Payload Too Large: the message is over listen.maxBody.',
+    message: 'Payload Too Large: the message is larger than listen.maxBody.',
   },
   batchTooLong: {
     status: 400,
@@ -95,12 +96,12 @@ export const REFUSALS = {
   envelopeMissing: {
     status: 400,
     code: INVALID_PARAMS,
-    message: 'Invalid params: the header names a version whose requests carry it in _meta.',
+    message: 'Invalid params: the version in the header needs the version in _meta too.',
   },
   headerMismatch: {
     status: 400,
     code: HEADER_MISMATCH,
-    message: 'MCP-Protocol-Version names another version than the message.',
+    message: 'MCP-Protocol-Version differs from the version in the message.',
   },
   tooManySessions: {
     status: 503,
@@ -140,7 +141,7 @@ export const REFUSALS = {
   shedding: {
     status: 503,
     code: INTERNAL_ERROR,
-    message: 'The gateway is short of memory; try again later.',
+    message: 'The gateway is low on memory; try again later.',
     headers: { 'retry-after': '1' },
     data: { reason: 'overloaded', outcome: 'not_sent' },
   },
@@ -159,7 +160,7 @@ export const REFUSALS = {
   authUnavailable: {
     status: 503,
     code: REFUSED,
-    message: 'The token can not be verified now; try again later.',
+    message: 'The token can not be verified at the moment; try again later.',
     headers: { 'retry-after': '5' },
   },
   forbidden: { status: 403, code: REFUSED, message: 'Forbidden.' },
@@ -178,7 +179,7 @@ export const REFUSALS = {
   draining: {
     status: 503,
     code: INTERNAL_ERROR,
-    message: 'The gateway is stopping; connect again.',
+    message: 'The gateway is stopping. Connect again.',
     headers: { 'retry-after': '5', connection: 'close' },
     data: { reason: 'draining', outcome: 'not_sent' },
   },

@@ -40,7 +40,7 @@ const UNATTRIBUTABLE: WireError = {
 
 const NOT_READ: WireError = {
   code: INTERNAL_ERROR,
-  message: 'The answer was dropped, since too much waits for this server to read it.',
+  message: 'The response of the client was dropped: this server does not read its input.',
 };
 
 /** What the questions of one connection need of their surroundings. */

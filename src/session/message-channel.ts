@@ -160,7 +160,11 @@ export class MessageChannel implements Outlet, AnswerSink {
     const isPing = frame.kind === 'request' && frame.method === PING;
     if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
     else if (this.#hasRoomForEarly(frame)) this.#early.push(frame);
-    else this.#refuse(frame, { code: INVALID_REQUEST, message: 'Too many messages too early.' });
+    else
+      this.#refuse(frame, {
+        code: INVALID_REQUEST,
+        message: 'Too many messages before the response to initialize.',
+      });
   }
 
   #hasRoomForEarly({ bytes }: Frame): boolean {

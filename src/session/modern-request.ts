@@ -33,7 +33,10 @@ class ModernClient implements Downstream {
   }
 
   ask(question: Question): void {
-    question.refuse({ code: INTERNAL_ERROR, message: 'This client can be asked only in answers.' });
+    question.refuse({
+      code: INTERNAL_ERROR,
+      message: 'This client accepts requests only in results (input_required).',
+    });
   }
 
   withdraw(): void {

@@ -249,11 +249,14 @@ export class Session implements Downstream, ExchangeOwner {
 
   ask(question: Question, exchange: Exchange | undefined): void {
     if (this.#isPlain && this.#hasStreamPerRequest) {
-      question.refuse({ code: INTERNAL_ERROR, message: 'The client only sends POSTs.' });
+      question.refuse({
+        code: INTERNAL_ERROR,
+        message: 'The client has no stream on which it can be asked.',
+      });
       return;
     }
     if (this.#isSilent) {
-      question.refuse({ code: INTERNAL_ERROR, message: 'The client is leaving.' });
+      question.refuse({ code: INTERNAL_ERROR, message: 'The session of the client is ending.' });
       return;
     }
     this.#questions ??= new AskedQuestions(this.outlet);
@@ -361,7 +364,7 @@ function tooManyOfPrincipal(): GatewayError {
 
 /** The failure of a request that comes while the gateway stops. */
 export function stopping(): GatewayError {
-  return new GatewayError('draining', 'The gateway is stopping; connect again.', {
+  return new GatewayError('draining', 'The gateway is stopping. Connect again.', {
     outcome: 'not_sent',
   });
 }

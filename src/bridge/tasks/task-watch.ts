@@ -70,7 +70,10 @@ export class TaskWatch implements Downstream {
   }
 
   ask(question: Question): void {
-    question.refuse({ code: INTERNAL_ERROR, message: 'This client can be asked only in answers.' });
+    question.refuse({
+      code: INTERNAL_ERROR,
+      message: 'This client accepts requests only in results (input_required).',
+    });
   }
 
   withdraw(): void {

@@ -110,13 +110,13 @@ function parseLock(path: string, text: Buffer): Lock {
     const tools = new Map<string, Definition>();
     for (const tool of membersIn(text, server)) {
       const place = `${server.key}, tool ${visibleString(tool.key)}`;
-      if (tools.has(tool.key)) return fail(`${place}: stands twice`);
+      if (tools.has(tool.key)) return fail(`${place}: duplicate entry`);
       tools.set(
         tool.key,
         readTool(text, tool, (what) => fail(`${place}: ${what}`)),
       );
     }
-    if (lock.has(server.key)) return fail(`${server.key}: stands twice`);
+    if (lock.has(server.key)) return fail(`${server.key}: duplicate entry`);
     lock.set(server.key, tools);
   }
   return lock;

@@ -238,7 +238,7 @@ export class AggregateAttachment implements Attachment {
 }
 
 function unavailable(server: string, why: string): GatewayError {
-  return new GatewayError('server_unavailable', `Server "${server}" can not be had: ${why}.`, {
+  return new GatewayError('server_unavailable', `Server "${server}" is not available: ${why}.`, {
     outcome: 'not_sent',
     server,
   });

@@ -19,7 +19,7 @@ import type { View } from './view.ts';
 
 const BAD_CURSOR: WireError = {
   code: INVALID_PARAMS,
-  message: 'Invalid params: cursor is not one of this list, or the list is another one now.',
+  message: 'Invalid params: unknown cursor, or the list has changed. Request the first page again.',
 };
 
 /** Who reads a list. */

@@ -243,7 +243,7 @@ export class ClientLinks {
     if (!this.#refusals.has(index)) {
       this.#parts.logger.warn(
         { server: this.#parts.members[index]?.key, reason: messageOf(error) },
-        'server of an endpoint can not be had for a client, it is left out',
+        'no instance available for this client; the server is left out of the endpoint',
       );
     }
     this.#refusals.set(index, error);

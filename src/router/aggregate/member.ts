@@ -16,7 +16,11 @@ const READER: Downstream = {
   capabilities: {},
   info: undefined,
   notify: () => undefined,
-  ask: (question) => question.refuse({ code: -32603, message: 'Nobody can be asked.' }),
+  ask: (question) =>
+    question.refuse({
+      code: -32603,
+      message: 'No client can be asked: the gateway sent this request itself.',
+    }),
   withdraw: () => undefined,
 };
 

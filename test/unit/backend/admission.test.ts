@@ -40,15 +40,15 @@ function failureWhile(
 it('are told that somebody else is being asked, and what to do', async () => {
   const { reason, outcome, message } = await failureWhile(true, true);
   expect({ reason, outcome }).toEqual({ reason: 'queue_timeout', outcome: 'not_sent' });
-  expect(message).toContain('its tool "ask" asks its caller questions');
-  expect(message).toContain('waiting for a person to answer');
-  expect(message).toContain('With sharing: session no client waits for another.');
+  expect(message).toContain('tool "ask" is interactive');
+  expect(message).toContain('waiting for its user to answer');
+  expect(message).toContain('set sharing: session for this server');
 });
 
 it('are told that the server does not read', async () => {
   const { reason, message } = await failureWhile(false, false, { isWritable: false });
   expect(reason).toBe('queue_timeout');
-  expect(message).toContain('has not read what was sent before');
+  expect(message).toContain('has not read earlier messages');
 });
 
 it.each([

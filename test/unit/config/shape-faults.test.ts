@@ -35,7 +35,7 @@ describe('what can not be meant', () => {
 
   it.each([
     ['another server', endpoint('/t', { servers: ['file'] }), /did you mean files\?/],
-    ['a server twice', endpoint('/t', { servers: ['files', 'files'] }), /stands twice/],
+    ['a server twice', endpoint('/t', { servers: ['files', 'files'] }), /is listed twice/],
     ['no server', endpoint('/t', { servers: [] }), /at least one server/],
     ['a path that is taken', endpoint('/mcp', {}), /served already/],
     ['a path below one that is taken', endpoint('/servers/files', {}), /served already/],

@@ -117,7 +117,7 @@ describe('a lock file', () => {
     ['files, tool "x": the definition is of another tool', good.replace('"read": {', '"x": {')],
     ['files, tool "read": has no digest', good.replace('"digest"', '"digits"')],
     ['files, tool "read": has no digest', good.replace(/"read": \{.*/s, '"read": 1}}}')],
-    ['files: stands twice', '{"version":1,"servers":{"files":{},"files":{}}}'],
+    ['files: duplicate entry', '{"version":1,"servers":{"files":{},"files":{}}}'],
   ])('is not used when it %s', (reason, text) => {
     const path = join(tempDir(), 'sluice.lock.json');
     writeFileSync(path, text);
