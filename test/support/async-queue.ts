@@ -2,6 +2,8 @@
  * A queue that tests read by predicate: `next` takes the first item that fits, now or later, and leaves
  * the others where they are. `all` keeps everything that ever arrived, for "nothing else came" checks.
  */
+import { PATIENCE_MS } from './until.ts';
+
 interface Waiter<T> {
   readonly fits: (item: T) => boolean;
   readonly resolve: (item: T) => void;
@@ -53,7 +55,7 @@ export class AsyncQueue<T> {
   }
 
   /** Takes the first item that fits, waiting up to `timeoutMs` for it. */
-  next(fits: (item: T) => boolean = () => true, timeoutMs = 20_000): Promise<T> {
+  next(fits: (item: T) => boolean = () => true, timeoutMs = PATIENCE_MS): Promise<T> {
     const index = this.#pending.findIndex(fits);
     const [found] = index < 0 ? [] : this.#pending.splice(index, 1);
     if (index >= 0) return Promise.resolve(found as T);

@@ -5,6 +5,7 @@
 import type { LogLine } from './gateway-log.ts';
 import type { GatewayOptions, StopResult } from './gateway-options.ts';
 import { GatewayProcess } from './gateway-process.ts';
+import { PATIENCE_MS } from './until.ts';
 
 export type { LogLine } from './gateway-log.ts';
 export type { GatewayOptions, StopResult } from './gateway-options.ts';
@@ -39,7 +40,7 @@ export class Gateway {
   }
 
   /** The first log line that fits, waiting for it. */
-  waitForLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000): Promise<LogLine> {
+  waitForLog(fits: (line: LogLine) => boolean, timeoutMs = PATIENCE_MS): Promise<LogLine> {
     return this.#running.log.waitFor(fits, timeoutMs);
   }
 
@@ -76,12 +77,12 @@ export class Gateway {
    * TERM, then waits for the exit and for every descendant to be gone.
    * @throws Error when the gateway does not end or leaves a process behind (it is killed then).
    */
-  async stop(timeoutMs = 20_000): Promise<StopResult> {
+  async stop(timeoutMs = PATIENCE_MS): Promise<StopResult> {
     return await this.#running.end('SIGTERM', timeoutMs);
   }
 
   /** KILL, then waits for every descendant to be gone. */
-  async kill(timeoutMs = 20_000): Promise<StopResult> {
+  async kill(timeoutMs = PATIENCE_MS): Promise<StopResult> {
     return await this.#running.end('SIGKILL', timeoutMs);
   }
 }

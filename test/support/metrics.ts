@@ -2,7 +2,7 @@
  * The admin listener's /metrics as a table of samples, and the check that the gateway's tables are empty.
  */
 import { send } from './http-client.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 export interface Sample {
   readonly name: string;
@@ -74,7 +74,7 @@ const isLasting = ({ name, labels }: Sample): boolean =>
 /** Waits until no call, queued call, session or stream is left, and nothing is held. @throws Error naming what is. */
 export async function assertTablesEmpty(
   gateway: { readonly adminUrl: string },
-  timeoutMs = 20_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<void> {
   let left: Sample[] = [];
   try {

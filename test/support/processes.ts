@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { WATCHER_NAME } from '../../src/backend/stdio/group-watcher.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -77,7 +77,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until none of `pids` is left. @throws Error naming the ones that are. */
-export async function waitGone(pids: readonly number[], timeoutMs = 20_000): Promise<void> {
+export async function waitGone(pids: readonly number[], timeoutMs = PATIENCE_MS): Promise<void> {
   try {
     await until(() => pids.every((pid) => !isAlive(pid)), { timeoutMs });
   } catch {

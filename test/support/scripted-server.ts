@@ -6,7 +6,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from './temp-dir.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 import { parseMessage, type WireMessage } from './wire-message.ts';
 
 /** The folder with the fixture servers. */
@@ -90,13 +90,16 @@ export class Journal {
   }
 
   /** The first message that fits, waiting for it. */
-  waitFor(fits: (message: JournalMessage) => boolean, timeoutMs = 20_000): Promise<JournalMessage> {
+  waitFor(
+    fits: (message: JournalMessage) => boolean,
+    timeoutMs = PATIENCE_MS,
+  ): Promise<JournalMessage> {
     const what = `a fitting message in the journal ${this.file}`;
     return until(() => this.messages().find(fits), { what, timeoutMs });
   }
 
   /** Waits for an event. @returns the pid of the first process that recorded it. */
-  async waitForEvent(event: string, timeoutMs = 20_000): Promise<number> {
+  async waitForEvent(event: string, timeoutMs = PATIENCE_MS): Promise<number> {
     const what = `event ${event} in the journal ${this.file}`;
     return await until(() => this.pidsOf(event)[0], { what, timeoutMs });
   }

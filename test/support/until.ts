@@ -4,10 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** How long anything is waited for, unless a test says otherwise: long, since machines are busy. */
+export const PATIENCE_MS = 45_000;
+
 export interface UntilOptions {
   /** What is waited for, for the error message. */
   readonly what?: string;
-  /** Gives up after this many milliseconds. Default 20 000. */
+  /** Gives up after this many milliseconds. Default `PATIENCE_MS`. */
   readonly timeoutMs?: number;
   /** Milliseconds between two looks. Default 10. */
   readonly intervalMs?: number;
@@ -24,7 +27,7 @@ export async function until<T>(
   probe: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<Exclude<T, Falsy>> {
-  const { what = 'condition', timeoutMs = 20_000, intervalMs = 10 } = options;
+  const { what = 'condition', timeoutMs = PATIENCE_MS, intervalMs = 10 } = options;
   const deadline = Date.now() + timeoutMs;
   let lastError: unknown;
   for (;;) {
