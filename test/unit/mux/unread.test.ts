@@ -76,6 +76,6 @@ test('an answer that is too long for it becomes an error that it can read', () =
   asked?.answer(frameOf({ id: 1, result: { text: 'x'.repeat(SHORT) } }));
   expect(sent).toHaveLength(1);
   expect(JSON.parse(sent[0] ?? '')).toMatchObject({ id: 'q', error: { code: -32603 } });
-  expect(sent[0]).toContain('too much waits for this server to read');
+  expect(sent[0]).toContain('this server does not read its input');
   expect(questions.size).toBe(0);
 });
