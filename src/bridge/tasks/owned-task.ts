@@ -51,6 +51,7 @@ export abstract class OwnedTask implements TaskFollower {
   readonly principal: Principal;
   readonly version: string;
   readonly info: unknown;
+  readonly #infoBytes: number;
   readonly #keeper: TaskKeeper;
   #followed: FollowedTask | undefined;
   #expiry: Timer | undefined;
@@ -62,6 +63,7 @@ export abstract class OwnedTask implements TaskFollower {
     this.principal = owner.principal;
     this.version = owner.version;
     this.info = owner.info;
+    this.#infoBytes = costOf(owner.info);
     this.#keeper = keeper;
   }
 
@@ -73,7 +75,7 @@ export abstract class OwnedTask implements TaskFollower {
 
   /** What it costs to keep, in bytes. */
   get heldBytes(): number {
-    return TASK_BYTES + costOf(this.info);
+    return TASK_BYTES + this.#infoBytes;
   }
 
   get isClosed(): boolean {
