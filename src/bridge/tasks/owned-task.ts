@@ -13,8 +13,6 @@ import type { TaskClaims } from './task-ids.ts';
 
 /** However long a task lives, longer than this since its last use nothing is kept of it here. */
 const MAX_KEPT_MS = 86_400_000;
-/** What a task costs by itself. */
-const TASK_BYTES = 1024;
 const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Whether a task in this state changes no more. */
@@ -73,9 +71,9 @@ export abstract class OwnedTask implements TaskFollower {
   abstract withdraw(question: Question, notice: Frame | undefined): void;
   abstract tell(notification: Frame): void;
 
-  /** What it costs to keep, in bytes. */
+  /** What it costs to keep besides itself, in bytes. */
   get heldBytes(): number {
-    return TASK_BYTES + this.#infoBytes;
+    return this.#infoBytes;
   }
 
   get isClosed(): boolean {

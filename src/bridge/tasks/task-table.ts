@@ -9,6 +9,8 @@ import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
 
 const MAX_TASKS = 10_000;
 const MAX_PER_PRINCIPAL = 1_000;
+/** What is no more is not counted: there are only so many tasks, and each stays until its time is over. */
+const SMALL_BYTES = 2048;
 /** Tasks that are over, of which it is remembered; those that were last. */
 const MAX_OVER = 10_000;
 
@@ -77,7 +79,8 @@ export class TaskTable implements TaskKeeper {
   }
 
   resized(task: OwnedTask): void {
-    this.#amounts.get(task)?.set(task.heldBytes);
+    const { heldBytes } = task;
+    this.#amounts.get(task)?.set(heldBytes > SMALL_BYTES ? heldBytes : 0);
   }
 
   forget(task: OwnedTask, isOver: boolean): void {
