@@ -16,6 +16,7 @@ import { Tickets } from '../auth/tickets.ts';
 import { TokenBuckets } from '../auth/token-buckets.ts';
 import { monotonicMs } from '../base/clock.ts';
 import type { ProxyRules } from '../base/proxies.ts';
+import { networkOf } from '../http/network.ts';
 import type { AuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -127,7 +128,7 @@ export class Gatekeeper {
    * @param route undefined: there is no such endpoint
    */
   admit(request: IncomingMessage, route: Route | undefined): Admission | Promise<Admission> {
-    const waitMs = this.#perAddress?.take(this.proxies.addressOf(request), monotonicMs()) ?? 0;
+    const waitMs = this.#perAddress?.take(this.#networkOf(request), monotonicMs()) ?? 0;
     if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
     const guards = this.#guards;
     if (guards === undefined) return ADMIT_ANYBODY;
@@ -143,7 +144,7 @@ export class Gatekeeper {
     if (identity !== undefined) return this.#conclude(guards, request, route, identity);
     // Only what costs something to look at is refused for what came from the address before: nobody is
     // locked out by neighbours while the credentials are known.
-    const failedMs = this.#failures.waitMs(this.proxies.addressOf(request), monotonicMs());
+    const failedMs = this.#failures.waitMs(this.#networkOf(request), monotonicMs());
     if (failedMs > 0) return { refusal: this.#tooMany(failedMs) };
     return guards.authenticator
       .verify(credentials, audiences)
@@ -210,6 +211,11 @@ export class Gatekeeper {
     return guards.resource.document(route.path, guards.policy.scopesFor(serversOf(route)));
   }
 
+  /** Where what comes from an address counts: who has one of version 6 can send from very many. */
+  #networkOf(request: IncomingMessage): string {
+    return networkOf(this.proxies.addressOf(request));
+  }
+
   #conclude(
     guards: Guards,
     request: IncomingMessage,
@@ -245,9 +251,7 @@ export class Gatekeeper {
     if (outcome === 'unavailable') return REFUSALS.authUnavailable;
     if (refused !== undefined) this.#refusals.note(refused);
     const isWrong = outcome === 'invalid';
-    const waitMs = isWrong
-      ? this.#failures.take(this.proxies.addressOf(request), monotonicMs())
-      : 0;
+    const waitMs = isWrong ? this.#failures.take(this.#networkOf(request), monotonicMs()) : 0;
     if (waitMs > 0) return this.#tooMany(waitMs);
     const path = challengedPath(route);
     const description = refused?.describe(guards.resource.addressOf(path));

@@ -26,15 +26,16 @@ interface Options {
   /** Whether they say `initialize` first. */
   readonly isPolite?: boolean;
   readonly reads?: boolean;
+  readonly sockets?: number;
 }
 
 /** Does something on many sockets at once; one that is cut is opened again. */
 async function onSockets(
   target: Target,
   act: (socket: Socket) => Promise<number>,
-  { path = SHARED, isPolite = true, reads = true }: Options = {},
+  { path = SHARED, isPolite = true, reads = true, sockets = MOST_SOCKETS }: Options = {},
 ): Promise<string> {
-  const first = await openWebSockets(target, path, MOST_SOCKETS);
+  const first = await openWebSockets(target, path, sockets);
   let bytes = 0;
   let opened = first.length;
   await target.begin();
@@ -88,6 +89,15 @@ function callOf(bytes: number): string {
 const PING = message('ping', undefined, 1);
 const CANCELLED = message('notifications/cancelled', { requestId: 'nothing' });
 
+/** Calls, each cancelled at once. */
+function cancelledCalls(count: number): Buffer {
+  const frames = Array.from({ length: count }, (_, id) => [
+    frame('text', message('tools/call', { name: 'echo', arguments: {} }, id)),
+    frame('text', message('notifications/cancelled', { requestId: id })),
+  ]);
+  return Buffer.concat(frames.flat());
+}
+
 export const WEB_SOCKET_FLOODS: readonly Attack[] = [
   {
     name: 'ws-pings',
@@ -135,6 +145,11 @@ export const WEB_SOCKET_FLOODS: readonly Attack[] = [
     name: 'ws-notifications',
     about: '90 WebSockets cancel calls that do not exist',
     run: (target) => pourFrames(target, many(frame('text', CANCELLED))),
+  },
+  {
+    name: 'ws-calls-cancelled',
+    about: '40 WebSockets call a small tool and cancel the call at once, again and again',
+    run: (target) => pourFrames(target, cancelledCalls(300), { sockets: 40 }),
   },
   {
     name: 'ws-fragments',
