@@ -36,6 +36,8 @@ export default defineConfig({
       {
         test: {
           name: 'slow',
+          // After the others: projects with their own number of workers can't run among them.
+          sequence: { groupOrder: 1 },
           include: ['test/{integration,e2e,regress}/**/*.test.ts'],
           pool: 'forks',
           isolate: false,
