@@ -1,18 +1,19 @@
 // Whether the arguments of a tool call fit the schema that the server published. Schemas come from
-// servers that nobody vouches for, so they are compiled and run in a process with limits, and one that
-// can't be used means that nothing is checked: it is told once and never refuses a call.
+// servers that nobody vouches for, so they are compiled and run in processes with limits. A schema that
+// can't be used is reported once and never refuses a call. A check that doesn't come to an end says
+// nothing about the next one: otherwise one client could switch off the checks of all others.
 import { createHash } from 'node:crypto';
+import { RecentMap } from '../../base/recent-map.ts';
 import type { ArgumentError } from './jobs.ts';
 import { MAX_SCHEMA_BYTES } from './schema-bounds.ts';
-import { ValidationLink } from './validation-link.ts';
+import { type CheckFor, ValidationLink } from './validation-link.ts';
 
 export type { ArgumentError } from './jobs.ts';
+export type { CheckFor } from './validation-link.ts';
 
 /** How long one check may take. */
 const LIMIT_MS = 1_000;
-/** Checks without an end after which a schema is given up: it is to blame, not the arguments. */
-const MAX_OVERRUNS = 3;
-/** Schemas of which it is remembered that they can't be used, or that they ran over. */
+/** Schemas of which it is remembered that they can't be used. */
 const MAX_REMEMBERED = 10_000;
 const NO_ARGUMENTS = Buffer.from('{}');
 
@@ -28,14 +29,13 @@ export type CheckResult =
 
 /** What is known of a schema. */
 interface SchemaRecord {
-  overruns: number;
   unusable: string | undefined;
 }
 
 /** All validators of a gateway. */
 export class ArgumentValidators {
   readonly #link: ValidationLink;
-  readonly #records = new Map<string, SchemaRecord>();
+  readonly #records = new RecentMap<string, SchemaRecord>(MAX_REMEMBERED);
 
   /** @param limitMs how long one check may take, the compiling of its schema included */
   constructor(limitMs: number = LIMIT_MS) {
@@ -49,22 +49,21 @@ export class ArgumentValidators {
    */
   validator(schema: Buffer, unusable: (reason: string) => void): Validator {
     const digest = createHash('sha256').update(schema).digest('base64');
-    return new Validator(this.#recordOf(digest), { digest, schema, link: this.#link }, unusable);
+    return new Validator(
+      this.#records.getOrMake(digest, newRecord),
+      { digest, schema, link: this.#link },
+      unusable,
+    );
   }
 
   /** Ends the validation process. Checks on their way become `busy`. */
   async close(): Promise<void> {
     await this.#link.close();
   }
+}
 
-  #recordOf(digest: string): SchemaRecord {
-    const record = this.#records.get(digest) ?? { overruns: 0, unusable: undefined };
-    this.#records.delete(digest);
-    this.#records.set(digest, record);
-    const [oldest] = this.#records.keys();
-    if (this.#records.size > MAX_REMEMBERED && oldest !== undefined) this.#records.delete(oldest);
-    return record;
-  }
+function newRecord(): SchemaRecord {
+  return { unusable: undefined };
 }
 
 /** Checks the arguments of one tool. */
@@ -95,36 +94,27 @@ export class Validator {
   /**
    * Checks the arguments of a call; never throws.
    * @param args JSON text, well-formed; undefined is the same as `{}`
+   * @param whom whose call it is, and of which server
    */
-  async check(args: Buffer | undefined): Promise<CheckResult> {
+  async check(args: Buffer | undefined, whom: CheckFor): Promise<CheckResult> {
     if (this.#record.unusable !== undefined) return this.#skip(this.#record.unusable);
     const { digest, schema, link } = this.#schema;
     const job = { digest, args: args ?? NO_ARGUMENTS };
-    const first = await link.run({ ...job, schema: undefined });
-    const outcome = first.kind === 'missing' ? await link.run({ ...job, schema }) : first;
+    const first = await link.run({ ...job, schema: undefined }, whom);
+    const outcome = first.kind === 'missing' ? await link.run({ ...job, schema }, whom) : first;
     switch (outcome.kind) {
       case 'unusable':
         this.#record.unusable = outcome.reason;
         return this.#skip(outcome.reason);
       case 'overrun':
-        return this.#overrun(outcome.what);
+        return overrun(`the check needed more ${outcome.what} than it may have`);
+      case 'failed':
+        return overrun(`the check failed: ${outcome.reason}`);
       case 'missing':
         return { kind: 'busy' };
       default:
         return outcome;
     }
-  }
-
-  /** These arguments were not found to fit; when others don't come to an end either, none counts. */
-  #overrun(what: string): CheckResult {
-    this.#record.overruns++;
-    if (this.#record.overruns >= MAX_OVERRUNS) {
-      const reason = `${MAX_OVERRUNS} checks with it needed more ${what} than a check may have`;
-      this.#record.unusable = reason;
-      return this.#skip(reason);
-    }
-    const message = `could not be checked: the check needed more ${what} than it may have`;
-    return { kind: 'invalid', errors: [{ path: '', rule: 'limit', message }] };
   }
 
   #skip(reason: string): CheckResult {
@@ -134,4 +124,10 @@ export class Validator {
     }
     return { kind: 'unusable' };
   }
+}
+
+/** These arguments were not found to fit. Others may be, so it counts for this call only. */
+function overrun(why: string): CheckResult {
+  const message = `could not be checked: ${why}`;
+  return { kind: 'invalid', errors: [{ path: '', rule: 'limit', message }] };
 }

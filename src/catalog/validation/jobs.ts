@@ -28,6 +28,8 @@ export type JobOutcome =
   | { readonly kind: 'unusable'; readonly reason: string }
   /** The process doesn't have the schema: send it. */
   | { readonly kind: 'missing' }
+  /** The check of these arguments failed. */
+  | { readonly kind: 'failed'; readonly reason: string }
   /** The check needed more stack, memory or time than it may have. */
   | { readonly kind: 'overrun'; readonly what: 'stack' | 'memory' | 'time' };
 

@@ -1,146 +1,125 @@
-// The validation process as the gateway sees it: started when it is first needed, given one job at a
-// time, killed and replaced when a job takes longer than it may. Owns the queue of jobs.
-import { type ChildProcess, fork } from 'node:child_process';
-import { after, afterInput, monotonicMs, type Timer } from '../../base/clock.ts';
-import { type JobOutcome, READY, sourceBeside, type ValidationJob } from './jobs.ts';
+// The queue in front of the validation processes. Callers take turns. Whoever had a slow check with a server is
+// slow there for a while: slow checks use one of the two processes at most, so the other one is left for
+// everybody else. The second process is started when the first slow check comes.
+import { after, monotonicMs } from '../../base/clock.ts';
+import { FairQueue, type Queued } from '../../base/fair-queue.ts';
+import { RecentMap } from '../../base/recent-map.ts';
+import type { Caller } from '../../ports/caller.ts';
+import type { ValidationJob } from './jobs.ts';
+import { type LinkOutcome, type Pending, ValidationWorker } from './validation-worker.ts';
 
-const START_LIMIT_MS = 30_000;
+export type { LinkOutcome } from './validation-worker.ts';
+
 const MAX_WAITING = 1_000;
+const MAX_WAITING_OF_ONE = 100;
 const MAX_WAIT_MS = 10_000;
-const HEAP_MIB = 128;
-/** How Node ends when its heap is full. */
-const ABORTED = 'SIGABRT';
+/** A check that takes longer is a slow one. */
+const SLOW_MS = 100;
+const SLOW_FOR_MS = 60_000;
+/** Callers of servers whose checks were slow. */
+const MAX_SLOW = 10_000;
 
-/** `busy`: there was no room or no time for the job, or the process can't be started. */
-export type LinkOutcome = JobOutcome | { readonly kind: 'busy' };
-
-/** A job and who waits for it. */
-interface Waiting {
-  readonly job: ValidationJob;
-  readonly sinceMs: number;
-  readonly settle: (outcome: LinkOutcome) => void;
+/** Whose call is checked, and of which server. */
+export interface CheckFor {
+  readonly caller: Caller;
+  readonly server: string;
 }
 
-/** The way to the process. */
+interface Waiting extends Pending, Queued<Caller> {
+  readonly pair: string;
+  readonly sinceMs: number;
+}
+
+/** The way to the processes. */
 export class ValidationLink {
-  readonly #limitMs: number;
-  readonly #waiting: Waiting[] = [];
-  readonly #endings = new Set<Promise<void>>();
-  #active: Waiting | undefined;
-  #child: ChildProcess | undefined;
-  #isReady = false;
+  readonly #queue = new FairQueue<Caller, Waiting>(MAX_WAITING, ({ settle }) => {
+    settle({ kind: 'busy' });
+  });
+  readonly #workers: readonly ValidationWorker<Waiting>[];
+  /** Until when checks are taken for slow ones, by caller and server. */
+  readonly #slow = new RecentMap<string, number>(MAX_SLOW);
   #isClosed = false;
-  #timer: Timer | undefined;
 
   /** @param limitMs how long one job may take, the compiling of its schema included */
   constructor(limitMs: number) {
-    this.#limitMs = limitMs;
+    const events = { changed: () => this.#next(), startFailed: () => this.#refuseWaiting() };
+    this.#workers = [1, 2].map(() => new ValidationWorker<Waiting>(limitMs, events));
   }
 
   /** Runs a job; always resolves. */
-  run(job: ValidationJob): Promise<LinkOutcome> {
-    if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
+  run(job: ValidationJob, { caller, server }: CheckFor): Promise<LinkOutcome> {
+    if (this.#isClosed || this.#queue.sizeOf(caller) >= MAX_WAITING_OF_ONE) {
       return Promise.resolve({ kind: 'busy' });
     }
+    const pair = `${server} ${typeof caller === 'string' ? caller : ''}`;
     return new Promise((settle) => {
-      this.#waiting.push({ job, sinceMs: monotonicMs(), settle });
+      const sinceMs = monotonicMs();
+      if (!this.#queue.add({ job, owner: caller, pair, sinceMs, settle })) settle({ kind: 'busy' });
       this.#next();
     });
   }
 
-  /** Ends the process; resolves when nothing is left of it. */
+  /** Ends the processes; resolves when nothing is left of them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#drop();
-    this.#settleActive({ kind: 'busy' });
     this.#refuseWaiting();
-    await Promise.all(this.#endings);
+    await Promise.all(this.#workers.map((worker) => worker.close()));
   }
 
   #next(): void {
-    if (this.#active !== undefined || this.#waiting.length === 0) return;
-    const child = this.#child ?? this.#start();
-    if (!this.#isReady) return;
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
-    if (monotonicMs() - next.sinceMs > MAX_WAIT_MS) {
-      next.settle({ kind: 'busy' });
-      this.#next();
-      return;
-    }
-    this.#active = next;
-    this.#timer = after(this.#limitMs, () => this.#expire(next));
-    // What goes wrong here is told by `exit`.
-    child.send(next.job, () => undefined);
+    while (this.#giveOne());
+    if (this.#queue.size > 0) this.#startIfNeeded();
   }
 
-  #start(): ChildProcess {
-    const child = fork(sourceBeside(import.meta.url, 'validation-process'), [], {
-      execArgv: [`--max-old-space-size=${HEAP_MIB}`, '--disable-sigusr1'],
-      env: {},
-      // What Node prints when it runs out of memory helps nobody.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      serialization: 'advanced',
-    });
-    child.unref();
-    child.channel?.unref();
-    this.#child = child;
-    this.#timer = after(START_LIMIT_MS, () => this.#lost(child, undefined));
-    child.on('message', (message) => {
-      if (child !== this.#child) return;
-      this.#timer?.cancel();
-      if (message === READY) this.#isReady = true;
-      else this.#settleActive(message as JobOutcome);
+  /** @returns whether another one may follow */
+  #giveOne(): boolean {
+    const idle = this.#workers.find(({ isReady, active }) => isReady && active === undefined);
+    if (idle === undefined) return false;
+    const isRoomForSlow = this.#workers.some(
+      (other) => other !== idle && other.isReady && !this.#isSlow(other.active),
+    );
+    const nowMs = monotonicMs();
+    const next = this.#queue.take(
+      (waiting) => nowMs - waiting.sinceMs > MAX_WAIT_MS || isRoomForSlow || !this.#isSlow(waiting),
+    );
+    if (next === undefined) return false;
+    if (nowMs - next.sinceMs > MAX_WAIT_MS) next.settle({ kind: 'busy' });
+    else this.#give(idle, next);
+    return true;
+  }
+
+  #give(worker: ValidationWorker<Waiting>, next: Waiting): void {
+    const noteSlow = (): void => this.#slow.set(next.pair, monotonicMs() + SLOW_FOR_MS);
+    const watch = after(SLOW_MS, () => {
+      noteSlow();
       this.#next();
     });
-    child.on('error', () => this.#lost(child, undefined));
-    child.on('exit', (_code, signal) => this.#lost(child, signal));
-    return child;
+    const settle = (outcome: LinkOutcome): void => {
+      watch.cancel();
+      if (outcome.kind === 'overrun') noteSlow();
+      next.settle(outcome);
+    };
+    worker.run({ ...next, settle });
   }
 
-  /** The answer may be there already, unread because the gateway itself was busy. */
-  #expire(job: Waiting): void {
-    afterInput(() => {
-      if (this.#active !== job) return;
-      this.#drop();
-      this.#settleActive({ kind: 'overrun', what: 'time' });
-      this.#next();
-    });
+  /** Those that wait need a process: the first one, or another where slow checks keep one busy or wait. */
+  #startIfNeeded(): void {
+    if (this.#isClosed) return;
+    const up = this.#workers.filter(({ isUp }) => isUp);
+    const isEnough = up.some(
+      ({ isReady, active }) => !isReady || (active !== undefined && !this.#isSlow(active)),
+    );
+    if (!isEnough) this.#workers.find(({ isUp }) => !isUp)?.start();
   }
 
-  #lost(child: ChildProcess, signal: string | null | undefined): void {
-    if (child !== this.#child) return;
-    const wasReady = this.#isReady;
-    this.#drop();
-    const isFull = signal === ABORTED;
-    this.#settleActive(isFull ? { kind: 'overrun', what: 'memory' } : { kind: 'busy' });
-    if (wasReady) this.#next();
-    // One that doesn't even start would not start for the next job either.
-    else this.#refuseWaiting();
-  }
-
-  #drop(): void {
-    this.#timer?.cancel();
-    const child = this.#child;
-    this.#child = undefined;
-    this.#isReady = false;
-    // Without a pid it never was, and has no end either.
-    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ending = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-    }).finally(() => this.#endings.delete(ending));
-    this.#endings.add(ending);
-    child.ref();
-    child.kill('SIGKILL');
-  }
-
-  #settleActive(outcome: LinkOutcome): void {
-    const active = this.#active;
-    this.#active = undefined;
-    active?.settle(outcome);
+  #isSlow(waiting: Waiting | undefined): boolean {
+    return waiting !== undefined && (this.#slow.get(waiting.pair) ?? 0) > monotonicMs();
   }
 
   #refuseWaiting(): void {
-    for (const { settle } of this.#waiting.splice(0)) settle({ kind: 'busy' });
+    for (const waiting of this.#queue.all()) {
+      this.#queue.remove(waiting);
+      waiting.settle({ kind: 'busy' });
+    }
   }
 }

@@ -31,7 +31,7 @@ function answer(job: ValidationJob): JobOutcome {
     return run(job);
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'overrun', what: 'stack' };
-    return { kind: 'unusable', reason: messageOf(error) };
+    return { kind: 'failed', reason: messageOf(error) };
   }
 }
 

@@ -12,6 +12,7 @@ import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { hasTwins, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
+import { callerOf } from '../../ports/caller.ts';
 import { contain } from '../../ports/contain.ts';
 import type { Exchange } from '../../ports/exchange.ts';
 import type { Way } from './follow.ts';
@@ -94,7 +95,8 @@ export class ToolCalls {
       exchange.refuse(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
     }
-    const result = await this.#validatorOf(call)?.check(args);
+    const whom = { caller: callerOf(exchange.client), server: call.candidate.member.key };
+    const result = await this.#validatorOf(call)?.check(args, whom);
     if (exchange.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
       const text = 'The arguments could not be checked now, since there is too much to check.';

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   ArgumentValidators,
+  type CheckFor,
   type CheckResult,
   type Validator,
 } from '../../../../src/catalog/validation/argument-validators.ts';
@@ -10,6 +11,9 @@ import { validateArgumentsSchema } from '../../../../src/catalog/validation/opti
 
 const AMPLE_MS = 60_000;
 const LIMIT_MS = 300;
+
+const ONE: CheckFor = { caller: 'one', server: 'files' };
+const OTHER: CheckFor = { caller: 'other', server: 'files' };
 
 const open: ArgumentValidators[] = [];
 afterEach(async () => {
@@ -25,7 +29,7 @@ function create(limitMs = AMPLE_MS): ArgumentValidators {
 interface Tool {
   readonly validator: Validator;
   readonly told: string[];
-  check(args: unknown): Promise<CheckResult>;
+  check(args: unknown, whom?: CheckFor): Promise<CheckResult>;
 }
 
 function toolOf(validators: ArgumentValidators, schema: unknown): Tool {
@@ -35,7 +39,7 @@ function toolOf(validators: ArgumentValidators, schema: unknown): Tool {
   return {
     validator,
     told,
-    check: (args) => validator.check(Buffer.from(JSON.stringify(args))),
+    check: (args, whom = ONE) => validator.check(Buffer.from(JSON.stringify(args)), whom),
   };
 }
 
@@ -49,7 +53,7 @@ describe('validators', () => {
       kind: 'invalid',
       errors: [{ path: '/path', rule: 'type', message: 'must be string' }],
     });
-    expect(await tool.validator.check(undefined)).toEqual({
+    expect(await tool.validator.check(undefined, ONE)).toEqual({
       kind: 'invalid',
       errors: [{ path: '', rule: 'required', message: "must have required property 'path'" }],
     });
@@ -111,18 +115,42 @@ describe('validators', () => {
     expect((await behind).kind).not.toBe('busy');
   });
 
-  it('give up a schema whose checks do not end', async () => {
+  it('go on checking with a schema whose checks did not end', async () => {
+    const [, schema, args] = EVIL[0] ?? [];
+    const tool = toolOf(create(LIMIT_MS), schema);
+    const checks = await Promise.all([1, 2, 3, 4].map(() => tool.check(args)));
+    expect(checks.map(({ kind }) => kind)).toEqual(['invalid', 'invalid', 'invalid', 'invalid']);
+    expect(await tool.check({ a: 'b' }, OTHER)).toMatchObject({
+      kind: 'invalid',
+      errors: [{ path: '/a', rule: 'pattern' }],
+    });
+    expect(await tool.check({ a: 'a' }, OTHER)).toEqual({ kind: 'valid' });
+    expect(tool.told).toEqual([]);
+  });
+
+  it('check for others while the slow checks of one client go on', async () => {
     const [, schema, args] = EVIL[0] ?? [];
     const validators = create(LIMIT_MS);
-    const evil = toolOf(validators, schema);
-    const checks = await Promise.all([evil.check(args), evil.check(args), evil.check(args)]);
-    expect(checks.map(({ kind }) => kind)).toEqual(['invalid', 'invalid', 'unusable']);
-    expect(await evil.check({})).toEqual({ kind: 'unusable' });
-    expect(evil.told).toEqual([expect.stringContaining('more time than')]);
-    // The same schema under another name is known by then.
-    const twin = toolOf(validators, schema);
-    expect(await twin.check(args)).toEqual({ kind: 'unusable' });
-    expect(twin.told).toHaveLength(1);
+    const slow = toolOf(validators, schema);
+    const quick = toolOf(validators, PATH);
+    let finished = 0;
+    const all = Array.from({ length: 8 }, () => slow.check(args).then(() => finished++));
+    // By the third, the client is known for its slow checks, and the other process runs.
+    await Promise.all(all.slice(0, 2));
+    for (let i = 0; i < 50; i++) {
+      expect(await quick.check({ path: '/a' }, OTHER)).toEqual({ kind: 'valid' });
+    }
+    expect(finished).toBeLessThan(8);
+    await Promise.all(all);
+  });
+
+  it('let only so many checks of one client wait', async () => {
+    const validators = create();
+    const tool = toolOf(validators, PATH);
+    const checks = Array.from({ length: 300 }, () => tool.check({ path: '/a' }));
+    expect(await tool.check({ path: '/a' })).toEqual({ kind: 'busy' });
+    expect(await tool.check({ path: '/a' }, OTHER)).toEqual({ kind: 'valid' });
+    expect((await Promise.all(checks)).filter(({ kind }) => kind === 'busy').length).toBe(200);
   });
 
   it('survive a check that takes all memory', async () => {

@@ -1,0 +1,138 @@
+// One validation process as the gateway sees it: given one job at a time, killed when a job takes longer than
+// it may. Starts again when it is told to.
+import { type ChildProcess, fork } from 'node:child_process';
+import { after, afterInput, type Timer } from '../../base/clock.ts';
+import { type JobOutcome, READY, sourceBeside, type ValidationJob } from './jobs.ts';
+
+const START_LIMIT_MS = 30_000;
+const HEAP_MIB = 128;
+/** How Node ends when its heap is full. */
+const ABORTED = 'SIGABRT';
+
+/** `busy`: there was no room or no time for the job, or the process can't be started. */
+export type LinkOutcome = JobOutcome | { readonly kind: 'busy' };
+
+/** A job and who waits for it. */
+export interface Pending {
+  readonly job: ValidationJob;
+  readonly settle: (outcome: LinkOutcome) => void;
+}
+
+/** Told of what becomes of the process. */
+export interface WorkerEvents {
+  /** It may take a job now, or has to be started. */
+  changed(): void;
+  /** It ended before it was ready. */
+  startFailed(): void;
+}
+
+/** One process, or none at the moment. */
+export class ValidationWorker<P extends Pending> {
+  readonly #limitMs: number;
+  readonly #events: WorkerEvents;
+  readonly #endings = new Set<Promise<void>>();
+  #active: P | undefined;
+  #child: ChildProcess | undefined;
+  #isReady = false;
+  #timer: Timer | undefined;
+
+  /** @param limitMs how long one job may take, the compiling of its schema included */
+  constructor(limitMs: number, events: WorkerEvents) {
+    this.#limitMs = limitMs;
+    this.#events = events;
+  }
+
+  /** Whether there is a process, ready or not. */
+  get isUp(): boolean {
+    return this.#child !== undefined;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** The job that runs now. */
+  get active(): P | undefined {
+    return this.#active;
+  }
+
+  /** Gives it a job; it has to be ready and have none. */
+  run(pending: P): void {
+    this.#active = pending;
+    this.#timer = after(this.#limitMs, () => this.#expire(pending));
+    // What goes wrong here shows as `exit`.
+    this.#child?.send(pending.job, () => undefined);
+  }
+
+  /** Starts the process. */
+  start(): void {
+    const child = fork(sourceBeside(import.meta.url, 'validation-process'), [], {
+      execArgv: [`--max-old-space-size=${HEAP_MIB}`, '--disable-sigusr1'],
+      env: {},
+      // What Node prints when it runs out of memory helps nobody.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'advanced',
+    });
+    child.unref();
+    child.channel?.unref();
+    this.#child = child;
+    this.#timer = after(START_LIMIT_MS, () => this.#lost(child, undefined));
+    child.on('message', (message) => {
+      if (child !== this.#child) return;
+      this.#timer?.cancel();
+      if (message === READY) this.#isReady = true;
+      else this.#settle(message as JobOutcome);
+      this.#events.changed();
+    });
+    child.on('error', () => this.#lost(child, undefined));
+    child.on('exit', (_code, signal) => this.#lost(child, signal));
+  }
+
+  /** Ends the process; resolves when nothing is left of it. */
+  async close(): Promise<void> {
+    this.#drop();
+    this.#settle({ kind: 'busy' });
+    await Promise.all(this.#endings);
+  }
+
+  /** The answer may be there already, unread because the gateway itself was busy. */
+  #expire(pending: P): void {
+    afterInput(() => {
+      if (this.#active !== pending) return;
+      this.#drop();
+      this.#settle({ kind: 'overrun', what: 'time' });
+      this.#events.changed();
+    });
+  }
+
+  #lost(child: ChildProcess, signal: string | null | undefined): void {
+    if (child !== this.#child) return;
+    const wasReady = this.#isReady;
+    this.#drop();
+    const isFull = signal === ABORTED;
+    this.#settle(isFull ? { kind: 'overrun', what: 'memory' } : { kind: 'busy' });
+    if (wasReady) this.#events.changed();
+    else this.#events.startFailed();
+  }
+
+  #drop(): void {
+    this.#timer?.cancel();
+    const child = this.#child;
+    this.#child = undefined;
+    this.#isReady = false;
+    // Without a pid it never was, and has no end either.
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ending = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+    }).finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
+    child.ref();
+    child.kill('SIGKILL');
+  }
+
+  #settle(outcome: LinkOutcome): void {
+    const active = this.#active;
+    this.#active = undefined;
+    active?.settle(outcome);
+  }
+}
