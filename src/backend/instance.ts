@@ -256,7 +256,7 @@ export class Instance {
     // There are never two processes of one instance: the last one must be gone first.
     await Promise.all(this.#stopping);
     await this.#place.free;
-    await budget.turnToStart();
+    const turn = await budget.starts.take({ server: options.name, principal: this.#principal });
     const startedMs = monotonicMs();
     let connection: Connection | undefined;
     try {
@@ -281,7 +281,7 @@ export class Instance {
       if (connection !== undefined) connection.end(messageOf(error));
       else this.#failed(`cannot_start: ${messageOf(error)}`, '', []);
     } finally {
-      budget.started();
+      turn.end((this.#state as InstanceState) === 'ready');
     }
   }
 

@@ -238,7 +238,8 @@ export const processesSchema = section({
     description: 'Private processes of one principal.',
   }),
   maxStarting: integer(1, 1000).prefault(4).meta({
-    description: 'Processes of all servers that may start at the same time.',
+    description:
+      'Processes of all servers that may start at the same time. One server or principal gets half of them at most.',
   }),
 }).transform((value): ProcessOptions => value);
 

@@ -1,8 +1,9 @@
-// Caps over the processes of all servers: how many private ones there may be, who gives way when
-// there are too many, and how many may be starting at once (docs/configuration.md#serversname).
+// Caps over the processes of all servers: how many private ones there may be, and who gives way when
+// there are too many (docs/configuration.md#serversname).
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { ProcessOptions } from './options.ts';
+import { StartTurns } from './start-turns.ts';
 
 /** Who takes a place for a private process. */
 export interface PlaceOwner {
@@ -45,15 +46,15 @@ class Place implements ProcessPlace {
   }
 }
 
-/** Counts private processes and rations starts. */
+/** Counts private processes. */
 export class ProcessBudget {
   readonly #options: ProcessOptions;
   readonly #places = new Set<Place>();
-  #starting = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly starts: StartTurns;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
+    this.starts = new StartTurns(options.maxStarting);
   }
 
   /** Private processes in all. */
@@ -86,24 +87,6 @@ export class ProcessBudget {
   /** The process of a place is gone. */
   forget(place: Place): void {
     this.#places.delete(place);
-  }
-
-  /** Waits for a turn to start a process. Call `started` when the start is over, however it went. */
-  async turnToStart(): Promise<void> {
-    if (this.#starting < this.#options.maxStarting) {
-      this.#starting++;
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-    });
-  }
-
-  /** Ends a turn. */
-  started(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#starting--;
-    else next();
   }
 
   /** Frees one of some places; undefined when all are needed. */

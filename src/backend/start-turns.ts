@@ -1,0 +1,96 @@
+// Which processes may start now, of all servers: starts cost much, and a process that hangs in its handshake is
+// starting for as long as `timeouts.start`. So principals take turns; one server, one principal, and all those
+// whose last start failed, have half of the starts each at most; and private processes leave one for shared ones.
+import { FairQueue, type Queued } from '../base/fair-queue.ts';
+import { RecentMap } from '../base/recent-map.ts';
+import { isAnonymous, type Principal } from '../ports/principal.ts';
+
+/** Those whose last start failed: servers, or principals with private processes of them. */
+const MAX_FAILED = 10_000;
+
+/** What is to be started. */
+export interface Starter {
+  readonly server: string;
+  /** Whose process it is; undefined for a shared one. */
+  readonly principal: Principal | undefined;
+}
+
+/** A turn to start. */
+export interface StartTurn {
+  /** The start is over. */
+  end(isReady: boolean): void;
+}
+
+interface Start extends Queued<string> {
+  readonly server: string;
+  readonly isShared: boolean;
+  /** Undefined for shared processes, and where nobody is authenticated. */
+  readonly principal: string | undefined;
+  readonly name: string;
+  readonly go: () => void;
+}
+
+/** The turns. */
+export class StartTurns {
+  readonly #max: number;
+  readonly #most: number;
+  readonly #running = new Set<Start>();
+  /** Each instance waits once at most. */
+  readonly #waiting = new FairQueue<string, Start>(Number.POSITIVE_INFINITY, () => undefined);
+  readonly #failed = new RecentMap<string, true>(MAX_FAILED);
+
+  /** @param max how many may start at the same time */
+  constructor(max: number) {
+    this.#max = max;
+    this.#most = Math.max(1, Math.floor(max / 2));
+  }
+
+  /** Resolves when it may start. */
+  take({ server, principal }: Starter): Promise<StartTurn> {
+    const key = principal === undefined || isAnonymous(principal) ? undefined : principal.key;
+    return new Promise((resolve) => {
+      const start: Start = {
+        server,
+        isShared: principal === undefined,
+        principal: key,
+        owner: key ?? server,
+        name: `${server} ${key ?? ''}`,
+        go: () => resolve({ end: (isReady) => this.#end(start, isReady) }),
+      };
+      this.#waiting.add(start);
+      this.#next();
+    });
+  }
+
+  #end(start: Start, isReady: boolean): void {
+    if (isReady) this.#failed.delete(start.name);
+    else this.#failed.set(start.name, true);
+    this.#running.delete(start);
+    this.#next();
+  }
+
+  #next(): void {
+    while (this.#running.size < this.#max) {
+      // Many wait for a shared one, maybe.
+      const next =
+        this.#waiting.take((start) => start.isShared && this.#mayGo(start)) ??
+        this.#waiting.take((start) => this.#mayGo(start));
+      if (next === undefined) return;
+      this.#running.add(next);
+      next.go();
+    }
+  }
+
+  #mayGo({ server, principal, isShared, name }: Start): boolean {
+    const count = (isSuch: (start: Start) => boolean): number =>
+      [...this.#running].filter(isSuch).length;
+    if (count((other) => other.server === server) >= this.#most) return false;
+    if (!isShared && count((other) => !other.isShared) >= Math.max(1, this.#max - 1)) return false;
+    if (principal !== undefined && count((other) => other.principal === principal) >= this.#most) {
+      return false;
+    }
+    const hasFailed = (start: { readonly name: string }): boolean =>
+      this.#failed.get(start.name) === true;
+    return !hasFailed({ name }) || count(hasFailed) < this.#most;
+  }
+}
