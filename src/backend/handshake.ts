@@ -4,7 +4,7 @@
 import { monotonicMs, within } from '../base/clock.ts';
 import { cutText } from '../base/cut-text.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, type JsonObject, parseResult, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, type JsonObject, parseError, parseResult } from '../jsonrpc/parse.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, modernCapabilities } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
@@ -139,8 +139,8 @@ function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (result !== undefined && Array.isArray(result['supportedVersions'])) {
     return modernIdentity(result);
   }
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  if (!isObject(error) || error['code'] !== UNSUPPORTED_VERSION) return undefined;
+  const error = parseError(answer);
+  if (error?.['code'] !== UNSUPPORTED_VERSION) return undefined;
   const { data } = error;
   const supported = isObject(data) ? data['supported'] : undefined;
   // It is modern: the instance must not try the old handshake.
@@ -185,7 +185,7 @@ async function initialize(
   checkSize(answer, INITIALIZE);
   const result = parseResult(answer);
   if (result === undefined) {
-    const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
+    const error = parseError(answer);
     throw new Error(`initialize was refused: ${cutText(jsonText(error))}`);
   }
   mux.notify(callMessage(INITIALIZED));

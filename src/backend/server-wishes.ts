@@ -5,7 +5,7 @@
 import { afterInput, within } from '../base/clock.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, type JsonObject, parseSpan } from '../jsonrpc/parse.ts';
+import { type JsonObject, parseError } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
@@ -243,9 +243,8 @@ function setOf(list: unknown): ReadonlySet<unknown> {
 }
 
 function errorOf(answer: Frame): WireError {
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  const isError = isObject(error) && Number.isInteger(error['code']);
-  if (!isError) {
+  const error = parseError(answer);
+  if (!Number.isInteger(error?.['code'])) {
     return { code: INTERNAL_ERROR, message: 'The server answered with an invalid error.' };
   }
   return error as unknown as WireError;

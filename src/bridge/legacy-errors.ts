@@ -2,7 +2,7 @@
 // #errors-across-eras).
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, parseError } from '../jsonrpc/parse.ts';
 import { RESOURCE_NOT_FOUND } from '../mcp/errors.ts';
 import { RESOURCES_READ } from '../mcp/methods.ts';
 
@@ -12,8 +12,8 @@ import { RESOURCES_READ } from '../mcp/methods.ts';
  * @returns undefined when the server's own may pass as it is
  */
 export function legacyError(request: Frame, answer: Frame): WireError | undefined {
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  if (!isObject(error))
+  const error = parseError(answer);
+  if (error === undefined)
     return { code: INTERNAL_ERROR, message: 'The server sent no error object.' };
   const { code, message, data } = error;
   const text = typeof message === 'string' ? message : 'The server failed.';

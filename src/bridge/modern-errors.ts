@@ -3,7 +3,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, parseError, parseParams } from '../jsonrpc/parse.ts';
 import { RESOURCE_NOT_FOUND } from '../mcp/errors.ts';
 import { RESOURCES_READ } from '../mcp/methods.ts';
 
@@ -15,8 +15,8 @@ export const MISSING_CAPABILITY = -32021;
  * @returns undefined when the server's own may pass as it is
  */
 export function modernError(request: Frame, answer: Frame): WireError | undefined {
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  if (!isObject(error))
+  const error = parseError(answer);
+  if (error === undefined)
     return { code: INTERNAL_ERROR, message: 'The server sent an invalid error object.' };
   const { code, message, data } = error;
   const text = typeof message === 'string' ? message : 'The server failed.';

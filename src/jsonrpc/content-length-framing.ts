@@ -4,6 +4,7 @@
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
+import { LARGE_TEXT, STEP_BYTES, TextWalk } from './text-walk.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
 /** A header block longer than this is not one. */
@@ -34,6 +35,8 @@ export class ContentLengthFraming {
   #dropped: MessageEnds | undefined;
   #isForRoom = false;
   #isBroken = false;
+  /** Over a large message that is handed on when it is over. */
+  #walk: TextWalk | undefined;
 
   /** @param quota what the messages may cost in one turn; absent: they are handed on at once */
   constructor(maxBytes: number, events: ContentLengthEvents, quota?: TurnQuota) {
@@ -44,7 +47,8 @@ export class ContentLengthFraming {
 
   /** Bytes that are kept. */
   get heldBytes(): number {
-    return this.#unread.length + (this.#dropped === undefined ? 0 : KEPT_BYTES);
+    const walked = this.#walk?.bytes.length ?? 0;
+    return this.#unread.length + walked + (this.#dropped === undefined ? 0 : KEPT_BYTES);
   }
 
   /** There is no room for the unfinished message: only its two ends are kept. */
@@ -74,9 +78,18 @@ export class ContentLengthFraming {
   goOn(): boolean {
     for (;;) {
       if (this.#isBroken) return true;
-      if (this.#quota?.isSpent === true) return this.#unread.length === 0;
-      if (!(this.#expected < 0 ? this.#readHeader() : this.#readBody())) return true;
+      if (this.#quota?.isSpent === true)
+        return this.#unread.length === 0 && this.#walk === undefined;
+      if (this.#walk !== undefined) this.#goOnWalking(this.#walk);
+      else if (!(this.#expected < 0 ? this.#readHeader() : this.#readBody())) return true;
     }
+  }
+
+  #goOnWalking(walk: TextWalk): void {
+    this.#quota?.spend(STEP_BYTES);
+    if (!walk.step()) return;
+    this.#walk = undefined;
+    this.#events.message(walk.bytes);
   }
 
   #joined(): Buffer {
@@ -119,7 +132,9 @@ export class ContentLengthFraming {
     this.#expected = -1;
     this.#keepFrom(bytes, expected);
     this.#quota?.spend(0);
-    if (expected > 0) this.#events.message(bytes.subarray(0, expected));
+    const text = bytes.subarray(0, expected);
+    if (expected >= LARGE_TEXT && this.#quota !== undefined) this.#walk = new TextWalk(text);
+    else if (expected > 0) this.#events.message(text);
     else this.#events.wasted?.(0);
     return true;
   }

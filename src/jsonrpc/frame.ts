@@ -92,6 +92,9 @@ export class Frame {
   claimStart = -1;
   claimEnd = -1;
 
+  /** Where large values of a large message end, by where they begin (text-walk.ts). */
+  ends: ReadonlyMap<number, number> | undefined = undefined;
+
   constructor(bytes: Buffer) {
     this.bytes = bytes;
   }

@@ -43,8 +43,16 @@ export function skipSpace(text: Uint8Array, from: number, end: number): number {
 
 /** Skips a string; `from` is at the opening quote. */
 export function skipString(text: Uint8Array, from: number, end: number): number {
-  let at = from + 1;
-  while (at < end) {
+  return skipStringPart(text, from + 1, end, end);
+}
+
+/** What `skipStringPart` returns is below this by the offset that it came to, where the string goes on. */
+export const GOES_ON = -3;
+
+/** Goes on in a string; `from` is behind the opening quote. May leave it behind `until`. */
+export function skipStringPart(text: Uint8Array, from: number, until: number, end: number): number {
+  let at = from;
+  while (at < until) {
     const byte = text[at] as number;
     if (ENDS_RUN[byte] === 0) {
       at++;
@@ -57,7 +65,7 @@ export function skipString(text: Uint8Array, from: number, end: number): number 
       return MALFORMED;
     }
   }
-  return MALFORMED;
+  return at < end ? GOES_ON - at : MALFORMED;
 }
 
 function skipEscape(text: Uint8Array, from: number, end: number): number {

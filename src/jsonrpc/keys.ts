@@ -96,3 +96,16 @@ export class FoldedNames {
     return this.#names.has(key.toUpperCase().toLowerCase());
   }
 }
+
+/** The place of a key in a list, -1 when it is not there. */
+export function indexOfKey(
+  bytes: Buffer,
+  key: number,
+  keyEnd: number,
+  keys: readonly Buffer[],
+): number {
+  for (let index = 0; index < keys.length; index++) {
+    if (isKey(bytes, key, keyEnd, keys[index] as Buffer)) return index;
+  }
+  return -1;
+}

@@ -4,6 +4,7 @@
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
+import { LARGE_TEXT, STEP_BYTES, TextWalk } from './text-walk.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -32,6 +33,8 @@ export class LineFraming {
   #isForRoom = false;
   /** What the last turn left of a chunk. */
   #left: Buffer | undefined;
+  /** Over a large line that is handed on when it is over. */
+  #walk: TextWalk | undefined;
 
   /** @param quota what the lines may cost in one turn; absent: they are handed on at once */
   constructor(maxBytes: number, events: LineEvents, quota?: TurnQuota) {
@@ -48,7 +51,7 @@ export class LineFraming {
   /** Bytes that are kept. */
   get heldBytes(): number {
     const line = this.#dropped === undefined ? this.#unfinished.length : KEPT_BYTES;
-    return line + (this.#left?.length ?? 0);
+    return line + (this.#left?.length ?? 0) + (this.#walk?.bytes.length ?? 0);
   }
 
   /** There is no room for the unfinished line: only its two ends are kept. */
@@ -65,7 +68,7 @@ export class LineFraming {
    */
   push(chunk: Buffer): boolean {
     let from = 0;
-    while (this.#quota?.isSpent !== true) {
+    while (this.#walk === undefined && this.#quota?.isSpent !== true) {
       const at = chunk.indexOf(LINE_FEED, from);
       if (at < 0) {
         if (from < chunk.length) this.#keep(chunk.subarray(from));
@@ -79,7 +82,7 @@ export class LineFraming {
       }
     }
     if (from < chunk.length) this.#left = chunk.subarray(from);
-    return this.#left === undefined;
+    return this.#left === undefined && this.#walk === undefined;
   }
 
   /**
@@ -87,6 +90,7 @@ export class LineFraming {
    * @returns false when the turn was over again
    */
   goOn(): boolean {
+    if (this.#walk !== undefined && !this.#goOnWalking(this.#walk)) return false;
     const left = this.#left;
     this.#left = undefined;
     return left === undefined || this.push(left);
@@ -97,6 +101,15 @@ export class LineFraming {
     this.#quota = undefined;
     this.goOn();
     if (this.#length > 0) this.#finish(Buffer.alloc(0));
+  }
+
+  /** @returns whether the line was handed on */
+  #goOnWalking(walk: TextWalk): boolean {
+    this.#quota?.spend(STEP_BYTES);
+    if (this.#quota !== undefined && !walk.step()) return false;
+    this.#walk = undefined;
+    this.#events.line(walk.bytes);
+    return true;
   }
 
   /** Steps over line feeds in a row. @returns where they end */
@@ -135,8 +148,10 @@ export class LineFraming {
     const line = this.#length === 0 ? rest : this.#complete(rest);
     this.#length = 0;
     const end = line[line.length - 1] === CARRIAGE_RETURN ? line.length - 1 : line.length;
+    const text = end === line.length ? line : line.subarray(0, end);
     if (end === 0) this.#events.wasted?.(line.length);
-    else this.#events.line(end === line.length ? line : line.subarray(0, end));
+    else if (end >= LARGE_TEXT && this.#quota !== undefined) this.#walk = new TextWalk(text);
+    else this.#events.line(text);
   }
 
   #complete(rest: Buffer): Buffer {

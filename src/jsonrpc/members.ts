@@ -14,6 +14,7 @@ import {
 } from './json-text.ts';
 import { isKey } from './keys.ts';
 import { jsonText } from './serialize.ts';
+import { walkedText } from './text-walk.ts';
 
 /** One member of an object, as offsets into its text. */
 export interface Member {
@@ -79,6 +80,8 @@ export function lastMembers(
 export class MemberSpans {
   readonly #bytes: Buffer;
   readonly #end: number;
+  /** Of a large message. */
+  readonly #ends: ReadonlyMap<number, number> | undefined;
   #at: number;
   /** Where the member stands that `next` went to. */
   keyStart = -1;
@@ -90,6 +93,7 @@ export class MemberSpans {
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes;
     this.#end = end;
+    this.#ends = walkedText(bytes)?.ends;
     this.#at = bytes[start] === OPEN_BRACE ? start : end;
   }
 
@@ -103,7 +107,7 @@ export class MemberSpans {
     const keyEnd = skipString(bytes, keyStart, end);
     if (keyEnd < 0) return this.#finish();
     const valueStart = skipColon(bytes, keyEnd, end);
-    const valueEnd = skipValue(bytes, valueStart, end, 0);
+    const valueEnd = this.#ends?.get(valueStart) ?? skipValue(bytes, valueStart, end, 0);
     if (valueEnd < 0) return this.#finish();
     this.keyStart = keyStart;
     this.keyEnd = keyEnd;

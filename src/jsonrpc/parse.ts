@@ -1,5 +1,6 @@
 // Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
 // The only JSON.parse on the data path.
+import { MAX_MEMBERS } from '../base/text-limits.ts';
 import type { Frame } from './frame.ts';
 import {
   CLOSE_BRACKET,
@@ -12,6 +13,9 @@ import {
   skipSpace,
   skipValue,
 } from './json-text.ts';
+import { isKey } from './keys.ts';
+import { MemberSpans } from './members.ts';
+import { walkedText } from './text-walk.ts';
 
 export type JsonObject = { readonly [member: string]: unknown };
 
@@ -66,6 +70,8 @@ export function parseResult(frame: Frame): JsonObject | undefined {
 /** The elements of a JSON array, one after the other. Makes nothing of them. */
 export class Elements {
   readonly #bytes: Buffer;
+  /** Of a large batch. */
+  readonly #ends: ReadonlyMap<number, number> | undefined;
   #at: number;
   /** Where the element stands that `next` went to. */
   start = -1;
@@ -74,6 +80,7 @@ export class Elements {
   /** @param bytes a text that scan() called an `array`, so well-formed; another one has no elements */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#ends = walkedText(bytes)?.ends;
     const start = skipSpace(bytes, 0, bytes.length);
     this.#at = bytes[start] === OPEN_BRACKET ? start : bytes.length;
   }
@@ -85,7 +92,7 @@ export class Elements {
     // Behind the bracket, or the comma.
     const start = skipSpace(bytes, this.#at + 1, length);
     if (start >= length || bytes[start] === CLOSE_BRACKET) return this.#finish();
-    const end = skipValue(bytes, start, length, 0);
+    const end = this.#ends?.get(start) ?? skipValue(bytes, start, length, 0);
     if (end < 0) return this.#finish();
     this.start = start;
     this.end = end;
@@ -114,9 +121,58 @@ export function splitArray(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buff
   return found;
 }
 
+/** A number that is a code has no more digits. */
+const MAX_CODE_BYTES = 32;
+/** A server may put anything into an error: of a larger one only code and message are read. */
+export const READ_ERROR_BYTES = 64 * 1024;
+/** A larger one is not parsed, however few values it has. */
+const MAX_CHEAP_BYTES = 2 * 1024 * 1024;
+/** A longer message is not read. */
+const MAX_MESSAGE_BYTES = 16 * 1024;
+const LONG_MESSAGE = 'The message of the error is too long to be read.';
+const CODE = Buffer.from('code');
+const MESSAGE = Buffer.from('message');
+
+/** `error` as an object, of a large one what is short; undefined when it is absent or of another type. */
+export function parseError(answer: Frame): JsonObject | undefined {
+  const { bytes, errorStart, errorEnd } = answer;
+  if (isLarge(answer) && !isCheap(bytes, errorStart, errorEnd)) return shortMembers(answer);
+  const error = parseSpan(bytes, errorStart, errorEnd);
+  return isObject(error) ? error : undefined;
+}
+
+function isLarge({ errorStart, errorEnd }: Frame): boolean {
+  return errorEnd - errorStart > READ_ERROR_BYTES;
+}
+
+/** Whether a large error has few values, so that it is parsed fast. */
+function isCheap(bytes: Buffer, start: number, end: number): boolean {
+  return end - start <= MAX_CHEAP_BYTES && parsedCost(bytes, start, end) <= 2 * MAX_CHEAP_BYTES;
+}
+
+function shortMembers({ bytes, errorStart, errorEnd }: Frame): JsonObject | undefined {
+  return bytes[errorStart] === OPEN_BRACE ? largeError(bytes, errorStart, errorEnd) : undefined;
+}
+
+function largeError(bytes: Buffer, start: number, end: number): JsonObject {
+  const error: { code?: unknown; message?: unknown } = {};
+  const member = new MemberSpans(bytes, start, end);
+  for (let members = 0; members < MAX_MEMBERS && member.next(); members++) {
+    const { keyStart, keyEnd, valueStart, valueEnd } = member;
+    const length = valueEnd - valueStart;
+    if (isKey(bytes, keyStart, keyEnd, CODE) && length <= MAX_CODE_BYTES) {
+      error.code = parseSpan(bytes, valueStart, valueEnd);
+    } else if (isKey(bytes, keyStart, keyEnd, MESSAGE) && bytes[valueStart] === QUOTE) {
+      const isRead = length <= MAX_MESSAGE_BYTES;
+      error.message = isRead ? decodeString(bytes, valueStart, valueEnd) : LONG_MESSAGE;
+    }
+  }
+  return error;
+}
+
 /** The code of an error response, or undefined when it has none. */
 export function errorCodeOf(answer: Frame): number | undefined {
-  const error = parseSpan(answer.bytes, answer.errorStart, answer.errorEnd);
-  const code = isObject(error) ? error['code'] : undefined;
+  const error = isLarge(answer) ? shortMembers(answer) : parseError(answer);
+  const code = error?.['code'];
   return typeof code === 'number' ? code : undefined;
 }

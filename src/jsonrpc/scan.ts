@@ -16,10 +16,9 @@ import {
   skipColon,
   skipSpace,
   skipString,
-  skipValue,
   TOO_DEEP,
 } from './json-text.ts';
-import { isKey, matches } from './keys.ts';
+import { indexOfKey, isKey, matches } from './keys.ts';
 import { hasMethodCharacters, lengthFault } from './lengths.ts';
 import {
   META_KEYS,
@@ -28,6 +27,7 @@ import {
   PARAM_MEMBERS,
   TOP_MEMBERS,
 } from './noted-members.ts';
+import { skipMember, skipRest, walkedText } from './text-walk.ts';
 
 const JSONRPC = Buffer.from('jsonrpc');
 const ID = Buffer.from('id');
@@ -57,11 +57,14 @@ const MCP_RULES: ScanOptions = { anyParams: false };
 export function scan(bytes: Buffer, options: ScanOptions = MCP_RULES): Frame {
   const frame = new Frame(bytes);
   const end = bytes.length;
+  const walked = walkedText(bytes);
+  if (walked?.fault !== undefined) return malformed(frame, walked.fault);
+  frame.ends = walked?.ends;
   const at = skipSpace(bytes, 0, end);
   if (bytes[at] !== OPEN_BRACE) return nonObject(frame, at);
   const after = scanTop(frame, at, options);
   if (after < 0 || skipSpace(bytes, after, end) !== end || !isUtf8(bytes)) {
-    return invalid(frame, after === TOO_DEEP ? 'depth' : 'json');
+    return malformed(frame, after);
   }
   classify(frame, options);
   return frame;
@@ -69,12 +72,16 @@ export function scan(bytes: Buffer, options: ScanOptions = MCP_RULES): Frame {
 
 function nonObject(frame: Frame, at: number): Frame {
   const { bytes } = frame;
-  const after = skipValue(bytes, at, bytes.length, 0);
-  if (after < 0) return invalid(frame, after === TOO_DEEP ? 'depth' : 'json');
+  const after = skipMember(frame, at, 0);
+  if (after < 0) return malformed(frame, after);
   if (skipSpace(bytes, after, bytes.length) !== bytes.length || !isUtf8(bytes)) {
     return invalid(frame, 'json');
   }
   return invalid(frame, bytes[at] === OPEN_BRACKET ? 'array' : 'not-object');
+}
+
+function malformed(frame: Frame, why: number): Frame {
+  return invalid(frame, why === TOO_DEEP ? 'depth' : 'json');
 }
 
 function invalid(frame: Frame, fault: Fault): Frame {
@@ -99,7 +106,7 @@ function scanTop(frame: Frame, open: number, options: ScanOptions): number {
     if (value < 0) return value;
     const after =
       ++members > MAX_MEMBERS
-        ? skipExcess(frame, value, 1)
+        ? skipExcess(frame, open, value, 1)
         : scanTopMember(frame, at, keyEnd, value, options);
     if (after < 0) return after;
     at = skipSpace(bytes, after, end);
@@ -117,11 +124,10 @@ function scanTopMember(
   options: ScanOptions,
 ): number {
   const { bytes } = frame;
-  const end = bytes.length;
   if (isKey(bytes, key, keyEnd, PARAMS)) {
     if (frame.paramsStart >= 0) frame.fault = 'duplicate';
     const isObject = bytes[value] === OPEN_BRACE;
-    const after = isObject ? scanParams(frame, value, options) : skipValue(bytes, value, end, 1);
+    const after = isObject ? scanParams(frame, value, options) : skipMember(frame, value, 1);
     frame.paramsStart = value;
     frame.paramsEnd = after;
     return after;
@@ -130,7 +136,7 @@ function scanTopMember(
   const after =
     isResult && bytes[value] === OPEN_BRACE
       ? scanResult(frame, value)
-      : skipValue(bytes, value, end, 1);
+      : skipMember(frame, value, 1);
   if (after < 0) return after;
   if (isKey(bytes, key, keyEnd, ID)) {
     if (frame.idStart >= 0) frame.fault = 'duplicate';
@@ -157,9 +163,9 @@ function scanTopMember(
 }
 
 /** Skips one of more members than anybody sends: nothing is looked for among them. */
-function skipExcess(frame: Frame, value: number, depth: number): number {
+function skipExcess(frame: Frame, open: number, value: number, depth: number): number {
   frame.fault = 'members';
-  return skipValue(frame.bytes, value, frame.bytes.length, depth);
+  return skipRest(frame, open, value, depth);
 }
 
 function noteMethod(frame: Frame, value: number, after: number): void {
@@ -172,8 +178,9 @@ function noteMethod(frame: Frame, value: number, after: number): void {
 
 /** Walks the members of `result`. */
 function scanResult(frame: Frame, open: number): number {
-  const { bytes } = frame;
+  const { bytes, ends } = frame;
   const end = bytes.length;
+  let members = 0;
   let at = skipSpace(bytes, open + 1, end);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
   for (;;) {
@@ -182,9 +189,13 @@ function scanResult(frame: Frame, open: number): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    const after = skipValue(bytes, value, end, 2);
+    // Results of MCP have few members: in a large one, so many are not all looked at.
+    const isRest = ++members > MAX_MEMBERS && ends !== undefined;
+    const after = skipInner(frame, open, value, isRest);
     if (after < 0) return after;
-    if (isKey(bytes, at, keyEnd, META)) {
+    if (isRest) {
+      // Nothing is looked for among these.
+    } else if (isKey(bytes, at, keyEnd, META)) {
       frame.resultMetaStart = value;
       frame.resultMetaEnd = after;
     } else if (isKey(bytes, at, keyEnd, RESULT_TYPE)) {
@@ -216,11 +227,11 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
     // Of plain JSON-RPC nobody knows what the members are.
-    const isExcess = ++members > MAX_MEMBERS && !options.anyParams;
+    const isExcess = ++members > MAX_MEMBERS && (!options.anyParams || frame.ends !== undefined);
     const isMeta = !isExcess && bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
-    const after = isMeta ? scanMeta(frame, value) : skipValue(bytes, value, end, 2);
+    const after = isMeta ? scanMeta(frame, value) : skipInner(frame, open, value, isExcess);
     if (after < 0) return after;
-    if (isExcess) frame.fault = 'members';
+    if (isExcess && !options.anyParams) frame.fault = 'members';
     const bit = isExcess ? 0 : noteParam(frame, at, keyEnd, value, after, options);
     if ((seen & bit) !== 0) frame.fault = 'duplicate';
     seen |= bit;
@@ -229,6 +240,11 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
     if (bytes[at] !== COMMA) return MALFORMED;
     at = skipSpace(bytes, at + 1, end);
   }
+}
+
+/** Skips a member of params or result. */
+function skipInner(frame: Frame, open: number, value: number, isExcess: boolean): number {
+  return isExcess ? skipRest(frame, open, value, 2) : skipMember(frame, value, 2);
 }
 
 /** @returns a bit of its own for a member that may not stand twice, 0 for others */
@@ -292,14 +308,6 @@ function noteParam(
   return 1 << index;
 }
 
-/** The place of a key in a list, -1 when it is not there. */
-function indexOfKey(bytes: Buffer, key: number, keyEnd: number, keys: readonly Buffer[]): number {
-  for (let index = 0; index < keys.length; index++) {
-    if (isKey(bytes, key, keyEnd, keys[index] as Buffer)) return index;
-  }
-  return -1;
-}
-
 /** Walks the members of `params._meta`. */
 function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
@@ -315,7 +323,7 @@ function scanMeta(frame: Frame, open: number): number {
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
     const isExcess = ++members > MAX_MEMBERS;
-    const after = isExcess ? skipExcess(frame, value, 3) : skipValue(bytes, value, end, 3);
+    const after = isExcess ? skipExcess(frame, open, value, 3) : skipMember(frame, value, 3);
     if (after < 0) return after;
     const bit = isExcess ? 0 : noteMeta(frame, at, keyEnd, value, after);
     if ((noted & bit) !== 0) frame.fault = 'duplicate';

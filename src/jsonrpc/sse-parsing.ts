@@ -78,7 +78,7 @@ export class SseParser {
    * @param quota how much may be read in this turn; lines cost, however short they are
    * @returns how far it was read: to its end, unless the turn was over before
    */
-  push(chunk: Buffer, begin = 0, quota?: TurnQuota): number {
+  push(chunk: Buffer, begin = 0, quota?: Pick<TurnQuota, 'isSpent' | 'spend'>): number {
     let from = this.#skipsLineFeed && chunk[begin] === LINE_FEED ? begin + 1 : begin;
     if (begin < chunk.length) this.#skipsLineFeed = false;
     const ends = new LineEnds(chunk);

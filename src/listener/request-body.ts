@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldOwner, LARGE_HOLDING } from '../base/held-bytes.ts';
+import { LARGE_TEXT, walkOver } from '../jsonrpc/text-walk.ts';
 import type { Principal } from '../ports/principal.ts';
 
 /** A body that can't be had; `statusCode` is what is answered. */
@@ -50,8 +51,14 @@ export class RequestBodies {
       return;
     }
     const bytes = new GatheredBytes();
-    const end = (failure: BodyFailure | null, body?: Buffer): void => {
+    let isOver = false;
+    const unwatch = (): void => {
       request.off('data', take).off('end', finish).off('error', fail).off('close', vanish);
+    };
+    const end = (failure: BodyFailure | null, body?: Buffer): void => {
+      if (isOver) return;
+      isOver = true;
+      unwatch();
       room.release();
       done(failure, body);
     };
@@ -69,7 +76,15 @@ export class RequestBodies {
       // What is whole at once must not keep the read buffer that it is a part of.
       else bytes.push(bytes.length === 0 ? Buffer.from(chunk) : chunk);
     };
-    const finish = (): void => end(null, bytes.take());
+    const finish = (): void => {
+      const body = bytes.take();
+      if (body.length < LARGE_TEXT) {
+        end(null, body);
+        return;
+      }
+      unwatch();
+      void walkOver(body).then(() => end(null, body));
+    };
     const fail = (error: Error): void => end(new BodyFailure(400, error.message));
     const vanish = (): void => fail(new Error('aborted'));
     const room = new HeldAmount(

@@ -3,7 +3,13 @@
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { lastMember } from '../jsonrpc/members.ts';
-import { errorCodeOf, isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import {
+  errorCodeOf,
+  isObject,
+  parseSpan,
+  READ_ERROR_BYTES,
+  splitArray,
+} from '../jsonrpc/parse.ts';
 
 export const URL_ELICITATION_REQUIRED = -32042;
 
@@ -12,8 +18,10 @@ export const URL_ELICITATION_REQUIRED = -32042;
  * @returns none when it is another answer, or names none
  */
 export function requiredElicitations(answer: Frame): Buffer[] {
-  if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
   const { bytes, errorStart, errorEnd } = answer;
+  // A server names no more pages at a time than a user would visit.
+  if (errorEnd - errorStart > READ_ERROR_BYTES) return [];
+  if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
   const data = lastMember(bytes, errorStart, errorEnd, 'data');
   if (data === undefined || !isObject(parseSpan(bytes, data.valueStart, data.valueEnd))) return [];
   const list = lastMember(bytes, data.valueStart, data.valueEnd, 'elicitations');

@@ -3,7 +3,7 @@ import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { isObject, parseSpan } from '../jsonrpc/parse.ts';
+import { parseError } from '../jsonrpc/parse.ts';
 import type { Exchange } from '../ports/exchange.ts';
 import { ownerOfOversize } from './oversize.ts';
 
@@ -37,8 +37,8 @@ export function settleWith(exchange: Exchange, answer: Frame, server: string): v
  * that is not an integer (docs/protocol.md#messages).
  */
 function invalidError(frame: Frame): WireError | undefined {
-  const error = parseSpan(frame.bytes, frame.errorStart, frame.errorEnd);
-  const { code, message } = isObject(error) ? error : {};
+  const error = parseError(frame);
+  const { code, message } = error ?? {};
   if (Number.isInteger(code) && typeof message === 'string') return undefined;
   const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
   return { code: INTERNAL_ERROR, message: text };

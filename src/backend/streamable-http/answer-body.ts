@@ -5,6 +5,7 @@ import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
+import { LARGE_TEXT, walkOver } from '../../jsonrpc/text-walk.ts';
 
 /** Less than that is not counted while it comes. */
 const SMALL_BYTES = 8 * 1024;
@@ -69,7 +70,10 @@ export async function collect(
       if (quota.isSpent) await untilAllowed(quota);
       if (isCut) throw new NoRoomFailure('too many bytes are held');
     }
-    return bytes.take();
+    const whole = bytes.take();
+    await walkOver(whole);
+    if (isCut) throw new NoRoomFailure('too many bytes are held');
+    return whole;
   } finally {
     arriving.release();
   }
@@ -132,12 +136,21 @@ export async function readEvents(
   position: StreamPosition,
   taker: StreamTaker,
 ): Promise<boolean> {
+  /** A message that is walked over before it is handed on; nothing is read meanwhile. */
+  let large: Buffer | undefined;
+  const turn = {
+    get isSpent() {
+      return large !== undefined || quota.isSpent;
+    },
+    spend: (bytes: number) => quota.spend(bytes),
+  };
   const parser = new SseParser(maxBytes, {
     event: (event) => {
       // Behind an empty id nothing can be resumed, nor behind one that no header takes.
       if (event.id !== undefined) position.lastId = isEventId(event.id) ? event.id : undefined;
       if (event.retryMs !== undefined) position.retryMs = event.retryMs;
       if (event.type !== 'message') taker.other?.(event);
+      else if (event.data !== undefined && event.data.length >= LARGE_TEXT) large = event.data;
       else if (event.data !== undefined && event.data.length > 0) taker.message(event.data);
     },
     oversize: (...dropped) => taker.oversize(...dropped),
@@ -145,10 +158,17 @@ export async function readEvents(
   const arriving = new ArrivingBytes(owner, () => parser.drop());
   try {
     for await (const chunk of body) {
-      let read = parser.push(chunk, 0, quota);
-      while (read < chunk.length) {
+      let read = parser.push(chunk, 0, turn);
+      while (read < chunk.length || large !== undefined) {
+        if (large !== undefined) {
+          arriving.set(large.length + parser.heldBytes);
+          await walkOver(large);
+          const message = large;
+          large = undefined;
+          taker.message(message);
+        }
         await untilAllowed(quota);
-        read = parser.push(chunk, read, quota);
+        if (read < chunk.length) read = parser.push(chunk, read, turn);
       }
       arriving.set(parser.heldBytes);
       if (quota.isSpent) await untilAllowed(quota);

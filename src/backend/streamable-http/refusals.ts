@@ -6,7 +6,7 @@ import { within } from '../../base/clock.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
-import { errorCodeOf, isObject, parseSpan } from '../../jsonrpc/parse.ts';
+import { errorCodeOf, isObject, parseError, parseSpan } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import { leftAlone } from '../credentials/remote-access.ts';
@@ -124,9 +124,8 @@ export function cannotStart({ what, isLasting }: RequestFailure): string {
 export function noEndpoint(post: HttpRefusal | undefined, get: HttpRefusal): RequestFailure {
   const failure = { reason: 'server_protocol_error', outcome: 'unknown' } as const;
   if (get.isNoEvidence) return get.failure;
-  const error =
-    post?.error && parseSpan(post.error.bytes, post.error.errorStart, post.error.errorEnd);
-  if (post !== undefined && isObject(error)) {
+  const error = post?.error && parseError(post.error);
+  if (post !== undefined && error !== undefined) {
     const text = typeof error['message'] === 'string' ? cutText(error['message']) : 'no message';
     return { ...failure, what: `refuses initialize (HTTP ${post.status}): ${text}.` };
   }

@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { LEAST_COST, TurnQuota } from '../../base/turns.ts';
+import { LARGE_TEXT, STEP_BYTES, TextWalk, walkedText } from '../../jsonrpc/text-walk.ts';
 
 /** What one connection may cost in a turn: 16 short messages. */
 const TURN_OF_CONNECTION = 64 * LEAST_COST;
@@ -26,6 +27,7 @@ export class TurnInput {
   #rest: Buffer = NOTHING;
   /** Parsed, and not taken yet. */
   readonly #messages: Buffer[] = [];
+  #walk: TextWalk | undefined;
   #pieceBytes = PIECE_BYTES;
   #hasEnded = false;
   #holds = 0;
@@ -68,7 +70,8 @@ export class TurnInput {
   message(bytes: Buffer): void {
     this.#hasEnded = true;
     if (this.#isOver) return;
-    if (this.#messages.length > 0 || this.isHeld || this.#quota.isSpent) this.#messages.push(bytes);
+    const isLater = this.#messages.length > 0 || this.isHeld || this.#quota.isSpent;
+    if (isLater || bytes.length >= LARGE_TEXT) this.#messages.push(bytes);
     else this.#hand(bytes);
   }
 
@@ -127,9 +130,23 @@ export class TurnInput {
   }
 
   #step(): void {
-    const message = this.#messages.shift();
-    if (message === undefined) this.#parse();
-    else this.#hand(message);
+    const [message] = this.#messages;
+    if (message === undefined) {
+      this.#parse();
+      return;
+    }
+    if (message.length >= LARGE_TEXT && !this.#isWalkedOver(message)) return;
+    this.#messages.shift();
+    this.#hand(message);
+  }
+
+  /** Goes on with the walk over the first message, which is large. */
+  #isWalkedOver(message: Buffer): boolean {
+    if (walkedText(message) !== undefined) return true;
+    if (this.#walk?.bytes !== message) this.#walk = new TextWalk(message);
+    this.#quota.spend(STEP_BYTES);
+    if (this.#walk.step()) this.#walk = undefined;
+    return false;
   }
 
   #parse(): void {

@@ -1,0 +1,174 @@
+// Checks a large JSON text in steps, in several turns of the event loop, before it is scanned: to scan
+// 16 MiB at once takes up to 0.2 s. A walk notes where large values end and what is wrong with the text;
+// whoever reads the same buffer afterwards jumps over those values.
+import { nextTurn, TurnQuota, turnFor } from '../base/turns.ts';
+import type { Frame } from './frame.ts';
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  GOES_ON,
+  MALFORMED,
+  MAX_DEPTH,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipStringPart,
+  skipValue,
+  TOO_DEEP,
+} from './json-text.ts';
+
+/** Texts of so many bytes are walked over; others are scanned at once. */
+export const LARGE_TEXT = 1024 * 1024;
+/** How far one step goes, but for a key or a number, which is never left in the middle. */
+export const STEP_BYTES = 256 * 1024;
+/** Ends of shorter values are found as fast again. */
+const NOTED_BYTES = 4 * 1024;
+/** The message, its params and result, their members, and the members of these. */
+const NOTED_DEPTH = 4;
+/** What is walked over in one turn of the event loop, where nobody else bounds it. */
+const IN_TURN = new TurnQuota(STEP_BYTES);
+
+/** What a walk found out about a text. */
+export interface WalkedText {
+  /** Where values end, by where they begin: the large ones that are not deep in the text. */
+  readonly ends: ReadonlyMap<number, number>;
+  /** Why it is not well-formed, as `skipValue` says it. */
+  readonly fault: number | undefined;
+}
+
+const WALKED = new WeakMap<Buffer, WalkedText>();
+
+/** What is known about a text; undefined when it is small, or nobody has walked over it. */
+export function walkedText(bytes: Buffer): WalkedText | undefined {
+  return bytes.length < LARGE_TEXT ? undefined : WALKED.get(bytes);
+}
+
+/** Skips a value of a message, at once where a walk has found its end. */
+export function skipMember(frame: Frame, value: number, depth: number): number {
+  const { bytes, ends } = frame;
+  const end = ends?.get(value);
+  return end === undefined ? skipValue(bytes, value, bytes.length, depth) : end;
+}
+
+/** Skips a member, and all behind it in an object whose end is known. @returns before a comma or the brace */
+export function skipRest(frame: Frame, open: number, value: number, depth: number): number {
+  const close = frame.ends?.get(open);
+  return close === undefined ? skipMember(frame, value, depth) : close - 1;
+}
+
+/** A walk over one text. What it finds is known of the text once it is over. */
+export class TextWalk {
+  readonly bytes: Buffer;
+  readonly #ends = new Map<number, number>();
+  /** Where the open objects and arrays begin. */
+  readonly #open: number[] = [];
+  /** Where the next item, or member of an object, begins. */
+  #at: number;
+  /** Where the string begins whose middle that is; -1: none. */
+  #string = -1;
+  #isOver = false;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.#at = skipSpace(bytes, 0, bytes.length);
+  }
+
+  /** Goes on by about `STEP_BYTES`. @returns whether it is over */
+  step(): boolean {
+    const until = this.#at + STEP_BYTES;
+    while (!this.#isOver && this.#at < until) {
+      const after = this.#string < 0 ? this.#item(this.#at) : this.#goOnInString(this.#at);
+      if (after < 0) this.#end(after);
+      else this.#at = after;
+    }
+    return this.#isOver;
+  }
+
+  /** Takes one item. @returns where the next one begins, inside this one or behind it; or what is wrong */
+  #item(from: number): number {
+    const { bytes } = this;
+    const value = this.#isIn(OPEN_BRACE) ? skipKey(bytes, from) : from;
+    if (value < 0) return value;
+    const first = bytes[value];
+    if (first === QUOTE) {
+      this.#string = value;
+      return this.#goOnInString(value + 1);
+    }
+    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+      const after = skipValue(bytes, value, bytes.length, 0);
+      return after < 0 ? after : this.#behind(after);
+    }
+    if (this.#open.length === MAX_DEPTH) return TOO_DEEP;
+    const inside = skipSpace(bytes, value + 1, bytes.length);
+    if (bytes[inside] === (first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)) {
+      return this.#behind(inside + 1);
+    }
+    this.#open.push(value);
+    return inside;
+  }
+
+  #goOnInString(from: number): number {
+    const { bytes } = this;
+    const after = skipStringPart(bytes, from, from + STEP_BYTES, bytes.length);
+    if (after <= GOES_ON) return GOES_ON - after;
+    if (after < 0) return after;
+    this.#note(this.#string, after);
+    this.#string = -1;
+    return this.#behind(after);
+  }
+
+  #isIn(bracket: number): boolean {
+    return this.bytes[this.#open[this.#open.length - 1] ?? -1] === bracket;
+  }
+
+  /** Closes what ends behind a value. @returns where the next item begins, or what is wrong */
+  #behind(value: number): number {
+    const { bytes } = this;
+    const { length } = bytes;
+    let after = value;
+    while (this.#open.length > 0) {
+      const at = skipSpace(bytes, after, length);
+      if (bytes[at] === COMMA) return skipSpace(bytes, at + 1, length);
+      if (bytes[at] !== (this.#isIn(OPEN_BRACE) ? CLOSE_BRACE : CLOSE_BRACKET)) return MALFORMED;
+      after = at + 1;
+      this.#note(this.#open.pop() ?? 0, after);
+    }
+    // What may stand behind the outermost one is the scan's to check.
+    this.#end(undefined);
+    return after;
+  }
+
+  #note(start: number, end: number): void {
+    const isNoted = end - start >= NOTED_BYTES && this.#open.length < NOTED_DEPTH;
+    if (isNoted) this.#ends.set(start, end);
+  }
+
+  #end(fault: number | undefined): void {
+    this.#isOver = true;
+    WALKED.set(this.bytes, { ends: this.#ends, fault });
+  }
+}
+
+/** Skips a key and its colon. */
+function skipKey(bytes: Buffer, from: number): number {
+  if (bytes[from] !== QUOTE) return MALFORMED;
+  const after = skipString(bytes, from, bytes.length);
+  return after < 0 ? after : skipColon(bytes, after, bytes.length);
+}
+
+/** Walks over a text in several turns, if it is large. */
+export async function walkOver(bytes: Buffer): Promise<void> {
+  if (bytes.length < LARGE_TEXT) return;
+  const walk = new TextWalk(bytes);
+  // What came last of it was worked on in this turn.
+  await nextTurn();
+  for (let isOver = false; !isOver; ) {
+    await turnFor(IN_TURN);
+    IN_TURN.spend(STEP_BYTES);
+    isOver = walk.step();
+  }
+}

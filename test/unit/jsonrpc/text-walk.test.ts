@@ -1,0 +1,158 @@
+// Large messages are checked in steps, over several turns, and read as they would be at once.
+import { describe, expect, it } from 'vitest';
+import { TurnQuota } from '../../../src/base/turns.ts';
+import type { Frame } from '../../../src/jsonrpc/frame.ts';
+import { LineFraming } from '../../../src/jsonrpc/line-framing.ts';
+import { errorCodeOf, parseError } from '../../../src/jsonrpc/parse.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import {
+  LARGE_TEXT,
+  STEP_BYTES,
+  skipMember,
+  TextWalk,
+  walkedText,
+} from '../../../src/jsonrpc/text-walk.ts';
+
+const MIB = 1024 * 1024;
+
+/** Some text again and again, of about so many bytes. */
+const many = (text: string, bytes = 2 * MIB): string => text.repeat(Math.ceil(bytes / text.length));
+const result = (text: string): Buffer => Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${text}}`);
+
+/** Walks to the end. @returns how many steps it took */
+function walk(bytes: Buffer): number {
+  const one = new TextWalk(bytes);
+  for (let steps = 1; ; steps++) if (one.step()) return steps;
+}
+
+/** What a scan noted; of a text that is not well-formed only what is wrong with it counts. */
+function noted({ bytes: _, ends: __, ...members }: Frame): object {
+  const { kind, fault, idStart } = members;
+  return fault === 'json' || fault === 'depth' ? { kind, fault, idStart } : members;
+}
+
+const TEXTS: readonly (readonly [string, Buffer])[] = [
+  ['empty objects', result(`{"content":[${many('{},')}{}]}`)],
+  ['numbers with spaces', result(`{"content":[${many(' 1 ,')} 1 ]}`)],
+  ['nested arrays', result(`{"a":[${many(`${'['.repeat(200)}${']'.repeat(200)},`)}0]}`)],
+  ['a string of escapes', result(`{"content":[{"type":"text","text":"${many('\\u0041\\n')}"}]}`)],
+  ['a string as a member', result(`{"content":"${many('\\\\\\"é')}","_meta":{"a":1}}`)],
+  ['members behind large ones', result(`{"content":[${many('1,')}1],"_meta":{"b":[{}]}}`)],
+  [
+    'an error',
+    Buffer.from(`{"jsonrpc":"2.0","id":"x","error":{"code":-1,"data":[${many('1,')}1]}}`),
+  ],
+  [
+    'arguments',
+    Buffer.from(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","arguments":{"a":[${many('[],')}0]},"_meta":{"progressToken":7}}}`,
+    ),
+  ],
+  ['a batch', Buffer.from(`[${many('{"a":1},')}{}]`)],
+  ['text behind the message', Buffer.from(`${result(`{"a":[${many('1,')}1]}`)} x`)],
+  ['a comma too many', result(`{"a":[${many('1,')}]}`)],
+  ['a bracket of the other kind', result(`{"a":[${many('1,')}1}}`)],
+  ['a key that is none', result(`{"a":[${many('1,')}1],b:1}`)],
+  ['a string without an end', result(`{"a":"${many('a')}`)],
+  ['a wrong escape far back', result(`{"a":"${many('a')}\\x"}`)],
+  [
+    'arrays nested too deeply',
+    result(`{"b":[${many('1,')}1],"a":${'['.repeat(300)}${']'.repeat(300)}}`),
+  ],
+  [
+    'bytes that are no UTF-8',
+    Buffer.concat([result(`{"a":"${many('a')}`), Buffer.from([0xff]), Buffer.from('"}}')]),
+  ],
+  ['no JSON', Buffer.from(many('log line '))],
+];
+
+describe('a walk over a large message', () => {
+  it.each(TEXTS)('lets a scan say the same of %s as without it', (_, text) => {
+    const alone = scan(Buffer.from(text));
+    walk(text);
+    expect(noted(scan(text))).toEqual(noted(alone));
+  });
+
+  it.each(TEXTS.slice(0, 8))('takes steps of some hundred kilobytes over %s', (_, text) => {
+    expect(walk(text)).toBeGreaterThanOrEqual(Math.floor(text.length / STEP_BYTES / 1.1));
+  });
+
+  it('lets a scan jump over what it has walked over', () => {
+    const text = result(`{"content":[${many('1,')}1]}`);
+    walk(text);
+    const frame = scan(text);
+    // What stands there now is not looked at.
+    text.fill('?', frame.contentStart + 1, frame.contentEnd - 1);
+    expect(skipMember(frame, frame.contentStart, 2)).toBe(frame.contentEnd);
+    expect(scan(text).kind).toBe('response');
+  });
+
+  it('lets a scan stop among more members of a result than anybody sends', () => {
+    const text = result(`{${many('"a":1,')}"content":[]}`);
+    walk(text);
+    expect(scan(text)).toMatchObject({
+      kind: 'response',
+      resultEnd: text.length - 1,
+      contentStart: -1,
+    });
+  });
+
+  it('is not kept of small messages', () => {
+    const text = result('{}');
+    walk(text);
+    expect(walkedText(text)).toBeUndefined();
+  });
+});
+
+describe('a large line', () => {
+  const line = Buffer.concat([result(`{"a":[${many('1,', 4 * MIB)}1]}`), Buffer.from('\n')]);
+
+  /** The lines that are handed on, and how often reading went on until the last was. */
+  function read(chunk: Buffer): { lines: Buffer[]; turns: number } {
+    const lines: Buffer[] = [];
+    const quota = new TurnQuota(Number.POSITIVE_INFINITY);
+    const framing = new LineFraming(
+      16 * MIB,
+      { line: (one) => lines.push(one), oversize: () => {} },
+      quota,
+    );
+    let turns = 0;
+    for (let isDone = framing.push(chunk); !isDone; isDone = framing.goOn()) {
+      expect(framing.heldBytes).toBeGreaterThan(LARGE_TEXT);
+      turns++;
+    }
+    return { lines, turns };
+  }
+
+  it('is walked over before it is handed on, while those behind it wait', () => {
+    const { lines, turns } = read(Buffer.concat([line, Buffer.from('{"id":2}\n')]));
+    expect(turns).toBeGreaterThanOrEqual((4 * MIB) / STEP_BYTES);
+    expect(lines.map((one) => one.length)).toEqual([line.length - 1, 8]);
+    expect(walkedText(lines[0] as Buffer)?.fault).toBeUndefined();
+    expect(walkedText(lines[0] as Buffer)?.ends.size).toBeGreaterThan(0);
+  });
+
+  it('is not kept waiting when it is small', () => {
+    expect(read(Buffer.from('{"id":1}\n')).turns).toBe(0);
+  });
+});
+
+describe('a large error', () => {
+  it('is read for its code and message alone', () => {
+    const data = many('"k":1,');
+    const frame = scan(
+      Buffer.from(
+        `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"data":{${data}"a":1},"message":"no"}}`,
+      ),
+    );
+    expect(parseError(frame)).toEqual({ code: -32000, message: 'no' });
+    expect(errorCodeOf(frame)).toBe(-32000);
+  });
+
+  it('has no code where that is no short number', () => {
+    const frame = scan(
+      Buffer.from(`{"jsonrpc":"2.0","id":1,"error":{"code":${many('1', 70_000)},"message":"no"}}`),
+    );
+    expect(errorCodeOf(frame)).toBeUndefined();
+  });
+});
