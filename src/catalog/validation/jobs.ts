@@ -33,6 +33,13 @@ export type JobOutcome =
   /** The check needed more stack, memory or time than it may have. */
   | { readonly kind: 'overrun'; readonly what: 'stack' | 'memory' | 'time' };
 
+/** What the process says of a job. */
+export interface JobReport {
+  readonly outcome: JobOutcome;
+  /** How much the job cost, however long it took on a busy machine. */
+  readonly cpuMs: number;
+}
+
 /** What the process says first. */
 export const READY = 'ready';
 

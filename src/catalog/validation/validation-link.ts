@@ -13,7 +13,7 @@ export type { LinkOutcome } from './validation-worker.ts';
 const MAX_WAITING = 1_000;
 const MAX_WAITING_OF_ONE = 100;
 const MAX_WAIT_MS = 10_000;
-/** A check that takes longer is a slow one. */
+/** A check that costs more is a slow one; one that takes longer is treated as such meanwhile. */
 const SLOW_MS = 100;
 const SLOW_FOR_MS = 60_000;
 /** Callers of servers whose checks were slow. */
@@ -28,6 +28,8 @@ export interface CheckFor {
 interface Waiting extends Pending, Queued<Caller> {
   readonly pair: string;
   readonly sinceMs: number;
+  /** Whether it has run for longer than a quick check does. */
+  isLate: boolean;
 }
 
 /** The way to the processes. */
@@ -54,7 +56,8 @@ export class ValidationLink {
     const pair = `${server} ${typeof caller === 'string' ? caller : ''}`;
     return new Promise((settle) => {
       const sinceMs = monotonicMs();
-      if (!this.#queue.add({ job, owner: caller, pair, sinceMs, settle })) settle({ kind: 'busy' });
+      const waiting = { job, owner: caller, pair, sinceMs, isLate: false, settle };
+      if (!this.#queue.add(waiting)) settle({ kind: 'busy' });
       this.#next();
     });
   }
@@ -89,17 +92,19 @@ export class ValidationLink {
   }
 
   #give(worker: ValidationWorker<Waiting>, next: Waiting): void {
-    const noteSlow = (): void => this.#slow.set(next.pair, monotonicMs() + SLOW_FOR_MS);
     const watch = after(SLOW_MS, () => {
-      noteSlow();
+      given.isLate = true;
       this.#next();
     });
-    const settle = (outcome: LinkOutcome): void => {
+    const settle = (outcome: LinkOutcome, cpuMs = 0): void => {
       watch.cancel();
-      if (outcome.kind === 'overrun') noteSlow();
+      // A busy machine makes any check late.
+      const isSlow = cpuMs > SLOW_MS || outcome.kind === 'overrun';
+      if (isSlow) this.#slow.set(next.pair, monotonicMs() + SLOW_FOR_MS);
       next.settle(outcome);
     };
-    worker.run({ ...next, settle });
+    const given: Waiting = { ...next, settle };
+    worker.run(given);
   }
 
   /** Those that wait need a process: the first one, or another where slow checks keep one busy or wait. */
@@ -113,7 +118,8 @@ export class ValidationLink {
   }
 
   #isSlow(waiting: Waiting | undefined): boolean {
-    return waiting !== undefined && (this.#slow.get(waiting.pair) ?? 0) > monotonicMs();
+    if (waiting === undefined) return false;
+    return waiting.isLate || (this.#slow.get(waiting.pair) ?? 0) > monotonicMs();
   }
 
   #refuseWaiting(): void {

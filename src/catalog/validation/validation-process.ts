@@ -5,9 +5,16 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../base/errors.ts';
 import { parseSpan } from '../../jsonrpc/parse.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
-import { type JobOutcome, READY, sourceBeside, type ValidationJob } from './jobs.ts';
+import {
+  type JobOutcome,
+  type JobReport,
+  READY,
+  sourceBeside,
+  type ValidationJob,
+} from './jobs.ts';
 
 const MAX_COMPILED = 512;
+const MICROSECONDS = 1_000;
 
 type Entry = CompiledSchema | { readonly unusable: string };
 
@@ -39,7 +46,14 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-process.on('message', (job: ValidationJob) => process.send?.(answer(job)));
+function report(job: ValidationJob): JobReport {
+  const before = process.threadCpuUsage();
+  const outcome = answer(job);
+  const { user, system } = process.threadCpuUsage(before);
+  return { outcome, cpuMs: (user + system) / MICROSECONDS };
+}
+
+process.on('message', (job: ValidationJob) => process.send?.(report(job)));
 // A check that runs for ever hears of nothing.
 new Worker(sourceBeside(import.meta.url, 'orphan-guard'), { env: {} }).unref();
 // The first schema of a process costs ten times as much as the others.

@@ -2,7 +2,13 @@
 // it may. Starts again when it is told to.
 import { type ChildProcess, fork } from 'node:child_process';
 import { after, afterInput, type Timer } from '../../base/clock.ts';
-import { type JobOutcome, READY, sourceBeside, type ValidationJob } from './jobs.ts';
+import {
+  type JobOutcome,
+  type JobReport,
+  READY,
+  sourceBeside,
+  type ValidationJob,
+} from './jobs.ts';
 
 const START_LIMIT_MS = 30_000;
 const HEAP_MIB = 128;
@@ -15,7 +21,8 @@ export type LinkOutcome = JobOutcome | { readonly kind: 'busy' };
 /** A job and who waits for it. */
 export interface Pending {
   readonly job: ValidationJob;
-  readonly settle: (outcome: LinkOutcome) => void;
+  /** @param cpuMs how much it cost, where that is known */
+  readonly settle: (outcome: LinkOutcome, cpuMs?: number) => void;
 }
 
 /** Told of what becomes of the process. */
@@ -81,7 +88,7 @@ export class ValidationWorker<P extends Pending> {
       if (child !== this.#child) return;
       this.#timer?.cancel();
       if (message === READY) this.#isReady = true;
-      else this.#settle(message as JobOutcome);
+      else this.#report(message as JobReport);
       this.#events.changed();
     });
     child.on('error', () => this.#lost(child, undefined));
@@ -130,9 +137,13 @@ export class ValidationWorker<P extends Pending> {
     child.kill('SIGKILL');
   }
 
-  #settle(outcome: LinkOutcome): void {
+  #report({ outcome, cpuMs }: JobReport): void {
+    this.#settle(outcome, cpuMs);
+  }
+
+  #settle(outcome: LinkOutcome, cpuMs?: number): void {
     const active = this.#active;
     this.#active = undefined;
-    active?.settle(outcome);
+    active?.settle(outcome, cpuMs);
   }
 }
