@@ -291,7 +291,8 @@ export class HttpServer {
     response: ServerResponse,
     body: unknown,
   ): void {
-    const call: HttpCall = { request, response, principal, route };
+    const quota = this.#turns.quotaOf(request);
+    const call: HttpCall = { request, response, principal, route, quota };
     if (Buffer.isBuffer(body)) this.#turns.spend(request, body.length);
     if (request.method === 'POST') this.#servePost(route, call, body);
     else if (route.face === 'mcp') this.#serveMcp(route, call);

@@ -8,7 +8,7 @@ import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
-import { BatchAnswers, invalidElement, splitBatch } from '../session/batch.ts';
+import { BatchAnswers, invalidElement, splitBatch, workOff } from '../session/batch.ts';
 import { openSession, PLAIN_PROFILE } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
 import type { NoRoom } from '../session/session-store.ts';
@@ -118,11 +118,17 @@ export class PlainPosts {
     };
     const owner = (): HeldOwner => this.#context.held.client(call.principal);
     const answers = new BatchAnswers(target, answered, owner);
-    for (const message of messages) {
-      if (message.kind === 'invalid') answers.sink().end(invalidElement());
-      else if (message.kind === 'request') session.request(message, answers.sink(message.idBytes));
-      else if (message.kind === 'notification') session.notification(message);
-    }
+    workOff(messages, {
+      quota: call.quota,
+      owner,
+      failed: (error) => call.route.served.meter.failed(error),
+      take: (message) => {
+        if (message.kind === 'invalid') answers.sink().end(invalidElement());
+        else if (message.kind === 'request')
+          session.request(message, answers.sink(message.idBytes));
+        else if (message.kind === 'notification') session.notification(message);
+      },
+    });
   }
 
   #answerOn(call: HttpCall): AnswerSink {

@@ -1,7 +1,8 @@
 // JSON-RPC batches (2025-03-26 and plain JSON-RPC): split on the way in, answered together on the
 // way out. Servers never see one.
-import { GatewayError } from '../base/errors.ts';
+import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
+import { LEAST_COST, type TurnQuota } from '../base/turns.ts';
 import { batchTexts } from '../jsonrpc/batch.ts';
 import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -10,6 +11,9 @@ import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import type { AnswerSink } from '../ports/sink.ts';
+
+/** What a message of a batch costs, besides its bytes. */
+const MESSAGE_COST = 4 * LEAST_COST;
 
 /** Where the answers of a batch go. */
 export interface BatchTarget {
@@ -25,6 +29,58 @@ export interface BatchTarget {
 export function splitBatch(batch: Frame, options: ScanOptions): Frame[] | undefined {
   // Copied: one that is not answered for long must not keep all others.
   return batchTexts(batch)?.map((bytes) => scan(Buffer.from(bytes), options));
+}
+
+/** How the messages of a batch are worked off. */
+export interface BatchWork {
+  /** Of the client; absent where there is only one. */
+  readonly quota: TurnQuota | undefined;
+  /** For whom they are held meanwhile. */
+  readonly owner: FindOwner;
+  take(frame: Frame): void;
+  failed(error: GatewayError): void;
+  /** Told after the last one, where they took more than one turn. */
+  late?(): void;
+}
+
+/**
+ * Works off the messages of a batch in order, in as many turns as they cost.
+ * @returns whether that is done
+ */
+export function workOff(messages: readonly Frame[], work: BatchWork): boolean {
+  const { quota } = work;
+  let at = 0;
+  const isDone = (): boolean => {
+    do {
+      const frame = messages[at++];
+      if (frame === undefined) break;
+      takeSafely(frame, work);
+    } while (quota?.isSpent !== true);
+    return at >= messages.length;
+  };
+  if (quota?.isSpent !== true && isDone()) return true;
+  const owner = work.owner();
+  const left = messages.slice(at).reduce((sum, { bytes }) => sum + bytes.length, 0);
+  owner.add('call', left);
+  const goOn = (): void => {
+    if (!isDone()) {
+      quota?.wait(goOn);
+      return;
+    }
+    owner.remove('call', left);
+    work.late?.();
+  };
+  quota?.wait(goOn);
+  return false;
+}
+
+function takeSafely(frame: Frame, { quota, take, failed }: BatchWork): void {
+  quota?.spend(MESSAGE_COST + frame.bytes.length);
+  try {
+    take(frame);
+  } catch (error) {
+    failed(asGatewayError(error));
+  }
 }
 
 /** The answer for an element that is no valid message. */

@@ -1,6 +1,8 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
 import { asGatewayError, GatewayError } from '../base/errors.ts';
+import type { HeldOwner } from '../base/held-bytes.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
 import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -14,7 +16,7 @@ import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
-import { BatchAnswers, invalidElement, splitBatch } from './batch.ts';
+import { BatchAnswers, invalidElement, splitBatch, workOff } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, PLAIN_PROFILE, profileFault, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
@@ -134,13 +136,16 @@ export class MessageChannel implements Outlet, AnswerSink {
     await this.#open(PLAIN_PROFILE, undefined);
   }
 
-  /** Takes one message of the client. */
-  receive(bytes: Buffer): void {
+  /**
+   * Takes one message of the client.
+   * @param quota what the client may cost in a turn; absent where there is only one client
+   */
+  receive(bytes: Buffer, quota?: TurnQuota): void {
     const frame = scan(bytes, this.#rules);
     try {
       if (this.#takeModern(frame)) return;
       if (this.#opening !== undefined) this.#keepEarly(frame);
-      else this.#take(frame);
+      else this.#take(frame, quota);
     } catch (error) {
       // Requests fail where they are served; what breaks here is a message without an answer.
       this.#parts.meter.failed(asGatewayError(error));
@@ -174,8 +179,8 @@ export class MessageChannel implements Outlet, AnswerSink {
     return true;
   }
 
-  #take(frame: Frame): void {
-    if (frame.fault === 'array') this.#takeBatch(frame);
+  #take(frame: Frame, quota?: TurnQuota): void {
+    if (frame.fault === 'array') this.#takeBatch(frame, quota);
     else if (frame.fault !== undefined) this.#refuse(frame, faultError(frame));
     else if (this.#session === undefined) this.#takeFirst(frame);
     else this.#deliver(this.#session, frame, this);
@@ -199,7 +204,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     else session.response(frame);
   }
 
-  #takeBatch(batch: Frame): void {
+  #takeBatch(batch: Frame, quota: TurnQuota | undefined): void {
     const session = this.#session;
     const isAllowed = session !== undefined && allowsBatches(session.version);
     const messages = isAllowed ? (splitBatch(batch, this.#rules) ?? []) : [];
@@ -209,6 +214,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     }
     this.#parts.tookBatch?.(messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
+    const owner = (): HeldOwner => this.#parts.meter.heldFor(this.#parts.principal);
     const answers = new BatchAnswers(
       {
         push: (message) => this.push(message),
@@ -216,13 +222,22 @@ export class MessageChannel implements Outlet, AnswerSink {
         abandon: () => undefined,
       },
       answered,
-      () => this.#parts.meter.heldFor(this.#parts.principal),
+      owner,
     );
-    for (const frame of messages) {
-      if (frame.kind === 'invalid') answers.sink().end(invalidElement());
-      else if (frame.kind !== 'request') this.#deliver(session, frame, this);
-      else session.request(frame, answers.sink(frame.idBytes));
-    }
+    const { transport, meter } = this.#parts;
+    const isDone = workOff(messages, {
+      quota,
+      owner,
+      failed: (error) => meter.failed(error),
+      take: (frame) => {
+        if (frame.kind === 'invalid') answers.sink().end(invalidElement());
+        else if (frame.kind !== 'request') this.#deliver(session, frame, this);
+        else session.request(frame, answers.sink(frame.idBytes));
+      },
+      late: () => transport.hold?.(false),
+    });
+    // What comes next may cancel what is in the batch.
+    if (!isDone) transport.hold?.(true);
   }
 
   async #open(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {

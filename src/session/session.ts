@@ -206,6 +206,11 @@ export class Session implements Downstream, ExchangeOwner {
   }
 
   #dispatch(exchange: ClientExchange): void {
+    // The rest of a batch may come after the end of its session.
+    if (this.#isClosed) {
+      exchange.cancel(undefined);
+      return;
+    }
     try {
       this.#attachment?.dispatch(exchange);
     } catch (error) {
@@ -230,7 +235,7 @@ export class Session implements Downstream, ExchangeOwner {
         this.#questions?.progress(frame);
         return;
       default:
-        this.#attachment?.notify(frame);
+        if (!this.#isClosed) this.#attachment?.notify(frame);
     }
   }
 

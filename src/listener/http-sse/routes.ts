@@ -99,7 +99,7 @@ export class SseStreams {
       return;
     }
     sendEmpty(call.response, 202);
-    stream.channel.receive(body);
+    stream.channel.receive(body, call.quota);
   }
 
   #prefixFor(call: HttpCall): string {

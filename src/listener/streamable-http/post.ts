@@ -1,6 +1,6 @@
 // POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
 // check that fails answers (docs/protocol.md#order-of-checks, #legacy-http).
-import { asGatewayError } from '../../base/errors.ts';
+import { asGatewayError, type GatewayError } from '../../base/errors.ts';
 import type { HeldOwner } from '../../base/held-bytes.ts';
 import { faultError } from '../../jsonrpc/faults.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -10,7 +10,7 @@ import { continuesWork } from '../../mcp/continuation.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
-import { BatchAnswers, invalidElement, splitBatch } from '../../session/batch.ts';
+import { BatchAnswers, invalidElement, splitBatch, workOff } from '../../session/batch.ts';
 import { openSession, profileFault, profileOf } from '../../session/handshake.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
@@ -211,20 +211,23 @@ function takeBatch(
   messages: readonly Frame[],
 ): void {
   const { session } = found;
+  const { quota } = call;
+  const owner = (): HeldOwner => context.held.client(call.principal);
+  const failed = (error: GatewayError): void => call.route.served.meter.failed(error);
   const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
   if (answered === 0) {
     sendEmpty(call.response, 202);
-    for (const frame of messages) takeUnanswered(session, frame);
+    workOff(messages, { quota, owner, failed, take: (frame) => takeUnanswered(session, frame) });
     return;
   }
-  const owner = (): HeldOwner => context.held.client(call.principal);
   const answers = new BatchAnswers(sinkFor(context, call, found), answered, owner);
-  for (const frame of messages) {
+  const take = (frame: Frame): void => {
     if (frame.kind === 'invalid') answers.sink().end(invalidElement());
     else if (frame.kind !== 'request') takeUnanswered(session, frame);
     // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
     else session.request(frame, answers.sink(frame.idBytes));
-  }
+  };
+  workOff(messages, { quota, owner, failed, take });
 }
 
 /** Whether a message asks for something that was not begun. */

@@ -1,6 +1,7 @@
 // Streamable HTTP of the session era: POST, GET and DELETE of one endpoint
 // (docs/protocol.md#legacy-http).
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TurnQuota } from '../../base/turns.ts';
 import { isKnownVersion, isModernVersion } from '../../mcp/versions.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Session } from '../../session/session.ts';
@@ -18,6 +19,8 @@ export interface HttpCall {
   readonly principal: Principal;
   /** The path that it came in by. */
   readonly route: Route;
+  /** What the client may cost in a turn. */
+  readonly quota: TurnQuota | undefined;
 }
 
 /** A session together with its streams. */

@@ -96,6 +96,7 @@ export class WebSockets {
     principal: Principal,
     connection: WebSocketConnection,
     channel: MessageChannel,
+    turns: TurnQuota,
   ): boolean {
     const { gate } = this.#context;
     if (!gate.holds(principal)) {
@@ -104,7 +105,7 @@ export class WebSockets {
     }
     const waitMs = gate.takeMessage(principal);
     if (waitMs === 0) {
-      channel.receive(bytes);
+      channel.receive(bytes, turns);
       return true;
     }
     connection.rest(waitMs);
@@ -146,7 +147,7 @@ export class WebSockets {
     connection.serve(
       {
         receive: (bytes) => {
-          const isTaken = this.#receive(bytes, principal, connection, channel);
+          const isTaken = this.#receive(bytes, principal, connection, channel, turns);
           if (isTaken) noteMessage(this.#context, served, bytes);
           return isTaken;
         },
