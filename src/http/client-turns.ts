@@ -1,23 +1,24 @@
 // What clients may cost in a turn of the event loop: all of them together, so that a turn is short however
 // many connections they have, and each by itself. A client is its principal, on whatever connections and
-// transports it comes; its address, while nobody knows who it is. Those that are known and those that are
-// not take turns, so that any number of strangers leaves room for the others; so do operators.
+// transports it comes; its address, while nobody knows who it is. Strangers, those that are known and
+// operators have quotas of their own, so that nothing that strangers send delays what principals send.
 import { RecentMap } from '../base/recent-map.ts';
 import { LEAST_COST, TurnQuota } from '../base/turns.ts';
 import { isAnonymous, type Principal } from '../ports/principal.ts';
 
-/** Some milliseconds of work. */
-const TURN_OF_ALL = 512 * LEAST_COST;
-const TURN_OF_CLIENT = 256 * LEAST_COST;
 /** To read the head of a request, or to serve it. */
 export const REQUEST_COST = 8 * LEAST_COST;
+/** A call of somebody else needs three turns, so each is a few milliseconds of work. */
+const TURN_OF_KNOWN = 32 * REQUEST_COST;
+const TURN_OF_CLIENT = 16 * REQUEST_COST;
+/** Most of what strangers ask for is refused, and may take its time. */
+const TURN_OF_STRANGERS = 16 * REQUEST_COST;
 /** For a principal that was not seen for so long a quota begins anew, which makes no difference. */
 const MAX_PRINCIPALS = 10_000;
 
-const all = new TurnQuota(TURN_OF_ALL);
-const strangers = new TurnQuota(TURN_OF_ALL, all);
-const known = new TurnQuota(TURN_OF_ALL, all);
-const operators = new TurnQuota(TURN_OF_CLIENT, all);
+const strangers = new TurnQuota(TURN_OF_STRANGERS);
+const known = new TurnQuota(TURN_OF_KNOWN);
+const operators = new TurnQuota(TURN_OF_CLIENT);
 
 /** What somebody may cost of whom only the address is known. */
 export function addressQuota(): TurnQuota {

@@ -20,7 +20,7 @@ const REST_MS = 250;
 const MAX_UNREAD_BYTES = 16 * 1024;
 /** What Node's parser takes for an upgrade: it stops behind the head of this request. */
 const STOP_PARSING = 2;
-/** What each name and each value of a header costs to read, besides. */
+/** What each name and each value of a header costs to read, besides its length. */
 const HEADER_COST = 16;
 
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -211,7 +211,13 @@ function hasEnough({ socket, waiting, paid, quota }: Connection): boolean {
 function spendRead(connection: Connection, { rawHeaders }: IncomingMessage): void {
   const isPaid = connection.paid > 0;
   if (isPaid) connection.paid--;
-  connection.quota.spend((isPaid ? 0 : REQUEST_COST) + HEADER_COST * rawHeaders.length);
+  connection.quota.spend((isPaid ? 0 : REQUEST_COST) + headCost(rawHeaders));
+}
+
+function headCost(rawHeaders: readonly string[]): number {
+  let bytes = HEADER_COST * rawHeaders.length;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
 }
 
 /** Serves a request as soon as there is something left of this turn. */

@@ -1,16 +1,11 @@
 // The public listener: one fastify instance, its limits, and the checks that come before everything
 // else: Host, Origin, target and type, then the path, then who it is. Which route a request takes is
 // decided by the path table alone.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { asGatewayError } from '../base/errors.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
@@ -52,10 +47,9 @@ interface Admitted {
   readonly quota: TurnQuota | undefined;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    admitted: Admitted | null;
-  }
+/** A request of which may be decided whether it is let in. */
+interface IncomingRequest extends IncomingMessage {
+  admitted?: Admitted;
 }
 
 /** The listener that clients connect to. */
@@ -155,26 +149,34 @@ export class HttpServer {
   #createApp(bounds: HttpBounds): FastifyInstance {
     const { options } = this.#context;
     const app = fastify({
-      serverFactory: (handler) =>
-        createNodeServer(bounds, options.tls, (request, response) =>
-          this.#turns.take(request, response, handler),
-        ),
+      serverFactory: (handler) => {
+        const takeIn: RequestListener = (request, response) =>
+          this.#takeIn(request, response, handler);
+        return createNodeServer(bounds, options.tls, (request, response) =>
+          this.#turns.take(request, response, takeIn),
+        );
+      },
       exposeHeadRoutes: false,
-      frameworkErrors: (error, _request, reply) => this.#onError(error, reply),
+      frameworkErrors: (error, _request, reply) => {
+        reply.hijack();
+        this.#onError(error, reply.raw);
+      },
     });
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (request, payload, done) => {
-      const { admitted } = request;
-      if (admitted === null) done(null, undefined);
+    app.addContentTypeParser('*', ({ raw }, payload, done) => {
+      const { admitted } = raw as IncomingRequest;
+      if (admitted === undefined) done(null, undefined);
       else this.#context.bodies.read(payload, admitted.principal, done);
     });
-    app.decorateRequest('admitted', null);
-    app.addHook('onRequest', (request, reply, done) => this.#takeIn(request, reply, done));
-    app.setErrorHandler((error: FastifyError, _request, reply) => this.#onError(error, reply));
+    app.setErrorHandler((error: FastifyError, _request, reply) => {
+      reply.hijack();
+      this.#onError(error, reply.raw);
+    });
     app.all('*', (request, reply) => {
       reply.hijack();
-      const { admitted, raw, body } = request;
-      if (admitted === null) {
+      const { raw, body } = request;
+      const { admitted } = raw as IncomingRequest;
+      if (admitted === undefined) {
         refuse(reply.raw, REFUSALS.notFound);
         return;
       }
@@ -190,51 +192,52 @@ export class HttpServer {
     return app;
   }
 
-  /** Everything that is decided before a byte of the body is read. */
-  #takeIn(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-    const { raw } = request;
-    if (this.#context.isDraining()) reply.raw.shouldKeepAlive = false;
-    if (!this.#isHarmless(raw, reply)) return;
-    const route = this.#find(raw);
-    if (route === undefined && this.#answerOther(raw, reply)) return;
-    if (this.#context.pressure.isHigh && raw.method !== 'DELETE') {
-      this.#reject(reply, REFUSALS.shedding);
+  /**
+   * Everything that is decided before a byte of the body is read, and before anything is made of the request:
+   * to refuse one must not cost as much as to serve it.
+   * @param serve given a request that was let in
+   */
+  #takeIn(request: IncomingRequest, response: ServerResponse, serve: RequestListener): void {
+    if (this.#context.isDraining()) response.shouldKeepAlive = false;
+    if (!this.#isHarmless(request, response)) return;
+    const route = this.#find(request);
+    if (route === undefined && this.#answerOther(request, response)) return;
+    if (this.#context.pressure.isHigh && request.method !== 'DELETE') {
+      this.#reject(response, REFUSALS.shedding);
       return;
     }
     const proceed = (admission: Admission): void => {
       const refusal = this.#refusalOf(admission, 'mcp');
       const principal = 'principal' in admission ? admission.principal : undefined;
-      const quota = this.#turns.assign(raw, principal && this.#principals.of(principal));
-      if (refusal !== undefined) this.#reject(reply, refusal);
-      if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(raw, reply.raw);
+      const quota = this.#turns.assign(request, principal && this.#principals.of(principal));
+      if (refusal !== undefined) this.#reject(response, refusal);
+      if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(request, response);
       if (route === undefined || principal === undefined) return;
       request.admitted = { route, principal, quota };
-      done();
+      serve(request, response);
     };
-    const admission = this.#context.gate.admit(raw, route);
+    const admission = this.#context.gate.admit(request, route);
     if (admission instanceof Promise) void admission.then(proceed);
     else proceed(admission);
   }
 
   /** Host, Origin, target and Content-Type. */
-  #isHarmless(request: IncomingMessage, reply: FastifyReply): boolean {
-    const { raw: response } = reply;
+  #isHarmless(request: IncomingMessage, response: ServerResponse): boolean {
     const isPublic = request.url?.startsWith(METADATA) === true;
     const refusal = this.#guard.check(request, isPublic);
     if (refusal !== undefined) {
-      this.#reject(reply, refusal);
+      this.#reject(response, refusal);
       return false;
     }
     if (isPublic) return true;
     const origin = headerOf(request, 'origin');
     if (origin !== undefined) allowOrigin(response, origin);
     if (request.method === 'OPTIONS') {
-      reply.hijack();
       answerPreflight(request, response);
       return false;
     }
     if (request.method === 'POST' && !this.#hasJsonBody(request)) {
-      this.#reject(reply, REFUSALS.contentType);
+      this.#reject(response, REFUSALS.contentType);
       return false;
     }
     return true;
@@ -245,10 +248,9 @@ export class HttpServer {
     return isJsonBody(type, encoding) && countOf(request, 'content-type') === 1;
   }
 
-  #reject(reply: FastifyReply, refusal: Refusal, reason = `http_${refusal.status}`): void {
-    reply.hijack();
+  #reject(response: ServerResponse, refusal: Refusal, reason = `http_${refusal.status}`): void {
     this.#context.metrics.rejected.inc({ reason });
-    refuse(reply.raw, refusal);
+    refuse(response, refusal);
   }
 
   #find(request: IncomingMessage): Route | undefined {
@@ -333,21 +335,20 @@ export class HttpServer {
    * Answers for a path that is no endpoint's: a metadata document, or that there is nothing.
    * @returns false: not before it is known who asks, for whom an endpoint looks the same
    */
-  #answerOther(request: IncomingMessage, reply: FastifyReply): boolean {
+  #answerOther(request: IncomingMessage, response: ServerResponse): boolean {
     const { gate } = this.#context;
     const isRead = request.method === 'GET' || request.method === 'OPTIONS';
     const document = isRead
       ? gate.metadata(request.url ?? '/', (path) => this.#paths.find(path))
       : undefined;
     if (document !== undefined) {
-      reply.hijack();
-      sendJson(reply.raw, 200, jsonBytes(document), READABLE);
+      sendJson(response, 200, jsonBytes(document), READABLE);
       return true;
     }
     // Clients look for documents of several names before they log in, and go on after a 404.
     const isPublic = request.url?.startsWith(METADATA) === true;
     if (gate.isOn && !isPublic) return false;
-    this.#reject(reply, this.#notFound('mcp'));
+    this.#reject(response, this.#notFound('mcp'));
     return true;
   }
 
@@ -382,15 +383,15 @@ export class HttpServer {
     this.#webSockets.upgrade(route.served, principal, { request, socket, head, turns });
   }
 
-  #onError(error: FastifyError, reply: FastifyReply): void {
-    if (error.statusCode === REFUSALS.tooLarge.status) this.#reject(reply, REFUSALS.tooLarge);
+  #onError(error: FastifyError, response: ServerResponse): void {
+    if (error.statusCode === REFUSALS.tooLarge.status) this.#reject(response, REFUSALS.tooLarge);
     else if (error instanceof BodyFailure && error.statusCode === REFUSALS.tooMuchHeld.status) {
-      this.#reject(reply, REFUSALS.tooMuchHeld, 'held_bytes');
+      this.#reject(response, REFUSALS.tooMuchHeld, 'held_bytes');
     } else if (error.statusCode !== undefined && error.statusCode < 500) {
-      this.#reject(reply, { status: error.statusCode, code: -32000, message: error.message });
+      this.#reject(response, { status: error.statusCode, code: -32000, message: error.message });
     } else {
       this.#context.logger.error({ err: error }, 'request failed');
-      this.#reject(reply, { status: 500, code: -32603, message: 'Internal error.' });
+      this.#reject(response, { status: 500, code: -32603, message: 'Internal error.' });
     }
   }
 }

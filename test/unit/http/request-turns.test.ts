@@ -36,7 +36,7 @@ const NO_LIMITS: SocketLimits = {
 };
 
 /** Requests of all clients that may be served in a turn. */
-const MOST_IN_TURN = 65;
+const MOST_IN_TURN = 17;
 
 type Scheme = 'http' | 'https';
 
@@ -192,7 +192,8 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
     await until(() => client.answers.length === 1);
     client.socket.end();
     await until(() => isClosed);
-    expect([served, rig.read]).toEqual([['/0'], 9]);
+    expect(served).toEqual(['/0']);
+    expect(rig.read).toBeLessThanOrEqual(9);
   });
 
   it('gets an upgrade when everything before it is answered', async () => {
