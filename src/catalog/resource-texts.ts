@@ -1,16 +1,23 @@
 // The URIs in what servers send, as clients of an endpoint with several servers must see them, so
 // that they can read them there (docs/protocol.md#merged-endpoints). Text that only looks like a URI
 // is left alone.
-import { GatheredBytes } from '../base/gathered-bytes.ts';
-import { TurnQuota, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE, OPEN_BRACKET } from '../jsonrpc/json-text.ts';
 import { matches } from '../jsonrpc/keys.ts';
-import { editObject, lastMember, MemberSpans } from '../jsonrpc/members.ts';
-import { Elements, parseString } from '../jsonrpc/parse.ts';
+import { editObject, lastMember } from '../jsonrpc/members.ts';
+import { parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
+import {
+  type Edit,
+  each,
+  eachValue,
+  finished,
+  finishedInTurns,
+  type Steps,
+  within,
+} from '../jsonrpc/text-steps.ts';
 import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/methods.ts';
 import type { Effort } from './uri-templates.ts';
 
@@ -24,18 +31,6 @@ export type ExposeUri = (uri: string, effort?: Effort) => string;
 const MESSAGE_STEPS = 10_000_000;
 
 type ExposeHere = (uri: string) => string;
-
-/** Work on a text that can be interrupted: yields the bytes that were looked at, and gives the new text. */
-type Steps = Generator<number, Buffer>;
-
-type Edit = (text: Buffer) => Steps;
-
-/** What is worked on in one turn of the event loop, of all results. */
-const IN_TURN = new TurnQuota(512 * 1024);
-/** How often the work looks whether its turn is over. */
-const LOOK_BYTES = 16 * 1024;
-/** Texts of so many bytes are worked on in several turns. */
-const LARGE_BYTES = 128 * 1024;
 
 // Without the first quote, of which JSON has so many that the search would stop all the time.
 const URI = Buffer.from('uri"');
@@ -107,28 +102,7 @@ export function exposeInTurns(
   result: Buffer,
   expose: ExposeUri,
 ): Buffer | Promise<Buffer> {
-  if (result.length <= LARGE_BYTES) return exposeResult(method, result, expose);
-  return inTurns(resultSteps(method, result, expose));
-}
-
-function finished(steps: Steps): Buffer {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-async function inTurns(steps: Steps): Promise<Buffer> {
-  let bytes = 0;
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    bytes += step.value;
-    if (bytes < LOOK_BYTES) continue;
-    IN_TURN.spend(bytes);
-    bytes = 0;
-    if (IN_TURN.isSpent) await turnFor(IN_TURN);
-  }
+  return finishedInTurns(resultSteps(method, result, expose), result.length);
 }
 
 function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Steps {
@@ -179,8 +153,10 @@ function samplingParams(params: Buffer, expose: ExposeHere): Steps {
 /** Questions of a modern server stand in its results. */
 function withQuestions(result: Buffer, expose: ExposeHere): Steps {
   return within(result, 'inputRequests', (requests) =>
-    eachValue(requests, (request) =>
-      within(request, 'params', (params) => samplingParams(params, expose)),
+    eachValue(
+      requests,
+      (request) => within(request, 'params', (params) => samplingParams(params, expose)),
+      URI,
     ),
   );
 }
@@ -226,73 +202,6 @@ function* exposedString(value: Buffer, expose: ExposeHere): Steps {
   const uri = parseString(value, 0, value.length);
   const exposed = uri === undefined ? undefined : expose(uri);
   return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
-}
-
-/** Changes one member of an object. */
-function* within(text: Buffer, key: string, edit: Edit): Steps {
-  if (text[0] !== OPEN_BRACE) return text;
-  yield text.length;
-  const member = lastMember(text, 0, text.length, key);
-  if (member === undefined) return text;
-  const value = text.subarray(member.valueStart, member.valueEnd);
-  const edited = yield* edit(value);
-  if (edited === value) return text;
-  yield text.length;
-  return replaceSpan(text, member.valueStart, member.valueEnd, edited);
-}
-
-/** Changes the values of an object, of which a server may have put in many: in one pass. */
-function* eachValue(text: Buffer, edit: Edit): Steps {
-  const spans = new MemberSpans(text, 0, text.length);
-  const next = (): { start: number; end: number } | undefined =>
-    spans.next() ? { start: spans.valueStart, end: spans.valueEnd } : undefined;
-  return yield* eachSpan(text, next, edit, URI);
-}
-
-/**
- * Changes the items of an array, in one pass.
- * @param mark what an item has that could change; absent: any could
- */
-function* each(list: Buffer, edit: Edit, mark?: Buffer): Steps {
-  const elements = new Elements(list);
-  return yield* eachSpan(list, () => (elements.next() ? elements : undefined), edit, mark);
-}
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-function* eachSpan(
-  text: Buffer,
-  next: () => Span | undefined,
-  edit: Edit,
-  mark: Buffer | undefined,
-): Steps {
-  const edited = new GatheredBytes();
-  let copied = 0;
-  let looked = 0;
-  let marked = mark === undefined ? 0 : text.indexOf(mark);
-  // Behind the last mark nothing changes.
-  for (let span = next(); span !== undefined && marked >= 0; span = next()) {
-    const { start, end } = span;
-    if (end - looked > LOOK_BYTES) {
-      yield end - looked;
-      looked = end;
-    }
-    if (mark !== undefined && marked < start) marked = text.indexOf(mark, start);
-    if (mark !== undefined && (marked < 0 || marked >= end)) continue;
-    const value = text.subarray(start, end);
-    const changed = yield* edit(value);
-    if (changed === value) continue;
-    edited.push(text.subarray(copied, start));
-    edited.push(changed);
-    copied = end;
-  }
-  if (copied === 0) return text;
-  edited.push(text.subarray(copied));
-  yield text.length;
-  return edited.take();
 }
 
 /** A listed entry, or any object, with another name in it. */

@@ -1,16 +1,18 @@
 // Content that the two oldest revisions do not know, and that their clients refuse whole results for: a
 // link to a resource becomes text (docs/protocol.md#older-revisions).
-import { lastMember } from '../jsonrpc/members.ts';
-import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
+import { OPEN_BRACKET } from '../jsonrpc/json-text.ts';
+import { lastMember, lastMembers } from '../jsonrpc/members.ts';
+import { parseString } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
+import { each, finishedInTurns, type Steps } from '../jsonrpc/text-steps.ts';
 
 const RESOURCE_LINK = Buffer.from('resource_link');
 const FIRST_WITH_LINKS = '2025-06-18';
 
 /**
- * A tool's result as a client of `version` can read it.
- * @param bytes JSON text that has the result, an object, at [start, end)
+ * A tool's result as a client of `version` can read it; worked on in several turns if it is large.
+ * @param bytes JSON text that has the result's `content` at [start, end); -1: it has none
  * @returns `bytes` itself when nothing has to change
  */
 export function readableContent(
@@ -18,22 +20,38 @@ export function readableContent(
   start: number,
   end: number,
   version: string,
-): Buffer {
-  if (version >= FIRST_WITH_LINKS || !bytes.includes(RESOURCE_LINK)) return bytes;
-  const content = lastMember(bytes, start, end, 'content');
-  if (content === undefined) return bytes;
-  const blocks = splitArray(bytes.subarray(content.valueStart, content.valueEnd));
-  if (blocks.length === 0) return bytes;
-  const texts = blocks.map((block) => withoutLink(block).toString('utf8'));
-  const array = Buffer.from(`[${texts.join(',')}]`);
-  return replaceSpan(bytes, content.valueStart, content.valueEnd, array);
+): Buffer | Promise<Buffer> {
+  if (version >= FIRST_WITH_LINKS || bytes[start] !== OPEN_BRACKET) return bytes;
+  if (!bytes.includes(RESOURCE_LINK, start)) return bytes;
+  return finishedInTurns(contentSteps(bytes, start, end), end - start);
 }
 
-function withoutLink(block: Buffer): Buffer {
-  const value = parseSpan(block, 0, block.length);
-  if (!isObject(value) || value['type'] !== 'resource_link') return block;
-  const { name, uri } = value;
-  if (typeof uri !== 'string') return block;
-  const text = typeof name === 'string' ? `${name}: ${uri}` : uri;
+/** The same for the text of a result. */
+export function readableResult(result: Buffer, version: string): Buffer | Promise<Buffer> {
+  if (version >= FIRST_WITH_LINKS || !result.includes(RESOURCE_LINK)) return result;
+  const content = lastMember(result, 0, result.length, 'content');
+  if (content === undefined) return result;
+  return readableContent(result, content.valueStart, content.valueEnd, version);
+}
+
+function* contentSteps(bytes: Buffer, start: number, end: number): Steps {
+  const content = bytes.subarray(start, end);
+  const edited = yield* each(content, withoutLink, RESOURCE_LINK);
+  if (edited === content) return bytes;
+  yield bytes.length;
+  return replaceSpan(bytes, start, end, edited);
+}
+
+function* withoutLink(block: Buffer): Steps {
+  yield block.length;
+  const members = lastMembers(block, 0, block.length, ['type', 'name', 'uri']);
+  const read = (key: string): string | undefined => {
+    const member = members.get(key);
+    return member && parseString(block, member.valueStart, member.valueEnd);
+  };
+  const uri = read('uri');
+  if (read('type') !== 'resource_link' || uri === undefined) return block;
+  const name = read('name');
+  const text = name === undefined ? uri : `${name}: ${uri}`;
   return Buffer.from(`{"type":"text","text":${jsonText(text)}}`);
 }

@@ -7,14 +7,14 @@ import { type Holding, LARGE_HOLDING } from '../base/held-bytes.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import { type Frame, GONE } from '../jsonrpc/frame.ts';
 import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
-import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage, resultParts } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
-import { readableContent } from '../mcp/old-content.ts';
+import { readableContent, readableResult } from '../mcp/old-content.ts';
 import type { RequestOutcome } from '../observe/metrics.ts';
 import { type RequestMeter, TOO_MUCH_HELD } from '../observe/request-meter.ts';
+import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import type { Denial, Principal } from '../ports/principal.ts';
@@ -98,10 +98,24 @@ export class ClientExchange implements Exchange {
     return this.frame.idBytes ?? NULL_ID;
   }
 
-  respond(given: Frame): void {
-    const isResult = given.resultStart >= 0;
-    if (!this.#settle(isResult ? 'ok' : 'error', given.bytes.length)) return;
-    const answer = isResult ? this.#readable(given) : given;
+  respond(answer: Frame): void {
+    const { bytes, contentStart, contentEnd } = answer;
+    if (this.frame.method !== TOOLS_CALL || contentStart < 0) {
+      this.#respond(answer);
+      return;
+    }
+    const readable = readableContent(bytes, contentStart, contentEnd, this.client.version);
+    if (readable instanceof Promise) {
+      contain(
+        this,
+        readable.then((text) => this.#respond(withContent(answer, text))),
+      );
+    } else this.#respond(withContent(answer, readable));
+  }
+
+  #respond(answer: Frame): void {
+    const isResult = answer.resultStart >= 0;
+    if (!this.#settle(isResult ? 'ok' : 'error', answer.bytes.length)) return;
     const { bytes, idStart, idEnd } = answer;
     if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
       this.#sink.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
@@ -112,12 +126,18 @@ export class ClientExchange implements Exchange {
   }
 
   answer(result: Buffer): void {
-    if (!this.#settle('ok', result.length)) return;
-    const { version } = this.client;
-    const readable =
-      this.frame.method === TOOLS_CALL
-        ? readableContent(result, 0, result.length, version)
-        : result;
+    const isCall = this.frame.method === TOOLS_CALL;
+    const readable = isCall ? readableResult(result, this.client.version) : result;
+    if (readable instanceof Promise)
+      contain(
+        this,
+        readable.then((text) => this.#answer(text)),
+      );
+    else this.#answer(readable);
+  }
+
+  #answer(readable: Buffer): void {
+    if (!this.#settle('ok', readable.length)) return;
     if (readable.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
       this.#sink.endInParts(resultParts(this.#id, readable));
       return;
@@ -176,13 +196,6 @@ export class ClientExchange implements Exchange {
     this.holder = undefined;
   }
 
-  #readable(answer: Frame): Frame {
-    if (this.frame.method !== TOOLS_CALL) return answer;
-    const { bytes, resultStart, resultEnd } = answer;
-    const text = readableContent(bytes, resultStart, resultEnd, this.client.version);
-    return text === bytes ? answer : scan(text);
-  }
-
   #settle(outcome: RequestOutcome, responseBytes = 0): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
@@ -207,4 +220,10 @@ export class ClientExchange implements Exchange {
       responseBytes,
     });
   }
+}
+
+/** An answer with other content: its other members are where they were, or moved. */
+function withContent(answer: Frame, bytes: Buffer): Frame {
+  if (bytes === answer.bytes) return answer;
+  return answer.replaced(bytes, answer.contentEnd, bytes.length - answer.bytes.length);
 }

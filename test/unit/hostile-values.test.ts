@@ -9,7 +9,7 @@ import { madeTask } from '../../src/bridge/tasks/task-text.ts';
 import { editObject, membersOf } from '../../src/jsonrpc/members.ts';
 import { scan } from '../../src/jsonrpc/scan.ts';
 import { isHeaderFor } from '../../src/mcp/header-values.ts';
-import { readableContent } from '../../src/mcp/old-content.ts';
+import { readableResult } from '../../src/mcp/old-content.ts';
 import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
 import { settleWith } from '../../src/mux/invalid-answers.ts';
 import { contain } from '../../src/ports/contain.ts';
@@ -33,7 +33,7 @@ describe('a value that can not be text', () => {
   it('leaves a link as it is', () => {
     const result = { content: [{ type: 'resource_link', name: 'a', uri: NO_TEXT }] };
     const text = Buffer.from(JSON.stringify(result));
-    expect(readableContent(text, 0, text.length, '2024-11-05').equals(text)).toBe(true);
+    expect(readableResult(text, '2024-11-05')).toBe(text);
   });
 });
 
@@ -41,7 +41,7 @@ describe('a string where an object is meant', () => {
   it('has no members', () => {
     expect(membersOf(STRING, 0, STRING.length)).toEqual([]);
     expect(editObject(STRING, 0, STRING.length, {}).toString()).toBe('{}');
-    expect(readableContent(STRING, 0, STRING.length, '2024-11-05')).toBe(STRING);
+    expect(readableResult(STRING, '2024-11-05')).toBe(STRING);
   });
 });
 
