@@ -7,6 +7,9 @@ import { codeOf } from './errors.ts';
 const CONNECT_MS = 5_000;
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
+/** Informational responses (RFC 9110 15.2) to one request; a server may say several times that it works. */
+const MAX_INFORMATIONAL = 100;
+
 export type Connector = buildConnector.connector;
 
 /** Connections to one origin. */
@@ -38,12 +41,32 @@ export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
 }
 
+/** The server sent informational responses (1xx) without an end. */
+export class TooManyInformational extends Error {
+  override readonly name = 'TooManyInformational';
+}
+
 /** Connections to `origin`; with `use`, through a proxy. */
 export function openPool(
   origin: string,
   options: HttpPoolOptions,
   use: ProxyUse | undefined,
 ): HttpPool {
+  const pool = anyPool(origin, options, use);
+  return {
+    destroy: () => pool.destroy(),
+    request: (request) => {
+      let count = 0;
+      // Each one begins the time limit of the head anew. What is thrown ends the connection.
+      const onInfo = (): void => {
+        if (++count > MAX_INFORMATIONAL) throw new TooManyInformational();
+      };
+      return pool.request({ ...request, onInfo });
+    },
+  };
+}
+
+function anyPool(origin: string, options: HttpPoolOptions, use: ProxyUse | undefined): HttpPool {
   if (use === undefined) return new Pool(origin, options);
   // The proxy looks the name up itself where it is asked for a page.
   if (use.addressOf === undefined && origin.startsWith('http:')) {

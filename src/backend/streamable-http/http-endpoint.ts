@@ -2,7 +2,7 @@
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
 import { errors } from 'undici';
 import type { FindOwner } from '../../base/held-bytes.ts';
-import { type HttpPool, ProxyFailure } from '../../base/http-pool.ts';
+import { type HttpPool, ProxyFailure, TooManyInformational } from '../../base/http-pool.ts';
 import { TurnQuota } from '../../base/turns.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
@@ -248,6 +248,14 @@ function failureOf(error: unknown): HttpFailure {
     return new HttpFailure(
       { reason: 'server_unavailable', outcome: 'not_sent', what, isLasting },
       true,
+      error,
+    );
+  }
+  if (error instanceof TooManyInformational) {
+    const what = 'sent too many informational responses (HTTP 1xx) and no answer.';
+    return new HttpFailure(
+      { reason: 'server_protocol_error', outcome: 'unknown', what },
+      false,
       error,
     );
   }
