@@ -8,6 +8,7 @@ import { messageOf, UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { createLogger, type Logger } from '../observe/logger.ts';
 import { Gateway } from './gateway.ts';
+import { watchIdleMemory } from './idle-memory.ts';
 import { ListenError } from './listen-error.ts';
 
 const OK = 0;
@@ -59,7 +60,9 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
       gateway.flush();
     });
   };
+  const memory = watchIdleMemory();
   const status = await runUntilStopped(config, options, { logger, stop, onExit });
+  memory?.close();
   return status === OK && stop.isBroken ? INTERNAL : status;
 }
 

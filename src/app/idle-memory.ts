@@ -1,0 +1,83 @@
+// Gives memory back to the system after a burst. V8 keeps the pages that it has grown to, and collects
+// nothing while nothing happens, so an idle gateway would keep for hours what it used for seconds.
+import { performance } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import { every, type Timer } from '../base/clock.ts';
+import { MemoryGauge } from '../base/memory.ts';
+
+/** How often it is looked whether there is something to do: an idle period is so long at least. */
+const PERIOD_MS = 10_000;
+/** Share of the time that an idle event loop works. */
+const IDLE_UTILIZATION = 0.05;
+/** More than the resident memory after the last time, by so much, is worth a collection. */
+const GROWTH = 1.15;
+/** Periods between two collections. */
+const MIN_PERIODS = 3;
+/** With more in use than this, handing back all pages would hold up the event loop for too long. */
+const MAX_COMPACTED_BYTES = 64 * 1024 * 1024;
+
+/** What it looks at and does. */
+export interface IdleMemorySources {
+  /** Share of the time since the last call that the event loop worked: 0 to 1. */
+  readonly utilization: () => number;
+  readonly residentBytes: () => number;
+  readonly heapBytes: () => number;
+  /** Collects what is garbage. */
+  readonly collect: () => void;
+  /** The same, and gives back all pages that are free then. Takes several times as long. */
+  readonly compact: () => void;
+}
+
+/** Collects garbage when the process is idle and larger than it has to be. */
+export class IdleMemory {
+  readonly #sources: IdleMemorySources;
+  readonly #timer: Timer;
+  #floorBytes = Number.POSITIVE_INFINITY;
+  #periods = MIN_PERIODS;
+
+  constructor(sources: IdleMemorySources) {
+    this.#sources = sources;
+    this.#timer = every(PERIOD_MS, () => this.#look());
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  #look(): void {
+    const { utilization, residentBytes, heapBytes, collect, compact } = this.#sources;
+    this.#periods += 1;
+    const isIdle = utilization() < IDLE_UTILIZATION;
+    if (!isIdle) return;
+    const bytes = residentBytes();
+    this.#floorBytes = Math.min(this.#floorBytes, bytes);
+    if (bytes <= this.#floorBytes * GROWTH || this.#periods <= MIN_PERIODS) return;
+    this.#periods = 0;
+    collect();
+    if (heapBytes() <= MAX_COMPACTED_BYTES) compact();
+    this.#floorBytes = residentBytes();
+  }
+}
+
+/**
+ * Looks after the memory of this process.
+ * @returns undefined where Node was started without `--expose-gc`
+ */
+export function watchIdleMemory(): IdleMemory | undefined {
+  const { gc } = globalThis;
+  if (gc === undefined) return undefined;
+  const gauge = new MemoryGauge();
+  let last = performance.eventLoopUtilization();
+  return new IdleMemory({
+    utilization: () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      return utilization;
+    },
+    residentBytes: () => gauge.read().residentBytes,
+    heapBytes: () => getHeapStatistics().used_heap_size,
+    collect: () => gc({ type: 'major' }),
+    compact: () => gc({ type: 'major', flavor: 'last-resort' }),
+  });
+}
