@@ -1,12 +1,10 @@
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
-/** Tests that put something in place of a module (vi.mock): it has to be loaded anew for each file. */
-const MOCKING = [
-  'test/unit/bridge/tool-lists.test.ts',
-  'test/unit/catalog/resource-texts.test.ts',
-  'test/unit/jsonrpc/strip-key.test.ts',
-  'test/unit/mux/batches.test.ts',
-];
+/** Tests that put something in place of a module: it has to be loaded anew for each file. */
+const MOCKING = globSync('test/{unit,property}/**/*.test.ts').filter((file) =>
+  /vi\.mock\(|scanned-bytes/.test(readFileSync(file, 'utf8')),
+);
 
 // `fast` and `fast-mocking` run on every save, `slow` opens real sockets and starts processes. But for
 // tests with mocks a worker loads modules once, not once a file.
