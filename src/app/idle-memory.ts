@@ -1,14 +1,13 @@
 // Gives memory back to the system after a burst. V8 keeps the pages that it has grown to, and collects
 // nothing while nothing happens, so an idle gateway would keep for hours what it used for seconds.
-import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { every, type Timer } from '../base/clock.ts';
+import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { MemoryGauge } from '../base/memory.ts';
 
 /** How often it is looked whether there is something to do: an idle period is so long at least. */
 const PERIOD_MS = 10_000;
-/** Share of the time that an idle event loop works. */
-const IDLE_UTILIZATION = 0.05;
+/** Processor time in a period that leaves a gateway idle, as a share of it. */
+const IDLE_UTILIZATION = 0.1;
 /** More than the resident memory after the last time, by so much, is worth a collection. */
 const GROWTH = 1.15;
 /** Periods between two collections. */
@@ -18,7 +17,7 @@ const MAX_COMPACTED_BYTES = 64 * 1024 * 1024;
 
 /** What it looks at and does. */
 export interface IdleMemorySources {
-  /** Share of the time since the last call that the event loop worked: 0 to 1. */
+  /** Processor time since the last call, as a share of the time that went by. */
   readonly utilization: () => number;
   readonly residentBytes: () => number;
   readonly heapBytes: () => number;
@@ -32,11 +31,12 @@ export interface IdleMemorySources {
 export class IdleMemory {
   readonly #sources: IdleMemorySources;
   readonly #timer: Timer;
-  #floorBytes = Number.POSITIVE_INFINITY;
+  #floorBytes: number;
   #periods = MIN_PERIODS;
 
   constructor(sources: IdleMemorySources) {
     this.#sources = sources;
+    this.#floorBytes = sources.residentBytes();
     this.#timer = every(PERIOD_MS, () => this.#look());
   }
 
@@ -67,13 +67,15 @@ export function watchIdleMemory(): IdleMemory | undefined {
   const { gc } = globalThis;
   if (gc === undefined) return undefined;
   const gauge = new MemoryGauge();
-  let last = performance.eventLoopUtilization();
+  let sinceMs = monotonicMs();
+  let since = process.cpuUsage();
   return new IdleMemory({
     utilization: () => {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, last);
-      last = now;
-      return utilization;
+      const { user, system } = process.cpuUsage(since);
+      const elapsedMs = monotonicMs() - sinceMs;
+      sinceMs += elapsedMs;
+      since = process.cpuUsage();
+      return (user + system) / (1000 * elapsedMs);
     },
     residentBytes: () => gauge.read().residentBytes,
     heapBytes: () => getHeapStatistics().used_heap_size,

@@ -9,7 +9,7 @@ import { useScripted } from '../support/use-gateway.ts';
 
 const SESSIONS = 3_000;
 const AT_ONCE = 50;
-const { rig, journal } = useScripted(scriptedServer(), { config: { sessions: { idle: '3s' } } });
+const { rig, journal } = useScripted(scriptedServer(), { config: { sessions: { idle: '8s' } } });
 
 it('thousands of abandoned sessions are ended; those in use are not, nor is their server (B12)', async () => {
   const open = async (): Promise<number> =>

@@ -31,7 +31,6 @@ describe('memory of an idle gateway', () => {
 
   it('is given back after a burst, within a minute', () => {
     const { state, done, memory } = process();
-    vi.advanceTimersByTime(PERIOD_MS);
     state.resident = 300 * MIB;
     vi.advanceTimersByTime(60_000);
     expect(done).toEqual(['collect', 'compact']);
