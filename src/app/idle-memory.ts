@@ -1,6 +1,5 @@
 // Gives memory back to the system after a burst. V8 keeps the pages that it has grown to, and collects
 // nothing while nothing happens, so an idle gateway would keep for hours what it used for seconds.
-import { getHeapStatistics } from 'node:v8';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { MemoryGauge } from '../base/memory.ts';
 
@@ -78,7 +77,7 @@ export function watchIdleMemory(): IdleMemory | undefined {
       return (user + system) / (1000 * elapsedMs);
     },
     residentBytes: () => gauge.read().residentBytes,
-    heapBytes: () => getHeapStatistics().used_heap_size,
+    heapBytes: () => gauge.read().heapBytes,
     collect: () => gc({ type: 'major' }),
     compact: () => gc({ type: 'major', flavor: 'last-resort' }),
   });
