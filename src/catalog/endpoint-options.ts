@@ -7,7 +7,7 @@ import { type ToolListMode, toolListSchema } from './search/options.ts';
 import { type ShapingOptions, shapeSchema } from './shaping-options.ts';
 import { type ValidationMode, validateArgumentsSchema } from './validation/options.ts';
 
-const DEFAULT_CONNECT_MS = 1_000;
+const DEFAULT_CONNECT_MS = 800;
 const DEFAULT_LIST_MS = 5_000;
 const DEFAULT_SEPARATOR = '__';
 
@@ -28,7 +28,7 @@ export const endpointSchema = section({
   pin: pinSchema,
   validateArguments: validateArgumentsSchema,
   toolList: toolListSchema,
-  connectTimeout: duration(0).prefault('1s').meta({
+  connectTimeout: duration(0).prefault('800ms').meta({
     description:
       'How long clients wait for a server that is not ready, in `initialize` and in lists. The time is counted once for all clients. A slower server is left out until it is ready; then clients get `list_changed`.',
   }),
