@@ -35,8 +35,9 @@ export class PrincipalTurns {
   readonly #quotas = new RecentMap<string, TurnQuota>(MAX_PRINCIPALS);
 
   /** @returns undefined while all clients are one principal: then their addresses are told apart */
-  of(principal: Principal): TurnQuota | undefined {
-    return isAnonymous(principal) ? undefined : this.#quotas.getOrMake(principal.key, newQuota);
+  of(principal: Principal | undefined): TurnQuota | undefined {
+    if (principal === undefined || isAnonymous(principal)) return undefined;
+    return this.#quotas.getOrMake(principal.key, newQuota);
   }
 }
 

@@ -34,6 +34,12 @@ export interface SocketLimits {
   scarce(whose: Scarcity, what: 'refused' | 'closed_idle'): void;
 }
 
+/** Who owns bytes that are held. */
+export interface HeldClient {
+  readonly key: string;
+  readonly kind?: string | undefined;
+}
+
 /** One connection of a client. */
 export interface Connection {
   /** What requests arrive on. */
@@ -42,6 +48,10 @@ export interface Connection {
   quota: TurnQuota;
   /** What its address may cost in a turn. */
   readonly addressQuota: TurnQuota;
+  /** Whose bytes are held for it: its principal's, as far as is known by its latest request. */
+  client: HeldClient;
+  /** The same of somebody of whom only the address is known. */
+  readonly addressClient: HeldClient;
   /** Requests that wait for the answers to those ahead of them. */
   waiting: number;
   /** Requests whose reading was counted in advance. */
@@ -72,16 +82,22 @@ class OpenConnection implements Connection {
   isUpgraded = false;
   usedMs: number | undefined;
   quota: TurnQuota;
+  client: HeldClient;
 
   constructor(socket: Socket, address: Address) {
     this.socket = socket;
     this.address = address;
     this.quota = address.quota;
+    this.client = address.client;
     this.peer = peerOf(socket);
   }
 
   get addressQuota(): TurnQuota {
     return this.address.quota;
+  }
+
+  get addressClient(): HeldClient {
+    return this.address.client;
   }
 
   isIdle(nowMs: number): boolean {
@@ -93,11 +109,13 @@ class OpenConnection implements Connection {
 class Address {
   readonly name: string;
   readonly quota: TurnQuota;
+  readonly client: HeldClient;
   readonly connections = new Set<OpenConnection>();
 
   constructor(name: string, quota: TurnQuota) {
     this.name = name;
     this.quota = quota;
+    this.client = { key: `address ${name}`, kind: 'address' };
   }
 }
 

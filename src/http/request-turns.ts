@@ -7,10 +7,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
+import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
-import type { Connection, OpenSockets } from './open-sockets.ts';
+import type { Connection, HeldClient, OpenSockets } from './open-sockets.ts';
 
 /** Requests that wait on a connection behind the one that is worked on. */
 const MAX_WAITING = 8;
@@ -32,12 +33,21 @@ export class RequestTurns {
   /** What a server tells of a connection that requests can arrive on. */
   readonly #event: 'secureConnection' | 'connection';
   readonly #upgrade: UpgradeListener;
+  readonly #held: HeldBytes;
 
   /**
    * @param isSecure whether a connection is one only after its TLS handshake
    * @param upgrade given a request for an upgrade when its connection has nothing else to do
+   * @param held counts what was read of connections and waits
    */
-  constructor(server: Server, sockets: OpenSockets, isSecure: boolean, upgrade: UpgradeListener) {
+  constructor(
+    server: Server,
+    sockets: OpenSockets,
+    isSecure: boolean,
+    upgrade: UpgradeListener,
+    held: HeldBytes = UNBOUNDED,
+  ) {
+    this.#held = held;
     this.#server = server;
     this.#sockets = sockets;
     this.#event = isSecure ? 'secureConnection' : 'connection';
@@ -68,11 +78,17 @@ export class RequestTurns {
    * Says whose the latest request of a connection is. What comes next on it is most likely the same
    * client's, and counts as that from the start.
    * @param quota undefined: of the connection's address
+   * @param client whose bytes are held for it; undefined: its address's
    * @returns where the request itself has not been counted yet, if so
    */
-  assign({ socket }: IncomingMessage, quota: TurnQuota | undefined): TurnQuota | undefined {
+  assign(
+    { socket }: IncomingMessage,
+    quota: TurnQuota | undefined,
+    client?: HeldClient,
+  ): TurnQuota | undefined {
     const connection = this.#sockets.of(socket);
     if (connection === undefined) return undefined;
+    connection.client = (quota && client) ?? connection.addressClient;
     const before = connection.quota;
     connection.quota = quota ?? connection.addressQuota;
     return connection.quota === before ? undefined : connection.quota;
@@ -125,8 +141,8 @@ export class RequestTurns {
     }
     // The server must not go on reading what is not its own any more.
     socket._paused = false;
-    const unread = new UnreadInput(socket, rest);
-    const { isHeld, quota } = connection;
+    const { isHeld, quota, client } = connection;
+    const unread = new UnreadInput(socket, this.#held, client, rest);
     connection.isHeld = false;
     connection.isDetached = true;
     whenAnswered(socket, () => {
@@ -172,32 +188,57 @@ function resumeRested({ socket, quota, isDetached }: Connection): void {
   socket.resume();
 }
 
-/** What a client sends while nobody may read it. A little is taken in, so that its end is noticed. */
+/**
+ * What a client sends while nobody may read it. A little is taken in, so that its end is noticed. On very
+ * many connections that is much: beyond what their client may have held, they are closed.
+ */
 class UnreadInput {
   readonly #socket: Socket;
+  readonly #held: HeldBytes;
+  readonly #client: HeldClient;
+  readonly #amount: HeldAmount;
   readonly #bytes = new GatheredBytes();
 
-  constructor(socket: Socket, first: Buffer) {
+  constructor(socket: Socket, held: HeldBytes, client: HeldClient, first: Buffer) {
     this.#socket = socket;
-    socket.on('data', this.#gather).on('end', this.#end);
+    this.#held = held;
+    this.#client = client;
+    this.#amount = new HeldAmount(
+      () => held.client(client),
+      'body',
+      () => socket.destroy(),
+    );
+    socket.on('data', this.#gather).on('end', this.#end).once('close', this.#close);
     this.#gather(first);
   }
 
   /** Gives it back, and leaves the socket to the next one who listens, as Node does after an upgrade. */
   take(): Buffer {
-    this.#socket.off('data', this.#gather).off('end', this.#end).pause();
-    Object.assign(this.#socket, { readableFlowing: null });
+    const socket = this.#socket.off('data', this.#gather).off('end', this.#end);
+    socket.off('close', this.#close).pause();
+    Object.assign(socket, { readableFlowing: null });
+    this.#amount.release();
     return this.#bytes.take();
   }
 
   readonly #gather = (chunk: Buffer): void => {
+    if (!this.#held.client(this.#client).hasRoom(chunk.length)) {
+      this.#socket.destroy();
+      return;
+    }
     this.#bytes.push(chunk);
+    this.#amount.set(this.#bytes.length);
     if (this.#bytes.length > MAX_UNREAD_BYTES) this.#socket.pause();
   };
 
   /** As the HTTP server does it: who sends no more gets no more answers. */
   readonly #end = (): void => {
     this.#socket.end();
+  };
+
+  readonly #close = (): void => {
+    this.#bytes.clear();
+    this.#amount.release();
   };
 }
 

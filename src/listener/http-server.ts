@@ -80,8 +80,12 @@ export class HttpServer {
     const { server } = this.#app;
     this.#limits = socketLimits(context, bounds.connections);
     this.#sockets = new OpenSockets(server, isSecure, this.#limits);
-    this.#turns = new RequestTurns(server, this.#sockets, isSecure, (request, socket, head) =>
-      this.#onUpgrade(request, socket, head),
+    this.#turns = new RequestTurns(
+      server,
+      this.#sockets,
+      isSecure,
+      (request, socket, head) => this.#onUpgrade(request, socket, head),
+      context.held,
     );
   }
 
@@ -193,9 +197,8 @@ export class HttpServer {
   }
 
   /**
-   * Everything that is decided before a byte of the body is read, and before anything is made of the request:
-   * to refuse one must not cost as much as to serve it.
-   * @param serve given a request that was let in
+   * Everything that is decided before a byte of the body is read, and before anything is made of the
+   * request: to refuse must cost less than to serve.
    */
   #takeIn(request: IncomingRequest, response: ServerResponse, serve: RequestListener): void {
     if (this.#context.isDraining()) response.shouldKeepAlive = false;
@@ -209,7 +212,7 @@ export class HttpServer {
     const proceed = (admission: Admission): void => {
       const refusal = this.#refusalOf(admission, 'mcp');
       const principal = 'principal' in admission ? admission.principal : undefined;
-      const quota = this.#turns.assign(request, principal && this.#principals.of(principal));
+      const quota = this.#turns.assign(request, this.#principals.of(principal), principal);
       if (refusal !== undefined) this.#reject(response, refusal);
       if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(request, response);
       if (route === undefined || principal === undefined) return;

@@ -14,6 +14,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { HeldBytes, UNBOUNDED } from '../../../src/base/held-bytes.ts';
 import { onNextTurn } from '../../../src/base/turns.ts';
 import { PrincipalTurns } from '../../../src/http/client-turns.ts';
 import { OpenSockets, type SocketLimits } from '../../../src/http/open-sockets.ts';
@@ -55,7 +56,7 @@ class Rig {
   readonly upgrades: Socket[] = [];
   readonly turns: RequestTurns;
 
-  constructor(serve: RequestListener, scheme: Scheme = 'http') {
+  constructor(serve: RequestListener, scheme: Scheme = 'http', held = UNBOUNDED) {
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
       this.read++;
       this.onRead(request);
@@ -77,6 +78,7 @@ class Rig {
         this.upgrades.push(socket as Socket);
         socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
       },
+      held,
     );
     this.turns = turns;
     open.push(() => {
@@ -247,6 +249,24 @@ it('of a connection that asked for too much hardly more is taken in while it res
   const [taken] = rig.accepted.map(({ bytesRead }) => bytesRead);
   // Three times a read buffer would do: it is read on three times.
   expect(taken).toBeLessThan(5 * 64 * 1024);
+});
+
+it('what waits behind requests is held for its client, who is closed out beyond its share', async () => {
+  const share = 512 * 1024;
+  const held = new HeldBytes({ limitBytes: 4 * share, shareBytes: share });
+  const rig = new Rig(() => undefined, 'http', held);
+  await rig.listen();
+  const clients = range(40).map(() => rig.connect());
+  for (const { socket } of clients) socket.write(get('x').repeat(3_000));
+  await until(() => clients.some(({ socket }) => socket.destroyed));
+  expect(held.byKind.body).toBeGreaterThan(share / 2);
+  expect(held.byKind.body).toBeLessThanOrEqual(share);
+  expect(clients.every(({ socket }) => socket.destroyed)).toBe(false);
+  await until(() => rig.accepted.length === 40);
+  await until(() => {
+    rig.sockets.destroyAll();
+    return held.byKind.body === 0;
+  });
 });
 
 /** Counts what is served in one turn of the event loop. */
