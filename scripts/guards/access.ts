@@ -90,7 +90,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'credentials/failed-logins',
     file: GATEKEEPER,
-    find: '? this.#failures.take(this.proxies.addressOf(request), monotonicMs())',
+    find: '? this.#failures.take(this.#networkOf(request), monotonicMs())',
     replace: '? 0',
     test: ['test/integration/access/listeners.test.ts', 'G10 tells the address'],
   },

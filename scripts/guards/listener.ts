@@ -303,7 +303,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/address-rate',
     file: GATEKEEPER,
-    find: 'this.#perAddress?.take(this.proxies.addressOf(request), monotonicMs()) ?? 0',
+    find: 'this.#perAddress?.take(this.#networkOf(request), monotonicMs()) ?? 0',
     replace: '0',
     test: [EDGE_TESTS, 'G10 an address'],
   },
@@ -317,8 +317,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/principal-rate-websocket',
     file: UPGRADE,
-    find: '} else if (gate.takeMessage(principal) === 0) {',
-    replace: '} else if (principal !== undefined) {',
+    find: 'const waitMs = gate.takeMessage(principal);',
+    replace: 'const waitMs = 0;',
     test: [LIMIT_TESTS, 'G10 may send so many messages'],
   },
   {

@@ -115,8 +115,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'framing/line-bound',
     file: 'src/jsonrpc/line-framing.ts',
-    find: 'if (this.#length <= this.#maxBytes) return;',
-    replace: 'if (this.#length >= 0) return;',
+    find: 'if (this.#length > this.#maxBytes) this.#keepEnds();',
+    replace: '',
     test: ['test/property/framing.test.ts', 'an endless line holds no more'],
   },
   {

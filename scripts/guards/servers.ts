@@ -145,8 +145,8 @@ export const serverGuards: readonly Guard[] = [
     also: [
       {
         file: 'src/jsonrpc/line-framing.ts',
-        find: 'if (this.#length <= this.#maxBytes) return;',
-        replace: 'if (this.#length >= 0) return;',
+        find: 'if (this.#length > this.#maxBytes) this.#keepEnds();',
+        replace: '',
       },
     ],
     test: ['test/integration/bounds.test.ts', 'response_too_large: only that call fails'],
