@@ -324,7 +324,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/calls',
     file: GATEKEEPER,
-    find: 'if (this.#parts.loads.isFull(identity.key))',
+    find: 'if (this.#parts.loads.isFull(quotaKeyOf(identity)))',
     replace: 'if (false)',
     test: [LIMIT_TESTS, 'may have so many calls in flight'],
   },
@@ -338,7 +338,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/calls-of-channels',
     file: 'src/session/session.ts',
-    find: 'this.#meter.isOver(this.#principal.key)',
+    find: 'this.#meter.isOver(quotaKeyOf(this.#principal))',
     replace: 'false',
     test: [LIMIT_TESTS, 'may have so many calls in flight'],
   },

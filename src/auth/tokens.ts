@@ -298,6 +298,7 @@ function verifiedToken(
   const expiresAtMs = exp * 1_000 + options.clockSkewMs;
   const principal: Principal = Object.freeze({
     key: principalKey('token', [iss, sub, clientId]),
+    quotaKey: principalKey('token', [iss, sub]),
     kind: 'token',
     name: sub,
     groups: new Set(textsOf(payload[options.groupsClaim])),

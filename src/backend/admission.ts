@@ -6,7 +6,7 @@ import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import { isAnonymous } from '../ports/principal.ts';
+import { isAnonymous, quotaKeyOf } from '../ports/principal.ts';
 import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
 import { WaitingCalls } from './waiting-calls.ts';
@@ -131,7 +131,7 @@ export class Admission {
   }
 
   /**
-   * The key of the principal that has its share of the places. There is one at most, and nobody is looked
+   * The quota key of the principal that has its share of the places. There is one at most, and nobody is looked
    * for while there are places for everybody. Without auth all clients are one.
    */
   #crowd(): string | undefined {
@@ -142,7 +142,7 @@ export class Admission {
       if (exchange === undefined || abandonedAtMs !== undefined) continue;
       const { principal } = exchange.client;
       if (isAnonymous(principal)) return undefined;
-      const { key } = principal;
+      const key = quotaKeyOf(principal);
       const count = (counts.get(key) ?? 0) + 1;
       if (count >= this.#share) return key;
       counts.set(key, count);
@@ -163,7 +163,7 @@ export class Admission {
    */
   #canGo(exchange: Exchange, crowd: string | undefined, sinceMs?: number): boolean {
     const { tools } = this.#context;
-    if (crowd !== undefined && exchange.client.principal.key === crowd) return false;
+    if (crowd !== undefined && quotaKeyOf(exchange.client.principal) === crowd) return false;
     if (this.#context.mux()?.isLaneBusyFor(exchange.client) !== true) return true;
     const tool = tools.match(exchange.frame);
     if (tool === undefined) return true;
@@ -236,7 +236,7 @@ export class Admission {
       return 'was too busy to read the call within timeouts.queue: it has not read earlier messages. Retry later.';
     }
     const crowd = this.#crowd();
-    if (crowd !== undefined && client.principal.key === crowd) {
+    if (crowd !== undefined && quotaKeyOf(client.principal) === crowd) {
       return `already has ${this.#share} calls of yours in flight, the limit for one client. Retry when one of them completes.`;
     }
     return 'was too busy to take the call within timeouts.queue. Retry later, or raise replicas or limits.inFlight.';

@@ -10,6 +10,7 @@ import type { PlaceOwner } from './process-budget.ts';
 export interface PrivateInstanceParts {
   readonly key: string;
   readonly principalKey: string;
+  readonly quotaKey: string;
   /** What it is made with of its clients' proof. */
   readonly variant: string;
   readonly server: string;
@@ -23,6 +24,7 @@ export interface PrivateInstanceParts {
 export class PrivateInstance implements PlaceOwner {
   readonly key: string;
   readonly principalKey: string;
+  readonly quotaKey: string;
   readonly variant: string;
   readonly server: string;
   readonly instance: Instance;
@@ -39,6 +41,7 @@ export class PrivateInstance implements PlaceOwner {
   constructor(parts: PrivateInstanceParts, create: (owner: PlaceOwner) => Instance) {
     this.key = parts.key;
     this.principalKey = parts.principalKey;
+    this.quotaKey = parts.quotaKey;
     this.variant = parts.variant;
     this.server = parts.server;
     this.#isReplaceable = parts.isReplaceable;

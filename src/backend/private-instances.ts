@@ -8,6 +8,7 @@ import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Downstream } from '../ports/downstream.ts';
+import { quotaKeyOf } from '../ports/principal.ts';
 import type { Instance } from './instance.ts';
 import { PrivateInstance } from './private-instance.ts';
 import type { ProcessBudget, ProcessPlace } from './process-budget.ts';
@@ -142,6 +143,7 @@ export class PrivateInstances {
       {
         key,
         principalKey: client.principal.key,
+        quotaKey: quotaKeyOf(client.principal),
         variant,
         server,
         isReplaceable,

@@ -7,7 +7,8 @@ import { StartTurns } from './start-turns.ts';
 
 /** Who takes a place for a private process. */
 export interface PlaceOwner {
-  readonly principalKey: string;
+  /** Of its principal. */
+  readonly quotaKey: string;
   readonly server: string;
   /**
    * Since when nobody seems to need the process, by the monotonic clock; in the future where it is
@@ -70,7 +71,7 @@ export class ProcessBudget {
   take(owner: PlaceOwner): ProcessPlace {
     const { max, maxPerPrincipal } = this.#options;
     const all = [...this.#places];
-    const own = all.filter((place) => place.owner.principalKey === owner.principalKey);
+    const own = all.filter((place) => place.owner.quotaKey === owner.quotaKey);
     let free: Promise<unknown> | undefined = Promise.resolve();
     if (own.length >= maxPerPrincipal) {
       free = this.#room(own);

@@ -3,7 +3,7 @@
 // whose last start failed, have half of the starts each at most; and private processes leave one for shared ones.
 import { FairQueue, type Queued } from '../base/fair-queue.ts';
 import { RecentMap } from '../base/recent-map.ts';
-import { isAnonymous, type Principal } from '../ports/principal.ts';
+import { isAnonymous, type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 /** Those whose last start failed: servers, or principals with private processes of them. */
 const MAX_FAILED = 10_000;
@@ -47,7 +47,8 @@ export class StartTurns {
 
   /** Resolves when it may start. */
   take({ server, principal }: Starter): Promise<StartTurn> {
-    const key = principal === undefined || isAnonymous(principal) ? undefined : principal.key;
+    const key =
+      principal === undefined || isAnonymous(principal) ? undefined : quotaKeyOf(principal);
     return new Promise((resolve) => {
       const start: Start = {
         server,

@@ -6,7 +6,7 @@
 import type { HeldOwner } from '../base/held-bytes.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import { WatchedUris } from '../mcp/subscription.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { Listener } from './fan-out.ts';
 
 const KIB = 1_024;
@@ -99,7 +99,7 @@ export class Subscriptions {
     own.bytes += bytes;
     this.#clients.set(listener, own);
     all.count++;
-    this.#principals.set(principal.key, all);
+    this.#principals.set(quotaKeyOf(principal), all);
     this.#hold(all, bytes + ENTRY_BYTES);
     if (known === undefined) this.#open(listener, what, bytes);
     else known.watchers.add(listener);
@@ -140,11 +140,13 @@ export class Subscriptions {
   }
 
   #principalOf(principal: Principal): PrincipalEntry {
-    return this.#principals.get(principal.key) ?? { principal, count: 0, bytes: 0, held: 0 };
+    return (
+      this.#principals.get(quotaKeyOf(principal)) ?? { principal, count: 0, bytes: 0, held: 0 }
+    );
   }
 
   #leftBy(principal: Principal, { bytes }: Watched): void {
-    const all = this.#principals.get(principal.key);
+    const all = this.#principals.get(quotaKeyOf(principal));
     if (all === undefined) return;
     all.count--;
     this.#hold(all, -(bytes + ENTRY_BYTES));
@@ -152,7 +154,7 @@ export class Subscriptions {
   }
 
   #open(listener: Listener, what: string, bytes: number): void {
-    const payer = listener.client.principal.key;
+    const payer = quotaKeyOf(listener.client.principal);
     this.#watched.set(what, { watchers: new Set([listener]), bytes, payer });
     this.#pay(payer, bytes);
   }
@@ -167,7 +169,7 @@ export class Subscriptions {
   }
 
   #forgetIfNothing({ principal, count, bytes }: PrincipalEntry): void {
-    if (count === 0 && bytes === 0) this.#principals.delete(principal.key);
+    if (count === 0 && bytes === 0) this.#principals.delete(quotaKeyOf(principal));
   }
 
   #hold(all: PrincipalEntry, bytes: number): void {

@@ -240,6 +240,14 @@ export class HeldAmount {
 /** How many owners there may be before those that hold nothing are forgotten. */
 const MANY_OWNERS = 1024;
 
+/** A client, for whom something is held. */
+export interface HeldClient {
+  readonly key: string;
+  readonly kind?: string | undefined;
+  /** What it shares its part with others under; by default its key. */
+  readonly quotaKey?: string | undefined;
+}
+
 /** The budget of one gateway. */
 export class HeldBytes {
   readonly limitBytes: number;
@@ -281,7 +289,8 @@ export class HeldBytes {
    * A client as an owner. Without authentication all clients are one principal, which may then have
    * everything.
    */
-  client({ key, kind }: { readonly key: string; readonly kind?: string | undefined }): HeldOwner {
+  client({ key: own, kind, quotaKey }: HeldClient): HeldOwner {
+    const key = quotaKey ?? own;
     const isAnonymous = kind === undefined || kind === 'anonymous';
     const share = isAnonymous ? this.limitBytes : this.shareBytes;
     return this.#clients.get(key) ?? this.#open(this.#clients, key, share);

@@ -2,7 +2,7 @@
 // streams of a principal ask for, before any work is done on it.
 import { GatewayError } from '../base/errors.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 /** Resources and tasks that all streams of a principal may ask for. */
 const MAX_COUNT = 10_000;
@@ -46,7 +46,7 @@ export class OpenListens {
   take(listening: Listening, texts: readonly string[]): void {
     const { principal } = listening;
     const count = texts.length;
-    const before = this.#counts.get(principal.key) ?? 0;
+    const before = this.#counts.get(quotaKeyOf(principal)) ?? 0;
     if (before + count > MAX_COUNT) {
       throw overloaded(
         `Your streams watch ${before} resources and tasks already and may watch ${MAX_COUNT}`,
@@ -58,7 +58,7 @@ export class OpenListens {
       throw overloaded('Too many bytes are held for you, or for all (limits.heldBytes)');
     }
     owner?.add('subscription', bytes);
-    if (count > 0) this.#counts.set(principal.key, before + count);
+    if (count > 0) this.#counts.set(quotaKeyOf(principal), before + count);
     this.#open.set(listening, { count, bytes });
   }
 
@@ -66,9 +66,9 @@ export class OpenListens {
     const { count, bytes } = this.#open.get(listening) ?? NOTHING;
     if (!this.#open.delete(listening) || count === 0) return;
     const { principal } = listening;
-    const left = (this.#counts.get(principal.key) ?? 0) - count;
-    if (left > 0) this.#counts.set(principal.key, left);
-    else this.#counts.delete(principal.key);
+    const left = (this.#counts.get(quotaKeyOf(principal)) ?? 0) - count;
+    if (left > 0) this.#counts.set(quotaKeyOf(principal), left);
+    else this.#counts.delete(quotaKeyOf(principal));
     this.#held?.client(principal).remove('subscription', bytes);
   }
 

@@ -5,7 +5,7 @@ import { after, type Timer } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import { tooMuchHeld } from '../observe/request-meter.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const MAX_PARKS = 10_000;
 const MAX_PER_PRINCIPAL = 100;
@@ -64,7 +64,7 @@ export class Parks<T extends Parkable> {
   park(call: T, id: string | undefined): string | undefined {
     if (id !== undefined) this.release(id);
     const { principal } = call;
-    const own = this.#perPrincipal.get(principal.key) ?? 0;
+    const own = this.#perPrincipal.get(quotaKeyOf(principal)) ?? 0;
     if (this.#parks.size >= MAX_PARKS || own >= MAX_PER_PRINCIPAL) return undefined;
     if (!this.#held.client(principal).hasRoom(call.heldBytes)) {
       call.refused(tooMuchHeld('unknown'));
@@ -74,7 +74,7 @@ export class Parks<T extends Parkable> {
     const end = (): void => this.#end(key, call);
     const held = new HeldAmount(() => this.#held.client(principal), 'suspended', end);
     this.#parks.set(key, { call, timer: after(this.#ttlMs, end), held });
-    this.#perPrincipal.set(principal.key, own + 1);
+    this.#perPrincipal.set(quotaKeyOf(principal), own + 1);
     held.set(call.heldBytes);
     return this.#parks.has(key) ? key : undefined;
   }
@@ -96,7 +96,7 @@ export class Parks<T extends Parkable> {
     park.timer.cancel();
     park.held.release();
     this.#parks.delete(id);
-    const { key } = park.call.principal;
+    const key = quotaKeyOf(park.call.principal);
     const own = this.#perPrincipal.get(key) ?? 0;
     if (own <= 1) this.#perPrincipal.delete(key);
     else this.#perPrincipal.set(key, own - 1);

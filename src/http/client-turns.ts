@@ -4,7 +4,7 @@
 // operators have quotas of their own, so that nothing that strangers send delays what principals send.
 import { RecentMap } from '../base/recent-map.ts';
 import { LEAST_COST, TurnQuota } from '../base/turns.ts';
-import { isAnonymous, type Principal } from '../ports/principal.ts';
+import { isAnonymous, type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 /** To read the head of a request, or to serve it. */
 export const REQUEST_COST = 8 * LEAST_COST;
@@ -37,7 +37,7 @@ export class PrincipalTurns {
   /** @returns undefined while all clients are one principal: then their addresses are told apart */
   of(principal: Principal | undefined): TurnQuota | undefined {
     if (principal === undefined || isAnonymous(principal)) return undefined;
-    return this.#quotas.getOrMake(principal.key, newQuota);
+    return this.#quotas.getOrMake(quotaKeyOf(principal), newQuota);
   }
 }
 

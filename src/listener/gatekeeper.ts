@@ -21,7 +21,7 @@ import type { AuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { PrincipalLoads } from '../observe/principal-loads.ts';
-import type { AccessPolicy, Principal } from '../ports/principal.ts';
+import { type AccessPolicy, type Principal, quotaKeyOf } from '../ports/principal.ts';
 import { certificateNames } from './certificate-names.ts';
 import { TrustedProxies } from './client-address.ts';
 import { REFUSALS, type Refusal } from './error-response.ts';
@@ -166,12 +166,12 @@ export class Gatekeeper {
    * @returns 0, or how many milliseconds it is too early
    */
   takeMessage(principal: Principal): number {
-    return this.#perPrincipal?.take(principal.key, monotonicMs()) ?? 0;
+    return this.#perPrincipal?.take(quotaKeyOf(principal), monotonicMs()) ?? 0;
   }
 
   /** Counts the other messages of a batch, of which the first was counted. */
   takeBatch(principal: Principal, messages: number): void {
-    this.#perPrincipal?.owe(principal.key, messages - 1, monotonicMs());
+    this.#perPrincipal?.owe(quotaKeyOf(principal), messages - 1, monotonicMs());
   }
 
   /**
@@ -233,7 +233,7 @@ export class Gatekeeper {
     if (request.method === 'POST') {
       const waitMs = this.takeMessage(identity);
       if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
-      if (this.#parts.loads.isFull(identity.key)) return { refusal: this.#tooMany(1_000) };
+      if (this.#parts.loads.isFull(quotaKeyOf(identity))) return { refusal: this.#tooMany(1_000) };
     }
     this.#parts.metrics.admitted++;
     return { principal: identity };

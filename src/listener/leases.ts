@@ -1,6 +1,6 @@
 // What clients hold open: event streams and WebSockets. Counted for each principal, and ended when the
 // principal would not be let in any more: a revoked key, an expired token (docs/reliability.md#g08).
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const MAX_OPEN = 20_000;
 
@@ -31,20 +31,20 @@ export class Leases {
   /** Why there is no room for one more of this principal, if there is none. */
   refusal(principal: Principal): 'all' | 'own' | undefined {
     const { maxPerPrincipal } = this.#rules;
-    const own = this.#perPrincipal.get(principal.key) ?? 0;
+    const own = this.#perPrincipal.get(quotaKeyOf(principal)) ?? 0;
     if (maxPerPrincipal !== undefined && own >= maxPerPrincipal) return 'own';
     return this.#open.size >= MAX_OPEN ? 'all' : undefined;
   }
 
   take(lease: Lease): void {
     this.#open.add(lease);
-    const { key } = lease.principal;
+    const key = quotaKeyOf(lease.principal);
     this.#perPrincipal.set(key, (this.#perPrincipal.get(key) ?? 0) + 1);
   }
 
   release(lease: Lease): void {
     if (!this.#open.delete(lease)) return;
-    const { key } = lease.principal;
+    const key = quotaKeyOf(lease.principal);
     const own = (this.#perPrincipal.get(key) ?? 1) - 1;
     if (own === 0) this.#perPrincipal.delete(key);
     else this.#perPrincipal.set(key, own);

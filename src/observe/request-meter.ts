@@ -1,7 +1,7 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
 import { type FailureOutcome, GatewayError } from '../base/errors.ts';
-import { type HeldBytes, type HeldOwner, UNBOUNDED } from '../base/held-bytes.ts';
+import { type HeldBytes, type HeldClient, type HeldOwner, UNBOUNDED } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
@@ -84,7 +84,7 @@ export class RequestMeter {
   }
 
   /** Where what is held for a principal counts. To be looked up each time. */
-  heldFor(principal: { readonly key: string; readonly kind?: string }): HeldOwner {
+  heldFor(principal: HeldClient): HeldOwner {
     return (this.#watchers.held ?? UNBOUNDED).client(principal);
   }
 

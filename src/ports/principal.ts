@@ -7,6 +7,11 @@ export type PrincipalKind = 'anonymous' | 'key' | 'token' | 'certificate';
 export interface Principal {
   /** Made of kind, issuer, subject and client, so that a missing part never makes two people one. */
   readonly key: string;
+  /**
+   * Whose quotas it uses, where that is not `key`: those of a token are its subject's, who may have any
+   * number of OAuth clients. Sessions and tasks belong to the `key` all the same.
+   */
+  readonly quotaKey?: string;
   /** The rest is absent only for clients that nobody had to authenticate. */
   readonly kind?: PrincipalKind;
   /** For the audit log: the name or id of an API key, a token's subject, a certificate's name. */
@@ -24,6 +29,11 @@ export interface Principal {
   readonly token?: () => string;
   /** When the proof runs out, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
+}
+
+/** Under which key all counts that has a limit for each principal: rates, calls, streams, held bytes. */
+export function quotaKeyOf({ key, quotaKey }: Pick<Principal, 'key' | 'quotaKey'>): string {
+  return quotaKey ?? key;
 }
 
 /** Whether nobody knows who it is: then all clients are this one principal. */

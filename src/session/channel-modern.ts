@@ -11,7 +11,7 @@ import { checkEnvelope } from '../mcp/envelope.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
 import { ModernRequest, serveBy } from './modern-request.ts';
@@ -72,7 +72,7 @@ export class ChannelModern implements ExchangeOwner {
       this.#sink.end(errorMessage(id, wireErrorOf(stopping())));
     } else if (this.#open.size >= MAX_IN_FLIGHT) {
       this.#sink.end(errorMessage(id, wireErrorOf(tooManyOnChannel())));
-    } else if (this.#parts.meter.isFull(this.#principal.key)) {
+    } else if (this.#parts.meter.isFull(quotaKeyOf(this.#principal))) {
       this.#sink.end(errorMessage(id, wireErrorOf(tooMany())));
     } else {
       const { endpoint, meter, all } = this.#parts;

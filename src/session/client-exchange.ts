@@ -17,7 +17,7 @@ import { type RequestMeter, TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
-import type { Denial, Principal } from '../ports/principal.ts';
+import { type Denial, type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 
 /** Told when an exchange is over. */
@@ -62,7 +62,7 @@ export class ClientExchange implements Exchange {
     this.#sink = parts.sink;
     this.#meter = parts.meter;
     this.#principal = parts.client.principal;
-    this.#meter.begun(this.#principal.key);
+    this.#meter.begun(quotaKeyOf(this.#principal));
   }
 
   /**
@@ -202,7 +202,7 @@ export class ClientExchange implements Exchange {
     this.#giveRoomBack();
     this.#owner.settled(this);
     const durationMs = monotonicMs() - this.#startedMs;
-    this.#meter.ended(this.#principal.key);
+    this.#meter.ended(quotaKeyOf(this.#principal));
     this.#meter.record(this.frame.method, outcome, durationMs / 1_000);
     if (this.#meter.isAudited) this.#audit(outcome, durationMs, responseBytes);
     return true;

@@ -4,7 +4,7 @@
 // that was unused for longest is ended for a new one.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { Session } from './session.ts';
 
 const ID_BYTES = 32;
@@ -99,7 +99,8 @@ export class SessionStore {
    * unused for longest is ended: the principal's own at its limit, anybody's at the limit of all.
    * @returns where there are too many that are in use; otherwise call `release` when it is open or not
    */
-  reserve({ key }: Principal): NoRoom | undefined {
+  reserve(principal: Principal): NoRoom | undefined {
+    const key = quotaKeyOf(principal);
     if (this.#isDraining) return 'draining';
     const { max, maxPerPrincipal } = this.#options;
     const own = this.#perPrincipal.get(key);
@@ -114,15 +115,15 @@ export class SessionStore {
     return undefined;
   }
 
-  release({ key }: Principal): void {
+  release(principal: Principal): void {
     this.#reserved--;
-    this.#giveUp(key);
+    this.#giveUp(quotaKeyOf(principal));
   }
 
   add(session: Session): void {
     if (this.#isDraining) session.drain();
     this.#sessions.set(session.id, session);
-    const own = this.#owned(session.principal.key);
+    const own = this.#owned(quotaKeyOf(session.principal));
     own.count++;
     own.sessions.add(session);
     this.#events?.opened(session);
@@ -138,7 +139,7 @@ export class SessionStore {
   /** Ends a session. */
   end(session: Session): void {
     if (this.#sessions.delete(session.id)) {
-      this.#giveUp(session.principal.key, session);
+      this.#giveUp(quotaKeyOf(session.principal), session);
       this.#events?.ended(session);
     }
     session.close();

@@ -24,7 +24,7 @@ import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Attachment } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
 import type { Exchange } from '../ports/exchange.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { AskedQuestions } from './asked-questions.ts';
 import { ClientExchange, type ExchangeOwner } from './client-exchange.ts';
@@ -198,7 +198,7 @@ export class Session implements Downstream, ExchangeOwner {
       exchange.fail(stopping());
     } else if (this.#exchanges.size > this.#maxInFlight) {
       exchange.fail(tooManyInFlight(this.#maxInFlight));
-    } else if (this.#meter.isOver(this.#principal.key)) {
+    } else if (this.#meter.isOver(quotaKeyOf(this.#principal))) {
       exchange.fail(tooManyOfPrincipal());
     } else if (!exchange.takeRoom()) {
       exchange.fail(tooMuchHeld());

@@ -3,7 +3,7 @@
 // is lost with one is who is told.
 import { HeldAmount, type HeldBytes, type HeldOwner, UNBOUNDED } from '../../base/held-bytes.ts';
 import { RecentMap } from '../../base/recent-map.ts';
-import type { Principal } from '../../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../../ports/principal.ts';
 import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
 import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
 
@@ -66,12 +66,13 @@ export class TaskTable implements TaskKeeper {
     const key = taskKey(task.claims);
     this.#tasks.get(key)?.close();
     this.#over.delete(overKey(task.claims));
-    const owner = task.principal.key;
+    const owner = quotaKeyOf(task.principal);
     this.#makeRoom(task);
     this.#tasks.set(key, task);
     const own = (this.#perPrincipal.get(owner) ?? 0) + 1;
     this.#perPrincipal.set(owner, own);
-    if (own > MAX_PER_PRINCIPAL) this.#forgetOldest((other) => other.principal.key === owner);
+    if (own > MAX_PER_PRINCIPAL)
+      this.#forgetOldest((other) => quotaKeyOf(other.principal) === owner);
     else if (this.#tasks.size > MAX_TASKS) this.#forgetOldest(() => true);
     const find = (): HeldOwner => this.#held.client(task.principal);
     this.#amounts.set(task, new HeldAmount(find, 'suspended', () => task.close(false)));
@@ -90,7 +91,7 @@ export class TaskTable implements TaskKeeper {
     this.#tasks.delete(key);
     this.#amounts.get(task)?.release();
     this.#amounts.delete(task);
-    const owner = task.principal.key;
+    const owner = quotaKeyOf(task.principal);
     const own = (this.#perPrincipal.get(owner) ?? 0) - 1;
     if (own > 0) this.#perPrincipal.set(owner, own);
     else this.#perPrincipal.delete(owner);
@@ -103,7 +104,8 @@ export class TaskTable implements TaskKeeper {
 
   /** Forgets the oldest of its owner while there is no room for it. */
   #makeRoom({ principal, heldBytes }: OwnedTask): void {
-    const isTheirs = (other: OwnedTask): boolean => other.principal.key === principal.key;
+    const isTheirs = (other: OwnedTask): boolean =>
+      quotaKeyOf(other.principal) === quotaKeyOf(principal);
     const hasRoom = (): boolean => this.#held.client(principal).hasRoom(heldBytes);
     while (!hasRoom() && this.#forgetOldest(isTheirs));
   }

@@ -5,15 +5,15 @@ import { monotonicMs } from '../../../src/base/clock.ts';
 
 /** Takes places of a budget in the name of principals. */
 class Owner {
-  readonly principalKey: string;
+  readonly quotaKey: string;
   readonly server = 's';
   spareSinceMs: number | undefined;
   readonly gone = Promise.withResolvers<void>();
   readonly place: ProcessPlace;
   hasGivenWay = false;
 
-  constructor(budget: ProcessBudget, principalKey: string) {
-    this.principalKey = principalKey;
+  constructor(budget: ProcessBudget, quotaKey: string) {
+    this.quotaKey = quotaKey;
     this.place = budget.take(this);
   }
 
