@@ -3,6 +3,7 @@
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 
@@ -46,6 +47,20 @@ export class Relay implements Exchange, ExchangeHolder {
   }
 
   respond(answer: Frame): void {
+    this.#pass(answer);
+  }
+
+  /** Responds with an answer that may be worked on in later turns. */
+  protected respondWith(answer: Frame | Promise<Frame>): void {
+    if (!(answer instanceof Promise)) this.#pass(answer);
+    else
+      contain(
+        this,
+        answer.then((edited) => this.#pass(edited)),
+      );
+  }
+
+  #pass(answer: Frame): void {
     this.ended();
     this.exchange.respond(answer);
   }

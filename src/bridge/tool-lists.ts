@@ -1,10 +1,12 @@
 // The entries of `tools/list` as a modern client may see them: without what only the session era has,
 // and without annotations that would make it drop the tool (docs/protocol.md#results-across-eras,
 // #mirrored-arguments).
+import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { withoutKey } from '../jsonrpc/strip-key.ts';
+import { type Edit, withEditedList } from '../jsonrpc/text-steps.ts';
 import { hasValidHeaders } from '../mcp/param-headers.ts';
 
 const ANNOTATION_TEXT = Buffer.from('x-mcp-header');
@@ -48,13 +50,13 @@ export function modernTool(tool: Buffer): Buffer {
 }
 
 /** A list of tools for a client that knows no tasks. */
-export function toolsWithoutExecution(result: Buffer): Buffer {
-  if (!result.includes(EXECUTION_TEXT)) return result;
-  return editTools(result, (tool) =>
-    tool.includes(EXECUTION_TEXT)
-      ? editObject(tool, 0, tool.length, { remove: (key) => key === 'execution' })
-      : tool,
-  );
+export function toolsWithoutExecution(answer: Frame): Frame | Promise<Frame> {
+  const remove = (key: string): boolean => key === 'execution';
+  const edit: Edit = function* (tool) {
+    yield tool.length;
+    return editObject(tool, 0, tool.length, { remove });
+  };
+  return withEditedList(answer, 'tools', edit, EXECUTION_TEXT);
 }
 
 /** Whether the root of a tool's output schema is one that a legacy client can't read. */

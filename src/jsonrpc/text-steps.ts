@@ -1,6 +1,7 @@
 // Edits of texts that can be large: in one pass, and in several turns of the event loop where they are.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { TurnQuota, turnFor } from '../base/turns.ts';
+import type { Frame } from './frame.ts';
 import { OPEN_BRACE } from './json-text.ts';
 import { lastMember, MemberSpans } from './members.ts';
 import { Elements } from './parse.ts';
@@ -81,34 +82,131 @@ interface Span {
   readonly end: number;
 }
 
+/** What an edit of an item returns for one that goes. */
+export const REMOVED = Buffer.alloc(0);
+
 function* eachSpan(
   text: Buffer,
   next: () => Span | undefined,
   edit: Edit,
   mark: Buffer | undefined,
 ): Steps {
-  const edited = new GatheredBytes();
-  let copied = 0;
+  const edited = new EditedItems(text);
+  const marks = mark === undefined ? undefined : new Marks(text, mark);
   let looked = 0;
-  let marked = mark === undefined ? 0 : text.indexOf(mark);
-  // Behind the last mark nothing changes.
-  for (let span = next(); span !== undefined && marked >= 0; span = next()) {
+  for (let span = next(); span !== undefined; span = next()) {
     const { start, end } = span;
+    edited.begin(start, end);
+    // Nothing changes there any more.
+    if (marks?.isOver === true) break;
     if (end - looked > LOOK_BYTES) {
       yield end - looked;
       looked = end;
     }
-    if (mark !== undefined && marked < start) marked = text.indexOf(mark, start);
-    if (mark !== undefined && (marked < 0 || marked >= end)) continue;
+    if (marks?.isIn(start, end) === false) continue;
     const value = text.subarray(start, end);
     const changed = yield* edit(value);
-    if (changed === value) continue;
-    edited.push(text.subarray(copied, start));
-    edited.push(changed);
-    copied = end;
+    if (changed === REMOVED) edited.remove();
+    else if (changed !== value) edited.replace(changed);
   }
-  if (copied === 0) return text;
-  edited.push(text.subarray(copied));
+  if (!edited.isOther) return text;
   yield text.length;
   return edited.take();
+}
+
+/** Where a mark stands in a text, which is looked for once. */
+class Marks {
+  readonly #text: Buffer;
+  readonly #mark: Buffer;
+  #at: number;
+
+  constructor(text: Buffer, mark: Buffer) {
+    this.#text = text;
+    this.#mark = mark;
+    this.#at = text.indexOf(mark);
+  }
+
+  get isOver(): boolean {
+    return this.#at < 0;
+  }
+
+  /** Whether one begins in a span, behind those that were asked about before. */
+  isIn(start: number, end: number): boolean {
+    if (this.#at >= 0 && this.#at < start) this.#at = this.#text.indexOf(this.#mark, start);
+    return this.#at >= 0 && this.#at < end;
+  }
+}
+
+/** A list whose items are replaced or removed one after the other. */
+class EditedItems {
+  readonly #text: Buffer;
+  readonly #edited = new GatheredBytes();
+  /** Up to here the text is copied, or left out. */
+  #copied = 0;
+  #start = 0;
+  #end = 0;
+  /** Where the item before ends, and whether any is left of those before. */
+  #before = 0;
+  #isFirst = true;
+  isOther = false;
+
+  constructor(text: Buffer) {
+    this.#text = text;
+  }
+
+  /** Goes to the next item. */
+  begin(start: number, end: number): void {
+    if (this.#end > 0 && this.#copied === this.#end && this.#isFirst) this.#copied = start;
+    else if (this.#end > 0 && this.#copied < this.#end) this.#isFirst = false;
+    this.#before = this.#end;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  replace(item: Buffer): void {
+    this.#leaveOut(this.#start);
+    this.#edited.push(item);
+    this.#isFirst = false;
+  }
+
+  /** With the comma before it, or behind it where none is left before. */
+  remove(): void {
+    this.#leaveOut(this.#isFirst ? this.#start : this.#before);
+  }
+
+  #leaveOut(from: number): void {
+    this.#edited.push(this.#text.subarray(this.#copied, from));
+    this.#copied = this.#end;
+    this.isOther = true;
+  }
+
+  take(): Buffer {
+    this.#edited.push(this.#text.subarray(this.#copied));
+    return this.#edited.take();
+  }
+}
+
+/**
+ * Changes the items of a list in a result, in several turns if it is large.
+ * @param mark what an item has that could change; absent: any could
+ * @returns the answer itself when nothing changes
+ */
+export function withEditedList(
+  answer: Frame,
+  key: string,
+  edit: Edit,
+  mark?: Buffer,
+): Frame | Promise<Frame> {
+  const { bytes, resultStart, resultEnd } = answer;
+  const member = lastMember(bytes, resultStart, resultEnd, key);
+  if (member === undefined) return answer;
+  const { valueStart, valueEnd } = member;
+  const list = bytes.subarray(valueStart, valueEnd);
+  const place = (edited: Buffer): Frame => {
+    if (edited === list) return answer;
+    const text = replaceSpan(bytes, valueStart, valueEnd, edited);
+    return answer.replaced(text, valueEnd, edited.length - list.length);
+  };
+  const edited = finishedInTurns(each(list, edit, mark), list.length);
+  return edited instanceof Promise ? edited.then(place) : place(edited);
 }

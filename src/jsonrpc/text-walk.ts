@@ -162,7 +162,7 @@ function skipKey(bytes: Buffer, from: number): number {
 
 /** Walks over a text in several turns, if it is large. */
 export async function walkOver(bytes: Buffer): Promise<void> {
-  if (bytes.length < LARGE_TEXT) return;
+  if (bytes.length < LARGE_TEXT || WALKED.has(bytes)) return;
   const walk = new TextWalk(bytes);
   // What came last of it was worked on in this turn.
   await nextTurn();

@@ -372,7 +372,7 @@ const texts: readonly Row[] = [
   row(
     'toolsWithoutExecution',
     16 * KIB,
-    (n) => object(`"tools":[${list('{"execution":{}}', n)}]`),
+    (n) => scan(object(`"result":{"tools":[${list('{"execution":{}}', n)}]}`)),
     toolsWithoutExecution,
   ),
   row(

@@ -132,8 +132,7 @@ export class HttpChannel implements ServerChannel {
   /** @returns false when it was dropped */
   #start(out: Outgoing): boolean {
     if (out.id === undefined && this.#posts.size > this.#options.limits.inFlight + MAX_UNANSWERED) {
-      if (!this.#isDropping)
-        this.#logger.warn('server takes no messages: those for it are dropped');
+      if (!this.#isDropping) this.#logger.warn('server takes no messages: they are dropped');
       this.#isDropping = true;
       return false;
     }
@@ -242,19 +241,21 @@ export class HttpChannel implements ServerChannel {
       return;
     }
     const message = out.isModern && out.method === TOOLS_LIST ? this.#tools.learn(bytes) : bytes;
-    this.#events.received(message, id);
+    if (message instanceof Promise) out.doubt = message.then((list) => this.#receive(list, id));
+    else this.#events.received(message, id);
+  }
+
+  #receive(message: Buffer, id: number): void {
+    if (!this.#isOver) this.#events.received(message, id);
   }
 
   /** An answer may mean that the session is gone, and is the server's answer if it is not. */
   async #doubt(out: Outgoing, id: number, bytes: Buffer): Promise<void> {
     const verdict = await this.#check.ask(out);
-    if (verdict !== 'session_gone') this.#events.received(bytes, id);
-    else if (isSessionText(bytes) || !isAnswerTo(scan(bytes), id)) this.#lose(out);
-    else {
-      // It may be about what the server did.
-      this.#events.received(bytes, id);
-      this.#lose();
-    }
+    const isRefusal = isSessionText(bytes) || !isAnswerTo(scan(bytes), id);
+    // Another answer may be about what the server did.
+    if (verdict !== 'session_gone' || !isRefusal) this.#events.received(bytes, id);
+    if (verdict === 'session_gone') this.#lose(isRefusal ? out : undefined);
   }
 
   #noteSession(frame: Frame, answer: HttpAnswer): void {

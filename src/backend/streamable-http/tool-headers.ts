@@ -2,9 +2,10 @@
 // A tool whose annotations are wrong is taken out of its list, as the protocol has it.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
-import { isObject, parseParams, parseSpan, parseString, splitArray } from '../../jsonrpc/parse.ts';
+import { parseParams, parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
-import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { type Edit, REMOVED, type Steps, withEditedList } from '../../jsonrpc/text-steps.ts';
+import { walkOver } from '../../jsonrpc/text-walk.ts';
 import { encodeHeaderValue } from '../../mcp/header-values.ts';
 import { TOOLS_CALL } from '../../mcp/methods.ts';
 import {
@@ -17,6 +18,8 @@ import { type Logger, someOf } from '../../observe/logger.ts';
 
 const ANNOTATION = Buffer.from('x-mcp-header');
 const MAX_TOOLS = 10_000;
+/** A larger tool with annotations is not shown. */
+const MAX_TOOL_BYTES = 512 * 1024;
 
 /** The mirrored arguments of one server's tools. */
 export class ToolHeaders {
@@ -45,38 +48,47 @@ export class ToolHeaders {
   }
 
   /**
-   * Takes the answer to `tools/list`.
+   * Takes the answer to `tools/list`; in later turns, if it is large.
    * @returns the same without the tools whose annotations are wrong
    */
-  learn(answer: Buffer): Buffer {
+  learn(answer: Buffer): Buffer | Promise<Buffer> {
     if (this.#byTool.size === 0 && !answer.includes(ANNOTATION)) return answer;
     const frame = scan(answer);
     if (frame.resultStart < 0) return answer;
-    const list = lastMember(answer, frame.resultStart, frame.resultEnd, 'tools');
-    if (list === undefined) return answer;
-    const texts = splitArray(answer.subarray(list.valueStart, list.valueEnd));
     const wrong: string[] = [];
-    const kept = texts.filter((text) => this.#learnTool(parseSpan(text, 0, text.length), wrong));
-    if (wrong.length === 0) return answer;
-    this.#logger.warn(someOf(wrong), 'tools have invalid x-mcp-header annotations: not shown');
-    const array = Buffer.from(`[${kept.map((text) => text.toString('utf8')).join(',')}]`);
-    return replaceSpan(answer, list.valueStart, list.valueEnd, array);
+    const edit: Edit = (tool) => this.#withoutWrong(tool, wrong);
+    const end = ({ bytes }: Frame): Buffer => {
+      if (wrong.length > 0) {
+        this.#logger.warn(someOf(wrong), 'tools have invalid x-mcp-header annotations: not shown');
+      }
+      return bytes;
+    };
+    const edited = withEditedList(frame, 'tools', edit);
+    if (!(edited instanceof Promise)) return end(edited);
+    return edited.then(async (frame) => {
+      // It is scanned again by whoever receives it.
+      await walkOver(frame.bytes);
+      return end(frame);
+    });
   }
 
-  /**
-   * @param wrong where the names of tools that may not be shown are added
-   * @returns whether the tool may be shown
-   */
-  #learnTool(tool: unknown, wrong: string[]): boolean {
-    if (!isObject(tool) || typeof tool['name'] !== 'string') return true;
-    const { name, inputSchema } = tool;
+  *#withoutWrong(text: Buffer, wrong: string[]): Steps {
+    yield text.length;
+    const own = lastMember(text, 0, text.length, 'name');
+    const name = own && parseString(text, own.valueStart, own.valueEnd);
+    if (name === undefined) return text;
     this.#byTool.delete(name);
-    if (!hasValidHeaders(inputSchema)) {
+    if (!text.includes(ANNOTATION)) return text;
+    // To parse a larger one would keep everybody waiting.
+    const isLarge = text.length > MAX_TOOL_BYTES;
+    const schema = isLarge ? undefined : lastMember(text, 0, text.length, 'inputSchema');
+    const inputSchema = schema && parseSpan(text, schema.valueStart, schema.valueEnd);
+    if (isLarge || !hasValidHeaders(inputSchema)) {
       wrong.push(name);
-      return false;
+      return REMOVED;
     }
     const mirrored = paramHeadersOf(inputSchema);
     if (mirrored.length > 0 && this.#byTool.size < MAX_TOOLS) this.#byTool.set(name, mirrored);
-    return true;
+    return text;
   }
 }

@@ -1,7 +1,9 @@
 // Lists a modern server's tools once more, on behalf of a call whose headers it refused: the schema
 // that says which arguments are headers has changed, or was never seen (2026-07-28
 // basic/transports/streamable-http).
-import { parseResult } from '../../jsonrpc/parse.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { lastMember } from '../../jsonrpc/members.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { callMessage } from '../../jsonrpc/serialize.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
@@ -46,9 +48,14 @@ export async function refreshTools(
     }
     const text = await lastMessage(answer, maxBytes);
     if (text === undefined) return;
-    tools.learn(text);
-    const next = parseResult(scan(text))?.['nextCursor'];
-    if (typeof next !== 'string' || next === cursor) return;
+    await tools.learn(text);
+    const next = nextCursorOf(scan(text));
+    if (next === undefined || next === cursor) return;
     cursor = next;
   }
+}
+
+function nextCursorOf({ bytes, resultStart, resultEnd }: Frame): string | undefined {
+  const cursor = lastMember(bytes, resultStart, resultEnd, 'nextCursor');
+  return cursor && parseString(bytes, cursor.valueStart, cursor.valueEnd);
 }

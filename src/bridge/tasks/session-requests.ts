@@ -124,6 +124,7 @@ export class TaskList extends Relay {
   }
 
   override respond(answer: Frame): void {
-    super.respond(answer.resultStart < 0 ? answer : editedTaskList(answer, this.#idOf));
+    const edited = answer.resultStart < 0 ? answer : editedTaskList(answer, this.#idOf);
+    this.respondWith(edited);
   }
 }

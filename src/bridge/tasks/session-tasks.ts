@@ -5,8 +5,6 @@ import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
-import { scan } from '../../jsonrpc/scan.ts';
-import { replaceSpan } from '../../jsonrpc/splice.ts';
 import {
   isTaskMethod,
   TASKS_CANCEL,
@@ -212,11 +210,7 @@ class PlainToolList extends Relay {
       super.respond(answer);
       return;
     }
-    const { bytes, resultStart, resultEnd } = answer;
-    const result = bytes.subarray(resultStart, resultEnd);
-    const text = toolsWithoutExecution(result);
-    const isSame = text === result;
-    super.respond(isSame ? answer : scan(replaceSpan(bytes, resultStart, resultEnd, text)));
+    this.respondWith(toolsWithoutExecution(answer));
   }
 }
 

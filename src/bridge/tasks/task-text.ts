@@ -1,11 +1,13 @@
 // Messages about tasks with other ids in them: spliced, never rebuilt (docs/protocol.md#tasks).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { OPEN_BRACE } from '../../jsonrpc/json-text.ts';
 import { editObject, lastMember, type Member } from '../../jsonrpc/members.ts';
-import { parseSpan, splitArray } from '../../jsonrpc/parse.ts';
+import { parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
+import { REMOVED, withEditedList } from '../../jsonrpc/text-steps.ts';
 
 /** What a server says of a task. */
 export interface TaskState {
@@ -63,19 +65,17 @@ export function madeTask(answer: Frame): MadeTask | undefined {
  * The result of `tasks/list` with other ids, and without some tasks.
  * @param idOf the id that a client knows a task by; undefined: not this client's
  */
-export function editedTaskList(answer: Frame, idOf: (taskId: string) => string | undefined): Frame {
-  const { bytes, resultStart, resultEnd } = answer;
-  const list = lastMember(bytes, resultStart, resultEnd, 'tasks');
-  if (list === undefined) return answer;
-  const texts: string[] = [];
-  for (const entry of splitArray(bytes.subarray(list.valueStart, list.valueEnd))) {
-    if (entry[0] !== 0x7b) continue;
-    const { taskId } = taskStateOf(entry, 0, entry.length);
-    const id = typeof taskId === 'string' ? idOf(taskId) : undefined;
-    if (id !== undefined) texts.push(withTaskId(entry, 0, entry.length, id).toString('utf8'));
-  }
-  const text = Buffer.from(`[${texts.join(',')}]`);
-  return scan(replaceSpan(bytes, list.valueStart, list.valueEnd, text));
+export function editedTaskList(
+  answer: Frame,
+  idOf: (taskId: string) => string | undefined,
+): Frame | Promise<Frame> {
+  return withEditedList(answer, 'tasks', function* (task) {
+    yield task.length;
+    const own = task[0] === OPEN_BRACE ? lastMember(task, 0, task.length, 'taskId') : undefined;
+    const taskId = own && parseString(task, own.valueStart, own.valueEnd);
+    const id = taskId === undefined ? undefined : idOf(taskId);
+    return id === undefined ? REMOVED : withTaskId(task, 0, task.length, id);
+  });
 }
 
 /** A call that asks the server to make a task of it. */
