@@ -1,12 +1,13 @@
 // One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
 // whatever is made of lists can be kept by what they are.
-import { nextTurn, TurnQuota, turnFor } from '../base/turns.ts';
+import { nextTurn, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { editObject, lastMember, lastMembers, type Member } from '../jsonrpc/members.ts';
 import { Elements, parseSpan, parseString } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
+import { listWork } from './list-work.ts';
 
 const ANY_ARGUMENTS = Buffer.from('{"type":"object"}');
 
@@ -57,7 +58,7 @@ export const MAX_ENTRY_BYTES = 2 * 1024 * 1024;
 /** A page of so many bytes takes a while to look through. */
 const LARGE_BYTES = 1024 * 1024;
 /** What of the lists of all servers is read in one turn of the event loop. */
-const IN_TURN = new TurnQuota(512 * 1024);
+const IN_TURN = listWork();
 /** A number that says for how long a list holds has no more digits. */
 const MAX_TTL_DIGITS = 32;
 

@@ -1,8 +1,9 @@
 // Finds tools by words: full text search over what their servers say of them, ranked by BM25+ as
 // MiniSearch has it. A value made of one list of tools; another list has another one.
 import MiniSearch, { type SearchResult } from 'minisearch';
-import { LEAST_COST, nextTurn, TurnQuota, turnFor } from '../../base/turns.ts';
+import { LEAST_COST, nextTurn, turnFor } from '../../base/turns.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
+import { listWork } from '../list-work.ts';
 
 export const MAX_QUERY_CHARS = 500;
 export const MAX_FOUND = 50;
@@ -31,8 +32,8 @@ const MAX_EDITS = 3;
  * more, the words that most tools have, and that say least, are left out.
  */
 const MAX_STEPS = 60_000;
-/** And all queries together in one turn of the event loop: a step costs as much as a short message. */
-const IN_TURN = new TurnQuota(2_000 * LEAST_COST);
+/** And all queries together in one turn of the event loop, where a step costs as much as a short message. */
+const IN_TURN = listWork();
 /** Results that are sorted in a turn of their own. */
 const MANY_RESULTS = 5_000;
 /** A name says more of a tool than a sentence about it. */
