@@ -257,9 +257,10 @@ function wrongTime(
   expected: string,
   given: unknown,
 ): RefusedToken {
-  const seconds = Math.round(Number(given) - wallClockMs() / 1_000);
+  if (typeof given !== 'number') return new RefusedToken(reason, { claim, expected, given });
+  const seconds = Math.round(given - wallClockMs() / 1_000);
   const distance = seconds < 0 ? `${-seconds} s ago` : `in ${seconds} s`;
-  return new RefusedToken(reason, { claim, expected, given: `${String(given)} (${distance})` });
+  return new RefusedToken(reason, { claim, expected, given: `${given} (${distance})` });
 }
 
 /** What a time that must be over is expected to be. */
