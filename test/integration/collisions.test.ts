@@ -5,17 +5,12 @@
 import { describe, expect, it } from 'vitest';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
 import type { Journal } from '../support/scripted-server.ts';
-import { useSkippedTime } from '../support/skipped-time.ts';
 import { until } from '../support/until.ts';
 import { type GatewayUnderTest, useScripted } from '../support/use-gateway.ts';
 import { type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 import type { WsClient } from '../support/ws-client.ts';
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
-/** How long a question waits for its call to be known. */
-const HOLD_MS = 10_000;
-const { skip } = useSkippedTime();
-
 const UNATTRIBUTABLE = { error: { code: -32603, data: { reason: 'unattributable' } } };
 
 const isQuestion = ({ id, method }: WireMessage): boolean =>
@@ -79,7 +74,6 @@ describe('a collision of calls of one tool', () => {
     const questions = { direction: 'from_server', kind: 'requests' };
     await untilSum(rig, 'sluice_messages_total', questions, first.length);
     const lateReply = callAndAnswer(late, 'ask', 'late');
-    await skip(HOLD_MS);
     for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(UNATTRIBUTABLE);
     for (const client of first) expect(questionsOf(client)).toEqual([]);
     expect(await lateReply).toEqual({ result: { own: 'late' } });
@@ -99,9 +93,6 @@ describe('a collision of calls of several tools', () => {
     const [a, b, c] = [await connect(rig), await connect(rig), await connect(rig)];
     const calls = [() => call(a, 'ask'), () => call(b, 'sample')];
     const replies = await collide(rig, journal, calls);
-    const questions = { direction: 'from_server', kind: 'requests' };
-    await untilSum(rig, 'sluice_messages_total', questions, calls.length);
-    await skip(HOLD_MS);
     for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(UNATTRIBUTABLE);
     const together = [callAndAnswer(a, 'sample', 'a'), callAndAnswer(b, 'ask', 'b')];
     expect(textOf(await c.call('echo', { v: 'c' }))).toContain('c');

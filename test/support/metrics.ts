@@ -52,12 +52,6 @@ export function metricSum(
     .reduce((sum, sample) => sum + sample.value, 0);
 }
 
-/** How many questions of servers have arrived. */
-export async function questionsArrived(adminUrl: string): Promise<number> {
-  const labels = { direction: 'from_server', kind: 'requests' };
-  return metricSum(await fetchMetrics(adminUrl), 'sluice_messages_total', labels);
-}
-
 const TABLES = [
   'sluice_requests_in_flight',
   'sluice_queue_depth',
