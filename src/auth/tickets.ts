@@ -2,7 +2,7 @@
 // once, for half a minute, at one endpoint. They may stand in an address, where credentials may not.
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
-import type { Principal } from '../ports/principal.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const LIFE_MS = 30_000;
 const MAX_TICKETS = 10_000;
@@ -29,8 +29,9 @@ export class Tickets {
   /** @returns undefined when there are too many */
   issue(principal: Principal, endpoint: string): IssuedTicket | undefined {
     this.#forgetOld();
+    const quotaKey = quotaKeyOf(principal);
     let own = 0;
-    for (const ticket of this.#open.values()) if (ticket.principal.key === principal.key) own++;
+    for (const ticket of this.#open.values()) if (quotaKeyOf(ticket.principal) === quotaKey) own++;
     if (own >= MAX_PER_PRINCIPAL || this.#open.size >= MAX_TICKETS) return undefined;
     const ticket = randomBytes(32).toString('base64url');
     this.#open.set(ticket, { principal, endpoint, endMs: monotonicMs() + LIFE_MS });

@@ -103,7 +103,9 @@ export class Connection {
         received: (message, about) => this.#receive(message, about),
         failed: (id, failure) => this.mux.failed(id, failure),
         awaits: (id) => this.mux.awaits(id),
-        oversize: (...dropped) => this.mux.receiveOversize(...dropped),
+        oversize: (...dropped) => {
+          if (!this.#isEnded) this.mux.receiveOversize(...dropped);
+        },
         noise: () => {
           traffic.noise++;
           this.#warnOfNoise();
@@ -149,6 +151,8 @@ export class Connection {
 
   /** What can't be taken is dropped: no message of a server may end the gateway. */
   #receive(message: Buffer, about: number | undefined): boolean {
+    // A large message is worked off in several turns, and its server may be gone by then.
+    if (this.#isEnded) return false;
     const { traffic } = this.#context;
     const answers = traffic.responses - traffic.unmatched;
     try {

@@ -34,8 +34,9 @@ export class Deliveries {
    */
   tell(listeners: Iterable<Listener>, message: Buffer, kind: string | undefined): void {
     const delivery = { listeners: listeners[Symbol.iterator](), message, kind };
-    if (this.#pending.length >= MAX_PENDING) this.#goOn(delivery, Number.POSITIVE_INFINITY);
-    else if (this.isBehind || !this.#goOn(delivery, CLIENTS_PER_TURN)) this.#wait(delivery);
+    // Where too much waits all of it is told at once: each client still gets it in order.
+    if (this.#pending.length >= MAX_PENDING) this.#work(Number.POSITIVE_INFINITY);
+    if (this.isBehind || !this.#goOn(delivery, CLIENTS_PER_TURN)) this.#wait(delivery);
     this.#noteTurn();
   }
 
@@ -71,15 +72,16 @@ export class Deliveries {
     do {
       await nextTurn();
       this.#toldInTurn = 0;
-      this.#work();
+      this.#work(CLIENTS_PER_TURN);
     } while (this.isBehind);
     this.#isTurnNoted = false;
   }
 
-  #work(): void {
+  /** @param most that are told in this turn */
+  #work(most: number): void {
     for (;;) {
       const [first] = this.#pending;
-      if (first === undefined || !this.#goOn(first, CLIENTS_PER_TURN)) return;
+      if (first === undefined || !this.#goOn(first, most)) return;
       this.#pending.shift();
     }
   }

@@ -160,7 +160,6 @@ export class Instance {
   rest(): void {
     if (this.#state === 'starting' || this.#state === 'closed') return;
     this.#restarts.cancel();
-    this.#lists.close();
     this.#transition('idle');
     this.#connection?.end('idle');
     void this.#givePlaceBack();
@@ -231,6 +230,7 @@ export class Instance {
     this.#restarts.cancel();
     this.#idleTimer?.cancel();
     this.#admission.close(reason);
+    this.#lists.close();
     this.#connection?.end(reason === 'draining' ? DRAINING : 'stopped');
     this.fanOut.close();
     await this.#givePlaceBack();

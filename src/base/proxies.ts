@@ -44,7 +44,17 @@ export function proxyRules(
 export function parseProxy(text: string | undefined): URL | undefined {
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
-  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  return isDecodable(url.username) && isDecodable(url.password) ? url : undefined;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The proxy for a URL; undefined: it is called directly. */

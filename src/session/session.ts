@@ -220,6 +220,7 @@ export class Session implements Downstream, ExchangeOwner {
 
   /** Takes a notification. */
   notification(frame: Frame): void {
+    if (this.#isClosed) return;
     this.#lastUsedMs = monotonicMs();
     if (this.#isPlain) {
       this.#plainNotification(frame);
@@ -235,7 +236,7 @@ export class Session implements Downstream, ExchangeOwner {
         this.#questions?.progress(frame);
         return;
       default:
-        if (!this.#isClosed) this.#attachment?.notify(frame);
+        this.#attachment?.notify(frame);
     }
   }
 

@@ -291,3 +291,21 @@ function run(args: string[]): Promise<{ code: unknown; stdout: string; stderr: s
     });
   });
 }
+
+describe('what a server said, and the lists that its clients saw', () => {
+  const one = scriptedServer({ config: SESSION });
+  const rig = useGateway(() => ({ servers: { one: one.config } }));
+
+  it('are held no longer than the private process of a session', async () => {
+    const held = async (): Promise<number> =>
+      metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_held_bytes', { kind: 'list' });
+    const before = await held();
+    for (let at = 0; at < 3; at++) {
+      const session = await rig.session();
+      await session.call('echo', {});
+      expect(await held()).toBeGreaterThan(before);
+      await session.delete();
+      await until(async () => (await held()) === before);
+    }
+  });
+});

@@ -33,3 +33,10 @@ it('are bounded for each principal, and there is room again when they are over',
   vi.advanceTimersByTime(30_000);
   expect(tickets.issue(A, '/x')).toBeDefined();
 });
+
+it('are counted for the subject, whatever clients it comes with', () => {
+  const tickets = new Tickets();
+  const by = (client: number) => ({ key: `s ${client}`, quotaKey: 's' });
+  for (let at = 0; at < 100; at++) expect(tickets.issue(by(at), '/x')).toBeDefined();
+  expect(tickets.issue(by(100), '/x')).toBeUndefined();
+});

@@ -52,3 +52,12 @@ it('those who leave before it is their turn are not told', async () => {
   while (deliveries.isBehind) await nextTurn();
   expect(told()).toBe(256);
 });
+
+it('each is told in order, also where more wait than may', async () => {
+  const { got, listeners } = audience(300);
+  const deliveries = new Deliveries();
+  const messages = Array.from({ length: 1_100 }, (_, at) => String(at));
+  for (const message of messages) deliveries.tell(listeners, Buffer.from(message), undefined);
+  while (deliveries.isBehind) await nextTurn();
+  for (const own of got) expect(own).toEqual(messages);
+});

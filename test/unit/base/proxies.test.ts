@@ -88,6 +88,7 @@ describe('the environment', () => {
     ['proxy.example:3128', 'http://proxy.example:3128/'],
     ['socks5://proxy.example', undefined],
     ['http://', undefined],
+    ['http://u:100%@proxy.example', undefined],
   ])('of %s is the proxy %s', (text, href) => {
     expect(parseProxy(text)?.href).toBe(href);
   });
