@@ -110,15 +110,17 @@ export class PlainPosts {
     }
     this.#context.gate.takeBatch(session.principal, messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
-    if (answered === 0) sendEmpty(response, 202);
     const target = {
       push: () => false,
       endAll: (all: readonly Buffer[]) => this.#send(call, jsonArray(all)),
       abandon: () => sendEmpty(response, 202),
     };
     const owner = (): HeldOwner => this.#context.held.client(call.principal);
-    const answers = new BatchAnswers(target, answered, owner);
-    workOff(messages, {
+    // The answer waits for the last message: what the client sends next must not overtake the rest.
+    const answers = new BatchAnswers(target, answered + 1, owner);
+    const all = answers.sink();
+    const late = (): void => all.abandon();
+    const isDone = workOff(messages, {
       quota: call.quota,
       owner,
       failed: (error) => call.route.served.meter.failed(error),
@@ -128,7 +130,9 @@ export class PlainPosts {
           session.request(message, answers.sink(message.idBytes));
         else if (message.kind === 'notification') session.notification(message);
       },
+      late,
     });
+    if (isDone) late();
   }
 
   #answerOn(call: HttpCall): AnswerSink {

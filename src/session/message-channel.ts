@@ -139,17 +139,20 @@ export class MessageChannel implements Outlet, AnswerSink {
   /**
    * Takes one message of the client.
    * @param quota what the client may cost in a turn; absent where there is only one client
+   * @param late told when it is done, where that took more than one turn
+   * @returns whether it is done; only a batch may not be
    */
-  receive(bytes: Buffer, quota?: TurnQuota): void {
+  receive(bytes: Buffer, quota?: TurnQuota, late?: () => void): boolean {
     const frame = scan(bytes, this.#rules);
     try {
-      if (this.#takeModern(frame)) return;
-      if (this.#opening !== undefined) this.#keepEarly(frame);
-      else this.#take(frame, quota);
+      if (this.#takeModern(frame)) return true;
+      if (this.#opening === undefined) return this.#take(frame, quota, late);
+      this.#keepEarly(frame);
     } catch (error) {
       // Requests fail where they are served; what breaks here is a message without an answer.
       this.#parts.meter.failed(asGatewayError(error));
     }
+    return true;
   }
 
   /** @returns whether the message needs no session, or is about one that does not */
@@ -179,11 +182,12 @@ export class MessageChannel implements Outlet, AnswerSink {
     return true;
   }
 
-  #take(frame: Frame, quota?: TurnQuota): void {
-    if (frame.fault === 'array') this.#takeBatch(frame, quota);
-    else if (frame.fault !== undefined) this.#refuse(frame, faultError(frame));
+  #take(frame: Frame, quota?: TurnQuota, late?: () => void): boolean {
+    if (frame.fault === 'array') return this.#takeBatch(frame, quota, late);
+    if (frame.fault !== undefined) this.#refuse(frame, faultError(frame));
     else if (this.#session === undefined) this.#takeFirst(frame);
     else this.#deliver(this.#session, frame, this);
+    return true;
   }
 
   #takeFirst(frame: Frame): void {
@@ -204,13 +208,13 @@ export class MessageChannel implements Outlet, AnswerSink {
     else session.response(frame);
   }
 
-  #takeBatch(batch: Frame, quota: TurnQuota | undefined): void {
+  #takeBatch(batch: Frame, quota?: TurnQuota, late?: () => void): boolean {
     const session = this.#session;
     const isAllowed = session !== undefined && allowsBatches(session.version);
     const messages = isAllowed ? (splitBatch(batch, this.#rules) ?? []) : [];
     if (session === undefined || messages.length === 0) {
       this.#refuse(batch, { code: INVALID_REQUEST, message: 'Invalid request: batch.' });
-      return;
+      return true;
     }
     this.#parts.tookBatch?.(messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
@@ -234,10 +238,14 @@ export class MessageChannel implements Outlet, AnswerSink {
         else if (frame.kind !== 'request') this.#deliver(session, frame, this);
         else session.request(frame, answers.sink(frame.idBytes));
       },
-      late: () => transport.hold?.(false),
+      late: () => {
+        transport.hold?.(false);
+        late?.();
+      },
     });
     // What comes next may cancel what is in the batch.
     if (!isDone) transport.hold?.(true);
+    return isDone;
   }
 
   async #open(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {

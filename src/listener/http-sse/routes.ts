@@ -98,8 +98,11 @@ export class SseStreams {
       refuse(call.response, { status: 400, ...faultError(frame) }, frame.idBytes);
       return;
     }
-    sendEmpty(call.response, 202);
-    stream.channel.receive(body, call.quota);
+    const accept = (): void => sendEmpty(call.response, 202);
+    // A batch may take several turns. What the client sends next must not overtake the rest.
+    if (frame.fault === undefined) accept();
+    const isDone = stream.channel.receive(body, call.quota, accept);
+    if (isDone && frame.fault === 'array') accept();
   }
 
   #prefixFor(call: HttpCall): string {

@@ -216,18 +216,23 @@ function takeBatch(
   const failed = (error: GatewayError): void => call.route.served.meter.failed(error);
   const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
   if (answered === 0) {
-    sendEmpty(call.response, 202);
-    workOff(messages, { quota, owner, failed, take: (frame) => takeUnanswered(session, frame) });
+    // Not before: what the client sends next must not overtake the rest.
+    const late = (): void => sendEmpty(call.response, 202);
+    const take = (frame: Frame): void => takeUnanswered(session, frame);
+    if (workOff(messages, { quota, owner, failed, take, late })) late();
     return;
   }
-  const answers = new BatchAnswers(sinkFor(context, call, found), answered, owner);
+  const answers = new BatchAnswers(sinkFor(context, call, found), answered + 1, owner);
+  // The answers wait for the last message, for the same reason.
+  const all = answers.sink();
   const take = (frame: Frame): void => {
     if (frame.kind === 'invalid') answers.sink().end(invalidElement());
     else if (frame.kind !== 'request') takeUnanswered(session, frame);
     // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
     else session.request(frame, answers.sink(frame.idBytes));
   };
-  workOff(messages, { quota, owner, failed, take });
+  const late = (): void => all.abandon();
+  if (workOff(messages, { quota, owner, failed, take, late })) late();
 }
 
 /** Whether a message asks for something that was not begun. */
