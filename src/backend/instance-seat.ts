@@ -123,8 +123,8 @@ export class InstanceSeat implements Seat, Listener {
     const { resources } = this.instance.fanOut;
     const unknown: string[] = [];
     for (const uri of uris) {
-      if (IN_TURN.isSpent) await turnFor(IN_TURN);
-      IN_TURN.spend(uri.length);
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
       const isFirst = !resources.has(uri);
       const refused = this.#hasLeft ? GONE : resources.add(this, uri);
       if (refused === undefined && isFirst) unknown.push(uri);

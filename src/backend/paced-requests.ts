@@ -87,7 +87,8 @@ export class PacedRequests {
     this.#isSending = true;
     for (const [uri, waiting] of this.#waiting) {
       if (this.#open >= MAX_OPEN) break;
-      if (IN_TURN.isSpent) await turnFor(IN_TURN);
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
       // It may have been undone meanwhile.
       if (this.#waiting.get(uri) === waiting) this.#sendOne(uri, waiting);
     }
@@ -101,7 +102,6 @@ export class PacedRequests {
       answered(isWanted ? undefined : UNDONE);
       return;
     }
-    IN_TURN.spend(uri.length);
     this.#open++;
     void this.send(method, uri).then((error) => {
       this.#open--;

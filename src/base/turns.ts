@@ -17,6 +17,12 @@ let contested: TurnQuota[] = [];
 /** Costs are bytes; each message, frame or line costs at least this much, however short it is. */
 export const LEAST_COST = 512;
 
+/** Somebody who waits, and what is paid for it when it goes on. */
+interface Waiting {
+  readonly resume: () => void;
+  readonly cost: number;
+}
+
 /** When all input that was there at its beginning has been read. */
 function scheduleEnd(): void {
   if (isEndScheduled) return;
@@ -49,7 +55,7 @@ export class TurnQuota {
   #turn = -1;
   #spent = 0;
   /** What waits here, and the sources for which something waits. */
-  readonly #line = new Fifo<(() => void) | TurnQuota>();
+  readonly #line = new Fifo<Waiting | TurnQuota>();
   /** Whether it stands in line itself. */
   #isInLine = false;
 
@@ -89,10 +95,12 @@ export class TurnQuota {
 
   /**
    * Runs `resume` in a later turn, in which there is something left for this source: behind those of the
-   * same source that wait already, and in turn with those of others. That costs a little by itself.
+   * same source that wait already, and in turn with those of others.
+   * @param cost what `resume` will do, in bytes. It is spent before others go on, also where `resume` only
+   *   resolves a promise and the work follows later in the turn. Going on costs a little by itself.
    */
-  wait(resume: () => void): void {
-    this.#line.push(resume);
+  wait(resume: () => void, cost = 0): void {
+    this.#line.push({ resume, cost });
     this.#standInLine();
   }
 
@@ -124,13 +132,13 @@ export class TurnQuota {
     if (this.#isUsedUp) return false;
     for (let left = this.#line.size; left > 0; left--) {
       const next = this.#line.take();
-      if (typeof next === 'function') {
-        // Otherwise those that find nothing to do, and wait again, would go on for ever.
-        this.spend(0);
-        next();
+      if (next === undefined) break;
+      if (!(next instanceof TurnQuota)) {
+        // At least a little: those that find nothing to do, and wait again, would go on for ever.
+        this.spend(next.cost);
+        next.resume();
         return true;
       }
-      if (next === undefined) break;
       const wentOn = next.#letOneGoOn();
       if (next.#line.size > 0) this.#line.push(next);
       else next.#isInLine = false;
@@ -147,13 +155,18 @@ export function onNextTurn(resume: () => void): void {
 }
 
 /**
- * Resolves when it is somebody's turn again; at once, where there is something of the quota left. Work for
- * one more step follows, without another look.
+ * Spends the cost of one more step, as soon as there is something of the quota left. The step follows
+ * without another look. Its cost is spent here, as many may be let go before the first of them works.
+ * @param cost in bytes
+ * @returns when the step may be done; undefined: now
  */
-export async function turnFor(quota: TurnQuota): Promise<void> {
-  if (!quota.isSpent) return;
-  await new Promise<void>((resolve) => {
-    quota.wait(resolve);
+export function turnFor(quota: TurnQuota, cost: number): Promise<void> | undefined {
+  if (!quota.isSpent) {
+    quota.spend(cost);
+    return undefined;
+  }
+  return new Promise((resolve) => {
+    quota.wait(resolve, cost);
   });
 }
 

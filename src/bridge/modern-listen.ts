@@ -202,8 +202,8 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
     const left = wanted[Symbol.iterator]();
     const some = async (): Promise<void> => {
       for (const taskId of left) {
-        if (TASKS_IN_TURN.isSpent) await turnFor(TASKS_IN_TURN);
-        TASKS_IN_TURN.spend(taskId.length);
+        const turn = turnFor(TASKS_IN_TURN, taskId.length);
+        if (turn !== undefined) await turn;
         if (!this.#isOver && (await place.watch?.(taskId, tell)) === true) watched.add(taskId);
       }
     };

@@ -88,8 +88,8 @@ export async function readPage(
   while (elements.next()) {
     const view = text.subarray(elements.start, elements.end);
     if (!read.hasRoomFor(view)) break;
-    if (IN_TURN.isSpent) await turnFor(IN_TURN);
-    IN_TURN.spend(view.length);
+    const turn = turnFor(IN_TURN, view.length);
+    if (turn !== undefined) await turn;
     read.add(view);
   }
   const { entries, tooLong, tooLarge, hasMore } = read;

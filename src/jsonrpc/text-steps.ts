@@ -38,9 +38,9 @@ async function inTurns(steps: Steps): Promise<Buffer> {
     if (step.done === true) return step.value;
     bytes += step.value;
     if (bytes < LOOK_BYTES) continue;
-    IN_TURN.spend(bytes);
+    const turn = turnFor(IN_TURN, bytes);
     bytes = 0;
-    if (IN_TURN.isSpent) await turnFor(IN_TURN);
+    if (turn !== undefined) await turn;
   }
 }
 

@@ -167,8 +167,7 @@ export async function walkOver(bytes: Buffer): Promise<void> {
   // What came last of it was worked on in this turn.
   await nextTurn();
   for (let isOver = false; !isOver; ) {
-    await turnFor(IN_TURN);
-    IN_TURN.spend(STEP_BYTES);
+    await turnFor(IN_TURN, STEP_BYTES);
     isOver = walk.step();
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LEAST_COST, onNextTurn, TurnQuota } from '../../src/base/turns.ts';
+import { LEAST_COST, onNextTurn, TurnQuota, turnFor } from '../../src/base/turns.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => onNextTurn(resolve));
 
@@ -82,6 +82,35 @@ describe('What one source may cost in a turn of the event loop', () => {
     await nextTurn();
     await nextTurn();
     expect(tries).toBeLessThan(10);
+  });
+
+  it('bounds steps that follow a wait, also where each costs all of a turn', async () => {
+    const quota = new TurnQuota(100 * LEAST_COST);
+    quota.spend(100 * LEAST_COST);
+    let steps = 0;
+    const step = async (): Promise<void> => {
+      await turnFor(quota, 100 * LEAST_COST);
+      steps++;
+    };
+    const all = Promise.all(Array.from({ length: 100 }, step));
+    const perTurn: number[] = [];
+    while (steps < 100) {
+      const before = steps;
+      await nextTurn();
+      // Those that were let go in this turn have worked when the promises of it are settled.
+      await new Promise((resolve) => process.nextTick(resolve));
+      perTurn.push(steps - before);
+    }
+    await all;
+    expect(Math.max(...perTurn)).toBe(1);
+  });
+
+  it('does a step at once where something is left, and spends its cost', () => {
+    const quota = new TurnQuota(2 * LEAST_COST);
+    expect(turnFor(quota, LEAST_COST)).toBeUndefined();
+    expect(quota.isSpent).toBe(false);
+    expect(turnFor(quota, 2 * LEAST_COST)).toBeUndefined();
+    expect(quota.isSpent).toBe(true);
   });
 
   it('lets those go on first in the next turn who waited first', async () => {

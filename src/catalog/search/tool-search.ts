@@ -154,14 +154,17 @@ export class ToolSearch {
     for (const word of this.#spread.rarestFirst(words)) {
       // Half of it would favour the tools that are listed first.
       if (scores.size > 0 && this.#spread.countOf(word) > budget.steps) break;
+      const places = Math.min(this.#spread.countOf(word), budget.steps);
+      const expected = Math.ceil(places / this.#indexes.length);
       for (const index of this.#indexes) {
-        if (IN_TURN.isSpent) await turnFor(IN_TURN);
-        const before = budget.steps;
+        const turn = turnFor(IN_TURN, expected * LEAST_COST);
+        if (turn !== undefined) await turn;
+        const paid = budget.steps - expected;
         for (const { id, score } of searchWord(index, word, budget)) {
           const one = scores.get(Number(id)) ?? { score: 0, words: 0 };
           scores.set(Number(id), { score: one.score + score, words: one.words + 1 });
         }
-        IN_TURN.spend((before - budget.steps) * LEAST_COST);
+        spendMore(paid - budget.steps);
       }
     }
     if (scores.size > MANY_RESULTS) await nextTurn();
@@ -170,6 +173,11 @@ export class ToolSearch {
       .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
       .flatMap(([id]) => this.#tools[id] ?? []);
   }
+}
+
+/** Words like the one that is searched stand at more places than it does, which is known only afterwards. */
+function spendMore(steps: number): void {
+  if (steps > 0) IN_TURN.spend(steps * LEAST_COST);
 }
 
 function searchWord(index: MiniSearch, word: string, budget: { steps: number }): SearchResult[] {

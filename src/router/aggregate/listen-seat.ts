@@ -51,11 +51,13 @@ export class ListenSeat implements ListenPlace {
     const shownTo = { parts: this.#parts, principal: this.#client.principal };
     const wanted: WantedResource[] = [];
     for (const uri of uris) {
-      if (IN_TURN.isSpent) await turnFor(IN_TURN);
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
       if (this.#hasLeft) return;
       const effort = { left: 0 };
       const owners = shownOwners(shownTo, table, uri, effort);
-      IN_TURN.spend(uri.length - effort.left);
+      // What it takes to compare it with templates is known only now.
+      if (effort.left < 0) IN_TURN.spend(-effort.left);
       if (owners.length > 0) wanted.push({ uri, owners });
       else answered(uri, NO_SUCH_RESOURCE);
     }
