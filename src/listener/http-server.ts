@@ -154,8 +154,13 @@ export class HttpServer {
     const { options } = this.#context;
     const app = fastify({
       serverFactory: (handler) => {
-        const takeIn: RequestListener = (request, response) =>
-          this.#takeIn(request, response, handler);
+        const takeIn: RequestListener = (request, response) => {
+          try {
+            this.#takeIn(request, response, handler);
+          } catch (error) {
+            this.#onError(error, response);
+          }
+        };
         return createNodeServer(bounds, options.tls, (request, response) =>
           this.#turns.take(request, response, takeIn),
         );
@@ -220,8 +225,8 @@ export class HttpServer {
       serve(request, response);
     };
     const admission = this.#context.gate.admit(request, route);
-    if (admission instanceof Promise) void admission.then(proceed);
-    else proceed(admission);
+    if (!(admission instanceof Promise)) proceed(admission);
+    else admission.then(proceed).catch((error: unknown) => this.#onError(error, response));
   }
 
   /** Host, Origin, target and Content-Type. */
@@ -386,12 +391,13 @@ export class HttpServer {
     this.#webSockets.upgrade(route.served, principal, { request, socket, head, turns });
   }
 
-  #onError(error: FastifyError, response: ServerResponse): void {
-    if (error.statusCode === REFUSALS.tooLarge.status) this.#reject(response, REFUSALS.tooLarge);
-    else if (error instanceof BodyFailure && error.statusCode === REFUSALS.tooMuchHeld.status) {
+  #onError(error: unknown, response: ServerResponse): void {
+    const { statusCode, message = '' } = error as Partial<FastifyError>;
+    if (statusCode === REFUSALS.tooLarge.status) this.#reject(response, REFUSALS.tooLarge);
+    else if (error instanceof BodyFailure && statusCode === REFUSALS.tooMuchHeld.status) {
       this.#reject(response, REFUSALS.tooMuchHeld, 'held_bytes');
-    } else if (error.statusCode !== undefined && error.statusCode < 500) {
-      this.#reject(response, { status: error.statusCode, code: -32000, message: error.message });
+    } else if (statusCode !== undefined && statusCode < 500) {
+      this.#reject(response, { status: statusCode, code: -32000, message });
     } else {
       this.#context.logger.error({ err: error }, 'request failed');
       this.#reject(response, { status: 500, code: -32603, message: 'Internal error.' });
