@@ -121,28 +121,34 @@ export class InstanceSeat implements Seat, Listener {
 
   async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
     const { resources } = this.instance.fanOut;
-    const unknown: string[] = [];
+    const asked = new Map<string, (error: WireError | undefined) => void>();
+    const others: Promise<void>[] = [];
     for (const uri of uris) {
       const turn = turnFor(IN_TURN, uri.length);
       if (turn !== undefined) await turn;
       const isFirst = !resources.has(uri);
       const refused = this.#hasLeft ? GONE : resources.add(this, uri);
-      if (refused === undefined && isFirst) unknown.push(uri);
-      else answered(uri, refused);
+      const answer = resources.answerFor(uri);
+      if (refused === undefined && isFirst) asked.set(uri, resources.ask(uri));
+      else if (refused !== undefined || answer === undefined) answered(uri, refused);
+      else others.push(answer.then((error) => answered(uri, error)));
     }
-    if (unknown.length === 0) return;
-    const error = await this.#wish(async (wishes) => {
-      await wishes.subscribeAll(unknown, (uri, refused) => {
-        if (refused !== undefined) resources.remove(this, uri);
-        answered(uri, refused);
+    if (asked.size > 0) {
+      await this.#askForAll([...asked.keys()], (uri, error) => {
+        asked.get(uri)?.(error);
+        answered(uri, error);
       });
+    }
+    await Promise.all(others);
+  }
+
+  async #askForAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    const error = await this.#wish(async (wishes) => {
+      await wishes.subscribeAll(uris, answered);
       return undefined;
     });
     if (error === undefined) return;
-    for (const uri of unknown) {
-      resources.remove(this, uri);
-      answered(uri, error);
-    }
+    for (const uri of uris) answered(uri, error);
   }
 
   async unsubscribe(uri: string): Promise<WireError | undefined> {
@@ -162,12 +168,15 @@ export class InstanceSeat implements Seat, Listener {
     if (this.#hasLeft) return GONE;
     const isFirst = !all.has(what);
     const refused = all.add(this, what);
-    if (refused !== undefined || !isFirst) return refused;
+    if (refused !== undefined) return refused;
+    // The server may still refuse it.
+    if (!isFirst) return await all.answerFor(what);
+    const answered = all.ask(what);
     // The client may have left while the server started.
     const error = await this.#wish((wishes) => {
       return all.has(what) ? tell(wishes) : Promise.resolve(GONE);
     });
-    if (error !== undefined) all.remove(this, what);
+    answered(error);
     return error;
   }
 

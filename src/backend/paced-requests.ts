@@ -33,8 +33,8 @@ const UNDONE: WireError = {
 /** Subscribes and unsubscribes at one server. */
 export class PacedRequests {
   readonly #context: PacedRequestsContext;
-  /** What the server was told to watch. */
-  readonly #told = new Set<string>();
+  /** What the server was told to watch, and its answer while that is not there. */
+  readonly #told = new Map<string, Promise<WireError | undefined> | undefined>();
   /** By URI, the oldest first. */
   readonly #waiting = new Map<string, Waiting>();
   #open = 0;
@@ -48,18 +48,25 @@ export class PacedRequests {
   async send(method: PacedMethod, uri: string): Promise<WireError | undefined> {
     const isNew = method === 'subscribe';
     this.#undo(uri, isNew ? undefined : UNDONE);
-    if (isNew) this.#told.add(uri);
+    const answer = this.#context.request(method, uri);
+    if (isNew) this.#told.set(uri, answer);
     else this.#told.delete(uri);
-    const error = await this.#context.request(method, uri);
-    if (isNew && error !== undefined) this.#told.delete(uri);
+    const error = await answer;
+    // It may have been told something else meanwhile.
+    if (isNew && this.#told.get(uri) === answer) {
+      if (error === undefined) this.#told.set(uri, undefined);
+      else this.#told.delete(uri);
+    }
     return error;
   }
 
   /** Subscribes when it is its turn; at once where few requests are open. */
   subscribe(uri: string, answered: Answered): void {
     const isTold = this.#told.has(uri);
+    const answer = this.#told.get(uri);
     this.#undo(uri, undefined);
-    if (isTold) answered(undefined);
+    if (isTold && answer === undefined) answered(undefined);
+    else if (answer !== undefined) void answer.then(answered);
     else this.#wait(uri, { method: 'subscribe', answered });
   }
 

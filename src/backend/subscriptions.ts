@@ -24,6 +24,8 @@ interface Watched {
   readonly bytes: number;
   /** The principal whose client was the first one: it counts for that one until nobody watches it. */
   readonly payer: string;
+  /** The server's answer, while it is asked. */
+  answer: Promise<WireError | undefined> | undefined;
 }
 
 interface ClientEntry {
@@ -106,6 +108,29 @@ export class Subscriptions {
     return undefined;
   }
 
+  /**
+   * Notes that the server is asked to watch something.
+   * @returns to be called with its answer; after an error nobody watches it any more
+   */
+  ask(what: string): (error: WireError | undefined) => void {
+    const watched = this.#watched.get(what);
+    const { promise, resolve } = Promise.withResolvers<WireError | undefined>();
+    if (watched !== undefined) watched.answer = promise;
+    return (error) => {
+      if (watched !== undefined) watched.answer = undefined;
+      // Whoever came later, after all had left, has asked again.
+      if (error !== undefined && watched !== undefined && this.#watched.get(what) === watched) {
+        for (const listener of [...watched.watchers]) this.remove(listener, what);
+      }
+      resolve(error);
+    };
+  }
+
+  /** The server's answer for something that it is asked to watch; undefined when it has answered. */
+  answerFor(what: string): Promise<WireError | undefined> | undefined {
+    return this.#watched.get(what)?.answer;
+  }
+
   /** @returns true when nobody watches it any more */
   remove(listener: Listener, what: string): boolean {
     const own = this.#clients.get(listener);
@@ -155,7 +180,7 @@ export class Subscriptions {
 
   #open(listener: Listener, what: string, bytes: number): void {
     const payer = quotaKeyOf(listener.client.principal);
-    this.#watched.set(what, { watchers: new Set([listener]), bytes, payer });
+    this.#watched.set(what, { watchers: new Set([listener]), bytes, payer, answer: undefined });
     this.#pay(payer, bytes);
   }
 

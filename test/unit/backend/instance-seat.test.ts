@@ -7,6 +7,7 @@ import { Subscriptions } from '../../../src/backend/subscriptions.ts';
 import { monotonicMs } from '../../../src/base/clock.ts';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { nextTurn } from '../../../src/base/turns.ts';
+import type { WireError } from '../../../src/jsonrpc/error.ts';
 import type { Metrics } from '../../../src/observe/metrics.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
 import type { SubscribeAnswered } from '../../../src/ports/seat.ts';
@@ -27,7 +28,7 @@ function setUp() {
   const wishes = {
     replay: vi.fn(async () => undefined),
     setLevel: vi.fn(async () => undefined),
-    subscribe: vi.fn(async () => undefined),
+    subscribe: vi.fn(async (_uri: string): Promise<WireError | undefined> => undefined),
     subscribeAll: vi.fn(async (uris: readonly string[], answered: SubscribeAnswered) => {
       for (const uri of uris) answered(uri, undefined);
     }),
@@ -35,14 +36,15 @@ function setUp() {
     unsubscribeAll: vi.fn(),
   };
   const instance = { fanOut, wishes, running: () => started.promise } as unknown as Instance;
-  const seat = new InstanceSeat(CLIENT, instance, {
-    server: 's',
-    isShared: true,
-    nameOf: () => '0',
-    alternative: (_exchange, own) => own,
-    left: () => undefined,
-  });
-  return { fanOut, started, wishes, seat };
+  const seatOf = (client: Downstream) =>
+    new InstanceSeat(client, instance, {
+      server: 's',
+      isShared: true,
+      nameOf: () => '0',
+      alternative: (_exchange, own) => own,
+      left: () => undefined,
+    });
+  return { fanOut, started, wishes, seat: seatOf(CLIENT), seatOf };
 }
 
 it('a client that left while the server started leaves no subscription', async () => {
@@ -156,4 +158,65 @@ it('what is watched counts as held for who watches it, until it is not', () => {
   all.add(a, uri);
   all.clear();
   expect(held.total).toBe(0);
+});
+
+const REFUSED: WireError = { code: -32002, message: 'No such resource.' };
+
+it.each([
+  ['refuses', REFUSED],
+  ['agrees', undefined],
+])('clients that want one resource all learn that the server %s', async (_, answer) => {
+  const { fanOut, started, wishes, seat, seatOf } = setUp();
+  started.resolve();
+  const answered = Promise.withResolvers<WireError | undefined>();
+  wishes.subscribe.mockReturnValueOnce(answered.promise);
+  const told: unknown[] = [];
+  const first = seat.subscribe('a:b').then((error) => told.push(error));
+  const second = seatOf(CLIENT)
+    .subscribe('a:b')
+    .then((error) => told.push(error));
+  const third = seatOf(CLIENT).subscribeAll(['a:b'], (_uri, error) => told.push(error));
+  await nextTurn();
+  expect(told).toEqual([]);
+  answered.resolve(answer);
+  await Promise.all([first, second, third]);
+  expect(told).toEqual([answer, answer, answer]);
+  expect(fanOut.resources.watchersOf('a:b').size).toBe(answer === undefined ? 3 : 0);
+  expect(await seatOf(CLIENT).subscribe('a:b')).toBeUndefined();
+  // Asked again only where it had refused.
+  expect(wishes.subscribe).toHaveBeenCalledTimes(answer === undefined ? 1 : 2);
+});
+
+it('a client waits for the answer to another one that wants many resources', async () => {
+  const { fanOut, started, wishes, seat, seatOf } = setUp();
+  started.resolve();
+  const answered = Promise.withResolvers<void>();
+  wishes.subscribeAll.mockImplementationOnce(async (uris, tell) => {
+    await answered.promise;
+    for (const uri of uris) tell(uri, REFUSED);
+  });
+  const told: unknown[] = [];
+  const first = seat.subscribeAll(['a:b', 'a:c'], (_uri, error) => told.push(error));
+  const second = seatOf(CLIENT).subscribe('a:b');
+  await nextTurn();
+  answered.resolve();
+  await first;
+  expect(told).toEqual([REFUSED, REFUSED]);
+  expect(await second).toEqual(REFUSED);
+  expect(fanOut.resources.all).toEqual([]);
+});
+
+it('a late refusal does not end a subscription that was asked for again', async () => {
+  const { fanOut, started, wishes, seat } = setUp();
+  started.resolve();
+  const answered = Promise.withResolvers<WireError | undefined>();
+  wishes.subscribe.mockReturnValueOnce(answered.promise);
+  const first = seat.subscribe('a:b');
+  await nextTurn();
+  expect(wishes.subscribe).toHaveBeenCalledOnce();
+  await seat.unsubscribe('a:b');
+  expect(await seat.subscribe('a:b')).toBeUndefined();
+  answered.resolve(REFUSED);
+  expect(await first).toEqual(REFUSED);
+  expect(fanOut.resources.watchersOf('a:b').size).toBe(1);
 });

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { PacedRequests } from '../../../src/backend/paced-requests.ts';
 import { nextTurn } from '../../../src/base/turns.ts';
+import type { WireError } from '../../../src/jsonrpc/error.ts';
 
 function setUp() {
   const wanted = new Set<string>();
@@ -66,4 +67,28 @@ it('tells the server of a resource that somebody watches after all', async () =>
   await answerAll();
   await answerAll();
   expect(sent).toContain('subscribe a:299');
+});
+
+it('waits for the answer to a request that is open already', async () => {
+  const answers: PromiseWithResolvers<WireError | undefined>[] = [];
+  const paced = new PacedRequests({
+    isWanted: () => true,
+    request: () => {
+      const answer = Promise.withResolvers<WireError | undefined>();
+      answers.push(answer);
+      return answer.promise;
+    },
+  });
+  const refused = { code: -32002, message: 'No such resource.' };
+  const told: unknown[] = [];
+  const first = paced.send('subscribe', 'a:b');
+  paced.subscribe('a:b', (error) => told.push(error));
+  await nextTurn();
+  expect(told).toEqual([]);
+  answers[0]?.resolve(refused);
+  expect(await first).toEqual(refused);
+  await nextTurn();
+  expect(told).toEqual([refused]);
+  paced.subscribe('a:b', (error) => told.push(error));
+  expect(answers).toHaveLength(2);
 });
