@@ -9,6 +9,7 @@ import { editObject, lastMember } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { withValue } from '../jsonrpc/splice.ts';
+import { viewOf } from '../jsonrpc/text-walk.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
@@ -187,13 +188,13 @@ export class ModernPass implements Exchange, ExchangeHolder {
     if (type === 'task') return this.#made(answer);
     const { task, table } = this.#context;
     if (task !== undefined) {
-      return taskResult(bytes.subarray(resultStart, resultEnd), task, table);
+      return taskResult(viewOf(bytes, resultStart, resultEnd), task, table);
     }
     const { method } = this.#exchange.frame;
     const result =
       type === undefined
         ? this.#context.dress.modern(answer, isCacheable(method))
-        : bytes.subarray(resultStart, resultEnd);
+        : viewOf(bytes, resultStart, resultEnd);
     return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
@@ -208,7 +209,7 @@ export class ModernPass implements Exchange, ExchangeHolder {
     const member = lastMember(bytes, resultStart, resultEnd, 'requestState');
     const upstream =
       member === undefined ? undefined : parseString(bytes, member.valueStart, member.valueEnd);
-    if (upstream === undefined) return bytes.subarray(resultStart, resultEnd);
+    if (upstream === undefined) return viewOf(bytes, resultStart, resultEnd);
     const { endpoint, sealer, ttlMs, claims, ownerOf } = this.#context;
     const state = sealer.seal({
       principal: ownerOf(this.client.principal),

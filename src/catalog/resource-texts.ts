@@ -15,6 +15,7 @@ import {
   eachValue,
   finished,
   finishedInTurns,
+  memberSteps,
   type Steps,
   within,
 } from '../jsonrpc/text-steps.ts';
@@ -174,8 +175,7 @@ function contentOf(content: Buffer, expose: ExposeHere, isInResult = false): Ste
 /** @param isInResult whether it stands in a tool's result, which holds no other tool's result */
 function* contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Steps {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
-  yield block.length;
-  const type = lastMember(block, 0, block.length, 'type');
+  const type = yield* memberSteps(block, 'type');
   switch (type && parseString(block, type.valueStart, type.valueEnd)) {
     case 'resource_link':
       return yield* uriMember(block, expose);

@@ -37,6 +37,11 @@ export type Fault =
   /** none of request, notification, response */
   | 'shape';
 
+/** Where large values of a text end, by where they begin. */
+export interface ValueEnds {
+  get(start: number): number | undefined;
+}
+
 /** Offsets are into `bytes`; -1 means that the member is absent. Ends are exclusive. */
 export class Frame {
   readonly bytes: Buffer;
@@ -93,7 +98,7 @@ export class Frame {
   claimEnd = -1;
 
   /** Where large values of a large message end, by where they begin (text-walk.ts). */
-  ends: ReadonlyMap<number, number> | undefined = undefined;
+  ends: ValueEnds | undefined = undefined;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;

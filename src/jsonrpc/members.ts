@@ -1,5 +1,6 @@
 // Editing the members of one JSON object as text: values that stay are copied, never re-serialised.
 
+import type { ValueEnds } from './frame.ts';
 import {
   CLOSE_BRACE,
   COLON as COLON_BYTE,
@@ -81,7 +82,7 @@ export class MemberSpans {
   readonly #bytes: Buffer;
   readonly #end: number;
   /** Of a large message. */
-  readonly #ends: ReadonlyMap<number, number> | undefined;
+  readonly #ends: ValueEnds | undefined;
   #at: number;
   /** Where the member stands that `next` went to. */
   keyStart = -1;

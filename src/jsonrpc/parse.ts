@@ -1,7 +1,7 @@
 // Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
 // The only JSON.parse on the data path.
 import { MAX_MEMBERS } from '../base/text-limits.ts';
-import type { Frame } from './frame.ts';
+import type { Frame, ValueEnds } from './frame.ts';
 import {
   CLOSE_BRACKET,
   COLON,
@@ -71,7 +71,7 @@ export function parseResult(frame: Frame): JsonObject | undefined {
 export class Elements {
   readonly #bytes: Buffer;
   /** Of a large batch. */
-  readonly #ends: ReadonlyMap<number, number> | undefined;
+  readonly #ends: ValueEnds | undefined;
   #at: number;
   /** Where the element stands that `next` went to. */
   start = -1;

@@ -3,9 +3,11 @@ import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { TurnQuota, turnFor } from '../base/turns.ts';
 import type { Frame } from './frame.ts';
 import { OPEN_BRACE } from './json-text.ts';
-import { lastMember, MemberSpans } from './members.ts';
+import { isKey } from './keys.ts';
+import { lastMember, type Member, MemberSpans } from './members.ts';
 import { Elements } from './parse.ts';
 import { replaceSpan } from './splice.ts';
+import { viewOf } from './text-walk.ts';
 
 /** Work on a text that can be interrupted: yields the bytes that were looked at, and gives the new text. */
 export type Steps = Generator<number, Buffer>;
@@ -44,13 +46,29 @@ async function inTurns(steps: Steps): Promise<Buffer> {
   }
 }
 
+/** The same as `lastMember` of a whole text: what stands before a member can be interrupted. */
+export function* memberSteps(text: Buffer, key: string): Generator<number, Member | undefined> {
+  const name = Buffer.from(key);
+  const spans = new MemberSpans(text, 0, text.length);
+  let last: Member | undefined;
+  let looked = 0;
+  while (spans.next()) {
+    const { keyStart, keyEnd, valueStart, valueEnd } = spans;
+    if (isKey(text, keyStart, keyEnd, name)) last = { key, keyStart, valueStart, valueEnd };
+    if (valueEnd - looked <= LOOK_BYTES) continue;
+    yield valueEnd - looked;
+    looked = valueEnd;
+  }
+  yield text.length - looked;
+  return last;
+}
+
 /** Changes one member of an object. */
 export function* within(text: Buffer, key: string, edit: Edit): Steps {
   if (text[0] !== OPEN_BRACE) return text;
-  yield text.length;
-  const member = lastMember(text, 0, text.length, key);
+  const member = yield* memberSteps(text, key);
   if (member === undefined) return text;
-  const value = text.subarray(member.valueStart, member.valueEnd);
+  const value = viewOf(text, member.valueStart, member.valueEnd);
   const edited = yield* edit(value);
   if (edited === value) return text;
   yield text.length;
@@ -104,7 +122,7 @@ function* eachSpan(
       looked = end;
     }
     if (marks?.isIn(start, end) === false) continue;
-    const value = text.subarray(start, end);
+    const value = viewOf(text, start, end);
     const changed = yield* edit(value);
     if (changed === REMOVED) edited.remove();
     else if (changed !== value) edited.replace(changed);
@@ -201,7 +219,7 @@ export function withEditedList(
   const member = lastMember(bytes, resultStart, resultEnd, key);
   if (member === undefined) return answer;
   const { valueStart, valueEnd } = member;
-  const list = bytes.subarray(valueStart, valueEnd);
+  const list = viewOf(bytes, valueStart, valueEnd);
   const place = (edited: Buffer): Frame => {
     if (edited === list) return answer;
     const text = replaceSpan(bytes, valueStart, valueEnd, edited);

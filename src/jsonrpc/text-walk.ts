@@ -2,7 +2,7 @@
 // 16 MiB at once takes up to 0.2 s. A walk notes where large values end and what is wrong with the text;
 // whoever reads the same buffer afterwards jumps over those values.
 import { nextTurn, TurnQuota, turnFor } from '../base/turns.ts';
-import type { Frame } from './frame.ts';
+import type { Frame, ValueEnds } from './frame.ts';
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -27,15 +27,15 @@ export const LARGE_TEXT = 1024 * 1024;
 export const STEP_BYTES = 256 * 1024;
 /** Ends of shorter values are found as fast again. */
 const NOTED_BYTES = 4 * 1024;
-/** The message, its params and result, their members, and the members of these. */
-const NOTED_DEPTH = 4;
+/** The message, its result, the content, its blocks, the resource in one, and the text or blob of that. */
+const NOTED_DEPTH = 6;
 /** What is walked over in one turn of the event loop, where nobody else bounds it. */
 const IN_TURN = new TurnQuota(STEP_BYTES);
 
 /** What a walk found out about a text. */
 export interface WalkedText {
   /** Where values end, by where they begin: the large ones that are not deep in the text. */
-  readonly ends: ReadonlyMap<number, number>;
+  readonly ends: ValueEnds;
   /** Why it is not well-formed, as `skipValue` says it. */
   readonly fault: number | undefined;
 }
@@ -45,6 +45,27 @@ const WALKED = new WeakMap<Buffer, WalkedText>();
 /** What is known about a text; undefined when it is small, or nobody has walked over it. */
 export function walkedText(bytes: Buffer): WalkedText | undefined {
   return bytes.length < LARGE_TEXT ? undefined : WALKED.get(bytes);
+}
+
+/**
+ * A value in a text, for which the ends are known that a walk over the text has found.
+ * @param text well-formed JSON
+ */
+export function viewOf(text: Buffer, start: number, end: number): Buffer {
+  const view = text.subarray(start, end);
+  if (view.length < LARGE_TEXT) return view;
+  const ends = WALKED.get(text)?.ends;
+  if (ends !== undefined) WALKED.set(view, { ends: endsFrom(ends, start), fault: undefined });
+  return view;
+}
+
+function endsFrom(ends: ValueEnds, offset: number): ValueEnds {
+  return {
+    get: (start) => {
+      const end = ends.get(start + offset);
+      return end === undefined ? undefined : end - offset;
+    },
+  };
 }
 
 /** Skips a value of a message, at once where a walk has found its end. */

@@ -1,11 +1,12 @@
 // Content that the two oldest revisions do not know, and that their clients refuse whole results for: a
 // link to a resource becomes text (docs/protocol.md#older-revisions).
 import { OPEN_BRACKET } from '../jsonrpc/json-text.ts';
-import { lastMember, lastMembers } from '../jsonrpc/members.ts';
+import { lastMembers } from '../jsonrpc/members.ts';
 import { parseString } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
-import { each, finishedInTurns, type Steps } from '../jsonrpc/text-steps.ts';
+import { each, finishedInTurns, memberSteps, type Steps } from '../jsonrpc/text-steps.ts';
+import { viewOf } from '../jsonrpc/text-walk.ts';
 
 const RESOURCE_LINK = Buffer.from('resource_link');
 const FIRST_WITH_LINKS = '2025-06-18';
@@ -29,13 +30,17 @@ export function readableContent(
 /** The same for the text of a result. */
 export function readableResult(result: Buffer, version: string): Buffer | Promise<Buffer> {
   if (version >= FIRST_WITH_LINKS || !result.includes(RESOURCE_LINK)) return result;
-  const content = lastMember(result, 0, result.length, 'content');
-  if (content === undefined) return result;
-  return readableContent(result, content.valueStart, content.valueEnd, version);
+  return finishedInTurns(resultSteps(result), result.length);
+}
+
+function* resultSteps(result: Buffer): Steps {
+  const content = yield* memberSteps(result, 'content');
+  if (content === undefined || result[content.valueStart] !== OPEN_BRACKET) return result;
+  return yield* contentSteps(result, content.valueStart, content.valueEnd);
 }
 
 function* contentSteps(bytes: Buffer, start: number, end: number): Steps {
-  const content = bytes.subarray(start, end);
+  const content = viewOf(bytes, start, end);
   const edited = yield* each(content, withoutLink, RESOURCE_LINK);
   if (edited === content) return bytes;
   yield bytes.length;

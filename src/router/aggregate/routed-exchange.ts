@@ -5,6 +5,7 @@ import { type ExposeUri, exposeInTurns, mayNameUris } from '../../catalog/resour
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
+import { viewOf } from '../../jsonrpc/text-walk.ts';
 import { RESOURCES_READ } from '../../mcp/methods.ts';
 import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
@@ -63,7 +64,7 @@ export class RoutedExchange implements Exchange {
       this.original.respond(answer);
       return;
     }
-    const result = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
+    const result = viewOf(answer.bytes, answer.resultStart, answer.resultEnd);
     this.#expose(result, (exposed) => {
       if (exposed === result) this.original.respond(answer);
       else this.original.answer(exposed);

@@ -2,6 +2,9 @@
 import { expect, test, vi } from 'vitest';
 import { onNextTurn } from '../../../src/base/turns.ts';
 import { exposeInTurns, exposePage, exposeResult } from '../../../src/catalog/resource-texts.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import { within } from '../../../src/jsonrpc/text-steps.ts';
+import { TextWalk, viewOf } from '../../../src/jsonrpc/text-walk.ts';
 import { scannedBytes } from '../../support/scanned-bytes.ts';
 
 vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
@@ -98,4 +101,37 @@ test('nothing is made of blocks that can have no URI', async () => {
   expect(subarrays.mock.calls.length).toBeLessThan(100);
   subarrays.mockRestore();
   expect(String(exposed)).toBe(text.replace('x:1', 'a+x:1'));
+});
+
+test('a large result that was walked over is not scanned again', () => {
+  const content = (uri: string) => [
+    { type: 'text', text: 'a'.repeat(2_000_000) },
+    { type: 'resource', resource: { blob: 'b'.repeat(2_000_000), uri } },
+    link(uri),
+  ];
+  const result = (uri: string) => ({ content: content(uri), structuredContent: content('x:2') });
+  const text = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: result('x:1') }));
+  const walk = new TextWalk(text);
+  while (!walk.step());
+  const { bytes, resultStart, resultEnd } = scan(text);
+  const view = viewOf(bytes, resultStart, resultEnd);
+  let after = view;
+  const scanned = scannedBytes(() => {
+    after = exposeResult('tools/call', view, expose);
+  });
+  expect(scanned).toBeLessThan(10_000);
+  expect(JSON.parse(String(after))).toEqual(result('a+x:1'));
+});
+
+test('many members are looked through in small steps', () => {
+  const text = Buffer.from(`{${'"k":1,'.repeat(200_000)}"content":[1]}`);
+  // biome-ignore lint/correctness/useYield: nothing here takes long
+  const steps = within(text, 'content', function* () {
+    return Buffer.from('[]');
+  });
+  let count = 1;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) count++;
+  expect(count).toBeGreaterThan(text.length / (64 * 1024));
+  expect(String(step.value)).toBe(String(text).replace('[1]', '[]'));
 });
