@@ -36,12 +36,23 @@ function endTurn(): void {
   const due = waiting;
   if (due.length > 0) {
     waiting = [];
-    for (const resume of due) resume();
+    for (const resume of due) goOn(resume);
   }
   const quotas = contested;
   if (quotas.length === 0) return;
   contested = [];
   for (const quota of quotas) quota.share();
+}
+
+/** What breaks is told as uncaught, and keeps nobody else waiting. */
+function goOn(resume: () => void): void {
+  try {
+    resume();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 /**
@@ -136,7 +147,7 @@ export class TurnQuota {
       if (!(next instanceof TurnQuota)) {
         // At least a little: those that find nothing to do, and wait again, would go on for ever.
         this.spend(next.cost);
-        next.resume();
+        goOn(next.resume);
         return true;
       }
       const wentOn = next.#letOneGoOn();
