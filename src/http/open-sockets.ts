@@ -5,6 +5,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { delay, monotonicMs } from '../base/clock.ts';
+import type { HeldClient } from '../base/held-bytes.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { addressQuota } from './client-turns.ts';
@@ -32,12 +33,6 @@ export interface SocketLimits {
   isShared(address: string): boolean;
   /** Told of a connection that is closed at once, or of an idle one that is closed for it. */
   scarce(whose: Scarcity, what: 'refused' | 'closed_idle'): void;
-}
-
-/** Who owns bytes that are held. */
-export interface HeldClient {
-  readonly key: string;
-  readonly kind?: string | undefined;
 }
 
 /** One connection of a client. */

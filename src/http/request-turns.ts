@@ -7,11 +7,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
-import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
+import { HeldAmount, type HeldBytes, type HeldClient, UNBOUNDED } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
-import type { Connection, HeldClient, OpenSockets } from './open-sockets.ts';
+import type { Connection, OpenSockets } from './open-sockets.ts';
 
 /** Requests that wait on a connection behind the one that is worked on. */
 const MAX_WAITING = 8;
