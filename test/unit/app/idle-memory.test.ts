@@ -69,7 +69,7 @@ describe('memory of an idle gateway', () => {
     memory.close();
   });
 
-  it('is nobody’s after the end', () => {
+  it('is left alone after the end', () => {
     const { state, done, memory } = process();
     vi.advanceTimersByTime(PERIOD_MS);
     memory.close();

@@ -4,22 +4,16 @@ import type { LookupFunction } from 'node:net';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { publicOnly } from '../../../../src/backend/credentials/dialling.ts';
 import { resolveOAuth } from '../../../../src/backend/credentials/options.ts';
-import { RemoteAccess } from '../../../../src/backend/credentials/remote-access.ts';
 import { requestToken } from '../../../../src/backend/credentials/token-request.ts';
-import {
-  HttpEndpoint,
-  HttpFailure,
-} from '../../../../src/backend/streamable-http/http-endpoint.ts';
+import { HttpFailure } from '../../../../src/backend/streamable-http/http-endpoint.ts';
 import type { RemoteTarget } from '../../../../src/backend/streamable-http/options.ts';
-import { createLogger } from '../../../../src/observe/logger.ts';
-import { anyOwner } from '../../../support/held.ts';
+import { getRemote } from '../../../support/remote-get.ts';
 import { RemoteServer } from '../../../support/remote-server.ts';
 import { TokenEndpoint } from '../../../support/token-endpoint.ts';
 
 const PUBLIC = '203.0.114.7';
 const remote = await RemoteServer.start();
 const tokens = await TokenEndpoint.start();
-const logger = createLogger({ level: 'fatal', messages: false });
 
 beforeEach(() => {
   remote.requests.length = 0;
@@ -52,16 +46,7 @@ async function get(url: string, allowPrivate: boolean, resolve?: LookupFunction)
     tls: { ca: undefined, cert: undefined, key: undefined },
     auth: undefined,
   };
-  const access = new RemoteAccess(target, logger, { resolve }).of(() => undefined);
-  const endpoint = new HttpEndpoint(target, 1, access, anyOwner());
-  try {
-    const { signal } = new AbortController();
-    const answer = await endpoint.request({ method: 'GET', headers: {}, signal, headMs: 5_000 });
-    answer.discard();
-    return answer.status;
-  } finally {
-    await endpoint.close();
-  }
+  return await getRemote(target, { resolve });
 }
 
 describe('a remote server', () => {

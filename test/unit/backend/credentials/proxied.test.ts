@@ -8,14 +8,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IssuerKeys } from '../../../../src/auth/issuer-keys.ts';
 import type { DialPolicy } from '../../../../src/backend/credentials/dialling.ts';
 import { resolveOAuth } from '../../../../src/backend/credentials/options.ts';
-import { RemoteAccess } from '../../../../src/backend/credentials/remote-access.ts';
 import { requestToken } from '../../../../src/backend/credentials/token-request.ts';
-import { HttpEndpoint } from '../../../../src/backend/streamable-http/http-endpoint.ts';
 import type { RemoteTarget } from '../../../../src/backend/streamable-http/options.ts';
 import { proxyRules } from '../../../../src/base/proxies.ts';
 import { createLogger } from '../../../../src/observe/logger.ts';
-import { anyOwner } from '../../../support/held.ts';
 import { ProxyServer } from '../../../support/proxy-server.ts';
+import { getRemote } from '../../../support/remote-get.ts';
 import { RemoteServer } from '../../../support/remote-server.ts';
 import { TokenEndpoint } from '../../../support/token-endpoint.ts';
 import { TokenIssuer } from '../../../support/token-issuer.ts';
@@ -62,16 +60,7 @@ async function get(url: string, { environment = {}, target, resolve }: Call): Pr
     ...target,
   } as unknown as RemoteTarget;
   const network = { proxies: proxyRules(environment), resolve };
-  const access = new RemoteAccess(whole, logger, network).of(() => undefined);
-  const endpoint = new HttpEndpoint(whole, 1, access, anyOwner());
-  try {
-    const { signal } = new AbortController();
-    const answer = await endpoint.request({ method: 'GET', headers: {}, signal, headMs: 5_000 });
-    answer.discard();
-    return answer.status;
-  } finally {
-    await endpoint.close();
-  }
+  return await getRemote(whole, network);
 }
 
 describe('a remote server', () => {

@@ -1,0 +1,23 @@
+/** A GET of the kind that Sluice sends to a remote server, with all that decides where it goes. */
+import { RemoteAccess } from '../../src/backend/credentials/remote-access.ts';
+import { HttpEndpoint } from '../../src/backend/streamable-http/http-endpoint.ts';
+import type { RemoteTarget } from '../../src/backend/streamable-http/options.ts';
+import { createLogger } from '../../src/observe/logger.ts';
+import { anyOwner } from './held.ts';
+
+type Network = ConstructorParameters<typeof RemoteAccess>[2];
+
+/** @returns the status of the response */
+export async function getRemote(target: RemoteTarget, network: Network): Promise<number> {
+  const logger = createLogger({ level: 'fatal', messages: false });
+  const access = new RemoteAccess(target, logger, network).of(() => undefined);
+  const endpoint = new HttpEndpoint(target, 1, access, anyOwner());
+  try {
+    const { signal } = new AbortController();
+    const answer = await endpoint.request({ method: 'GET', headers: {}, signal, headMs: 5_000 });
+    answer.discard();
+    return answer.status;
+  } finally {
+    await endpoint.close();
+  }
+}
