@@ -1,5 +1,5 @@
 // Calls that wait for an instance: bounded in number and time; their bytes count as held for their callers.
-// Callers take turns, so that one caller's bulk delays that caller; and when there is no more room, it is
+// Callers take turns, large calls several, so that one caller's bulk delays that caller; and when there is no more room, it is
 // the one with the most there whose last call has to go. Calls of interactive tools wait until their lane
 // is free (docs/protocol.md#attribution).
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
@@ -9,6 +9,10 @@ import { type Caller, callerOf } from '../ports/caller.ts';
 import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 
 const SWEEP_MS = 100;
+/** A caller's call of so many bytes takes one turn, a larger one several: others' small calls go first. */
+const TURN_BYTES = 64 * 1024;
+/** Turns that one call takes at most. */
+const MOST_TURNS = 16;
 
 /** Told of calls that left the queue without having been taken. */
 export interface WaitingEvents {
@@ -24,6 +28,7 @@ class Waiting implements ExchangeHolder {
   readonly id = undefined;
   readonly exchange: Exchange;
   readonly owner: Caller;
+  readonly turns: number;
   readonly sinceMs = monotonicMs();
   readonly deadlineMs: number;
   readonly #queue: WaitingCalls;
@@ -32,6 +37,7 @@ class Waiting implements ExchangeHolder {
     this.#queue = queue;
     this.exchange = exchange;
     this.owner = callerOf(exchange.client);
+    this.turns = Math.min(1 + Math.floor(exchange.frame.bytes.length / TURN_BYTES), MOST_TURNS);
     this.deadlineMs = this.sinceMs + limitMs;
   }
 

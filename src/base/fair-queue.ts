@@ -5,14 +5,24 @@
 export interface Queued<K> {
   /** Whose it is. */
   readonly owner: K;
+  /** How many turns of its owner it takes, if that is more than one. */
+  readonly turns?: number;
+}
+
+/** What waits of one owner. */
+interface Line<T> {
+  /** Oldest first. */
+  readonly items: T[];
+  /** Turns that what was taken last has used up in advance. */
+  usedTurns: number;
 }
 
 /** The queue. */
 export class FairQueue<K, T extends Queued<K>> {
   readonly #most: number;
   readonly #displaced: (item: T) => void;
-  /** Oldest first, by owner; whoever's turn it is comes first. */
-  readonly #owners = new Map<K, T[]>();
+  /** Whoever's turn it is comes first. */
+  readonly #owners = new Map<K, Line<T>>();
   #size = 0;
 
   /**
@@ -30,49 +40,56 @@ export class FairQueue<K, T extends Queued<K>> {
 
   /** How much waits for one owner. */
   sizeOf(owner: K): number {
-    return this.#owners.get(owner)?.length ?? 0;
+    return this.#owners.get(owner)?.items.length ?? 0;
   }
 
   /** @returns false when there is no room */
   add(item: T): boolean {
-    const own = this.#owners.get(item.owner) ?? [];
-    if (!this.#makeRoom(own.length)) return false;
-    own.push(item);
-    this.#owners.set(item.owner, own);
+    const line = this.#owners.get(item.owner) ?? { items: [], usedTurns: 0 };
+    if (!this.#makeRoom(line.items.length)) return false;
+    line.items.push(item);
+    this.#owners.set(item.owner, line);
     this.#size++;
     return true;
   }
 
   /** Takes out the first that `canGo`, of the owner whose turn it is. */
   take(canGo: (item: T) => boolean): T | undefined {
-    for (const [owner, own] of this.#owners) {
-      const item = own.find(canGo);
+    // An owner that is put behind the others comes round again.
+    for (const [owner, line] of this.#owners) {
+      const item = line.items.find(canGo);
       if (item === undefined) continue;
-      this.remove(item);
-      if (this.#owners.delete(owner)) this.#owners.set(owner, own);
-      return item;
+      const isItsTurn = line.usedTurns === 0;
+      if (isItsTurn) {
+        line.usedTurns = (item.turns ?? 1) - 1;
+        this.remove(item);
+      } else {
+        line.usedTurns--;
+      }
+      if (this.#owners.delete(owner)) this.#owners.set(owner, line);
+      if (isItsTurn) return item;
     }
     return undefined;
   }
 
   /** @returns whether it was here */
   remove(item: T): boolean {
-    const own = this.#owners.get(item.owner);
-    const at = own?.indexOf(item) ?? -1;
-    if (own === undefined || at < 0) return false;
-    own.splice(at, 1);
+    const items = this.#owners.get(item.owner)?.items;
+    const at = items?.indexOf(item) ?? -1;
+    if (items === undefined || at < 0) return false;
+    items.splice(at, 1);
     this.#size--;
-    if (own.length === 0) this.#owners.delete(item.owner);
+    if (items.length === 0) this.#owners.delete(item.owner);
     return true;
   }
 
   some(isSuch: (item: T) => boolean): boolean {
-    for (const own of this.#owners.values()) if (own.some(isSuch)) return true;
+    for (const { items } of this.#owners.values()) if (items.some(isSuch)) return true;
     return false;
   }
 
   all(): T[] {
-    return [...this.#owners.values()].flat();
+    return [...this.#owners.values()].flatMap(({ items }) => items);
   }
 
   /** Makes room for one more of an owner, at the cost of whoever has more here than that one would. */
@@ -88,8 +105,8 @@ export class FairQueue<K, T extends Queued<K>> {
 
   #largest(): readonly T[] | undefined {
     let largest: readonly T[] | undefined;
-    for (const own of this.#owners.values()) {
-      if (largest === undefined || own.length > largest.length) largest = own;
+    for (const { items } of this.#owners.values()) {
+      if (largest === undefined || items.length > largest.length) largest = items;
     }
     return largest;
   }

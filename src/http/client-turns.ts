@@ -11,6 +11,8 @@ export const REQUEST_COST = 8 * LEAST_COST;
 /** A call of somebody else needs three turns, so each is a few milliseconds of work. */
 const TURN_OF_KNOWN = 32 * REQUEST_COST;
 const TURN_OF_CLIENT = 16 * REQUEST_COST;
+/** To read a part of a body in chunks: there may be ten thousand in it, and each costs a little. */
+export const CHUNKS_COST = TURN_OF_CLIENT;
 /** Most of what strangers ask for is refused, and may take its time. */
 const TURN_OF_STRANGERS = 16 * REQUEST_COST;
 /** For a principal that was not seen for so long a quota begins anew, which makes no difference. */

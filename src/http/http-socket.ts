@@ -11,8 +11,33 @@ export interface HttpSocket extends Socket {
   _paused?: boolean;
 }
 
-interface HttpParser {
+/** Where a parser keeps what it calls with a part of a body (`kOnBody` of Node's parser). */
+export const ON_BODY = 3;
+/** The same when it has worked off what was read (`kOnExecute`). */
+export const ON_EXECUTE = 5;
+
+export interface HttpParser {
+  /** The latest request. */
+  readonly incoming: IncomingMessage | null;
   onIncoming(request: IncomingMessage, keepAlive: boolean): number;
+  [ON_BODY](part: Buffer): void;
+  /** @param result bytes, or an error */
+  [ON_EXECUTE](result: unknown): void;
+  resume(): void;
+}
+
+/** Reads no more of a connection, whether or not somebody listens to its request, until `resumeReading`. */
+export function pauseReading(socket: HttpSocket): void {
+  socket._paused = true;
+  socket.pause();
+}
+
+/** Reads on. */
+export function resumeReading(socket: HttpSocket): void {
+  socket._paused = false;
+  if (socket.destroyed) return;
+  socket.parser?.resume();
+  socket.resume();
 }
 
 /** The response that is being sent, or made. */

@@ -55,6 +55,10 @@ export interface Connection {
   isHeld: boolean;
   /** The HTTP server has let go of it, for now. */
   isDetached: boolean;
+  /** Parts of a body that came with what was read last. */
+  parts: number;
+  /** Called with what is read of it, since the HTTP server was given it back. */
+  onData: (() => void) | undefined;
   /** Until then it is not read, since too much was asked for on it. */
   restsUntilMs: number;
   /** No longer the HTTP server's. */
@@ -73,6 +77,8 @@ class OpenConnection implements Connection {
   paid = 0;
   isHeld = false;
   isDetached = false;
+  parts = 0;
+  onData: (() => void) | undefined;
   restsUntilMs = 0;
   isUpgraded = false;
   usedMs: number | undefined;

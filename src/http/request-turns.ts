@@ -9,7 +9,8 @@ import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldClient, UNBOUNDED } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { REQUEST_COST } from './client-turns.ts';
+import { BodyTurns, isInChunks } from './body-turns.ts';
+import { CHUNKS_COST, REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
 import type { Connection, OpenSockets } from './open-sockets.ts';
 
@@ -34,6 +35,7 @@ export class RequestTurns {
   readonly #event: 'secureConnection' | 'connection';
   readonly #upgrade: UpgradeListener;
   readonly #held: HeldBytes;
+  readonly #bodies = new BodyTurns();
 
   /**
    * @param isSecure whether a connection is one only after its TLS handshake
@@ -121,10 +123,12 @@ export class RequestTurns {
     const { parser } = socket;
     const connection = this.#sockets.of(socket);
     if (connection === undefined || parser === undefined || parser === null) return;
+    this.#bodies.watch(connection, parser);
     const take = parser.onIncoming;
     parser.onIncoming = (request, keepAlive) => {
+      const isEarly = !this.#bodies.mayBegin(connection, request);
       spendRead(connection, request);
-      if (!hasEnough(connection)) return take.call(parser, request, keepAlive);
+      if (!isEarly && !hasEnough(connection)) return take.call(parser, request, keepAlive);
       // Taken for an upgrade, the server lets go of the connection and hands over what follows the head.
       connection.isHeld = true;
       Object.assign(request, { upgrade: true });
@@ -135,13 +139,14 @@ export class RequestTurns {
   /** A connection that the HTTP server has let go of. */
   #onDetached(request: IncomingMessage, socket: HttpSocket, rest: Buffer): void {
     const connection = this.#sockets.of(socket);
-    if (connection === undefined || responseOn(socket) === undefined) {
+    if (connection === undefined || (!connection.isHeld && responseOn(socket) === undefined)) {
       this.#handOver(request, socket, rest);
       return;
     }
     // The server must not go on reading what is not its own any more.
     socket._paused = false;
-    const { isHeld, quota, client } = connection;
+    const { isHeld, quota, client, onData } = connection;
+    if (onData !== undefined) socket.off('data', onData);
     const unread = new UnreadInput(socket, this.#held, client, rest);
     connection.isHeld = false;
     connection.isDetached = true;
@@ -170,6 +175,7 @@ export class RequestTurns {
     // request, so it is worth reading several.
     connection.paid = MAX_WAITING + 1;
     quota.spend(REQUEST_COST * connection.paid);
+    if (isInChunks(request)) quota.spend(CHUNKS_COST);
     connection.isDetached = false;
     // It was the time that a client may have for its next request.
     socket.setTimeout(0);
@@ -178,6 +184,8 @@ export class RequestTurns {
     if (rest.length > 0) socket.unshift(rest);
     socket.unshift(headOf(request));
     this.#server.emit(this.#event, socket);
+    // The parser reads it by events now, and no more by itself.
+    this.#bodies.watchData(connection);
   }
 }
 

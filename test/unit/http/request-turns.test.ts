@@ -312,6 +312,62 @@ it.each([1, 5])(
   },
 );
 
+/** A body of one byte a chunk, as much as fits one read of a connection. */
+const CHUNKS_OF_A_READ = 10_000;
+const tinyChunks = '1\r\nx\r\n'.repeat(CHUNKS_OF_A_READ);
+const inChunks = 'POST /chunks HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+/** Counts the parts of bodies that are read in one turn. */
+function countingParts(perTurn: PerTurn): RequestListener {
+  return (request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      perTurn.count();
+      length += chunk.length;
+    });
+    request.on('end', () => response.end(`<${length}>`));
+  };
+}
+
+it.each([1, 4])(
+  'of bodies in tiny chunks of %i reads one read is worked off in a turn',
+  async (reads) => {
+    const perTurn = new PerTurn();
+    const rig = new Rig(countingParts(perTurn));
+    await rig.listen();
+    const clients = await openedWithoutRequest(rig, 10);
+    const body = `${tinyChunks.repeat(reads)}0\r\n\r\n`;
+    for (const { socket } of clients) socket.write(`${inChunks}${body}`);
+    await until(() => clients.every(({ answers }) => answers.length === 1));
+    for (const { answers } of clients) expect(answers).toEqual([String(reads * CHUNKS_OF_A_READ)]);
+    // Of the connection that was given back last another part may have been read already.
+    expect(perTurn.most).toBeLessThan(2.5 * CHUNKS_OF_A_READ);
+  },
+);
+
+it('of the large bodies of one client so many parts are read in a turn', async () => {
+  const perTurn = new PerTurn();
+  const rig = new Rig(countingParts(perTurn));
+  await rig.listen();
+  const clients = await openedWithoutRequest(rig, 60);
+  const bytes = 1_000_000;
+  const head = `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`;
+  for (const { socket } of clients) socket.write(head);
+  await until(() => rig.read === 60);
+  perTurn.most = 0;
+  for (const { socket } of clients) socket.write('x'.repeat(bytes));
+  await until(() => clients.every(({ answers }) => answers.length === 1));
+  for (const { answers } of clients) expect(answers).toEqual([String(bytes)]);
+  // The first part of each is read before anything is known of it.
+  expect(perTurn.most).toBeLessThanOrEqual(60 + MOST_IN_TURN);
+});
+
+async function openedWithoutRequest(rig: Rig, count: number): Promise<Client[]> {
+  const clients = range(count).map(() => rig.connect());
+  await until(() => rig.accepted.length === count);
+  return clients;
+}
+
 it('a client that is known is served between strangers, however many connections they have', async () => {
   const quota = new PrincipalTurns().of({ key: 'somebody', kind: 'key' });
   let strangers = 0;
