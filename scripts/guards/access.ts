@@ -24,13 +24,13 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'audit/required',
     file: 'src/router/audited-endpoint.ts',
-    find: 'if (refusal === undefined) this.#inner.dispatch(exchange);\n    else exchange.fail(refusal);',
-    replace: 'void refusal;\n    this.#inner.dispatch(exchange);',
+    find: 'if (refusal === undefined) this.#inner.dispatch(request);\n    else request.settle(refusal);',
+    replace: 'void refusal;\n    this.#inner.dispatch(request);',
     also: [
       {
         file: 'src/router/audited-endpoint.ts',
-        find: 'if (refusal === undefined) this.#inner.serve(exchange);\n    else exchange.fail(refusal);',
-        replace: 'void refusal;\n    this.#inner.serve(exchange);',
+        find: 'if (refusal === undefined) this.#inner.serve(request);\n    else request.settle(refusal);',
+        replace: 'void refusal;\n    this.#inner.serve(request);',
       },
     ],
     test: ['test/integration/access/audit-file.test.ts', 'could not be written'],

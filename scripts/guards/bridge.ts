@@ -147,15 +147,15 @@ export const bridgeGuards: readonly Guard[] = [
   {
     name: 'cache/private',
     file: CACHE,
-    find: "const owner = isPublic ? 'public' : exchange.client.principal.key;",
-    replace: "const owner = isPublic || exchange !== undefined ? 'public' : '';",
+    find: "const owner = isPublic ? 'public' : request.client.principal.key;",
+    replace: "const owner = isPublic || request !== undefined ? 'public' : '';",
     test: [CACHE_TESTS, 'reach nobody else when they are private'],
   },
   {
     name: 'cache/private-end-to-end',
     file: CACHE,
-    find: "const owner = isPublic ? 'public' : exchange.client.principal.key;",
-    replace: "const owner = isPublic || exchange !== undefined ? 'public' : '';",
+    find: "const owner = isPublic ? 'public' : request.client.principal.key;",
+    replace: "const owner = isPublic || request !== undefined ? 'public' : '';",
     test: ['test/integration/access/handles.test.ts', 'GW-156'],
   },
   {
@@ -168,8 +168,8 @@ export const bridgeGuards: readonly Guard[] = [
   {
     name: 'tasks/related-of-others',
     file: 'src/bridge/tasks/session-tasks.ts',
-    find: 'const own = id === undefined ? exchange : this.#related(exchange, id);',
-    replace: 'const own = id === undefined ? exchange : (this.#related(exchange, id) ?? exchange);',
+    find: 'const own = id === undefined ? request : this.#related(request, id);',
+    replace: 'const own = id === undefined ? request : (this.#related(request, id) ?? request);',
     test: ['test/integration/principals-tasks.test.ts', 'in a session of'],
   },
   {

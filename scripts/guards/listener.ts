@@ -331,8 +331,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/calls-of-session',
     file: 'src/session/session.ts',
-    find: '} else if (this.#exchanges.size > this.#maxInFlight) {',
-    replace: '} else if (this.#exchanges.size < 0) {',
+    find: '} else if (this.#requests.size > this.#maxInFlight) {',
+    replace: '} else if (this.#requests.size < 0) {',
     test: ['test/integration/bounds.test.ts', 'as sessions.maxInFlight says'],
   },
   {

@@ -112,7 +112,7 @@ export const serverGuards: readonly Guard[] = [
   {
     name: 'server/share-of-a-principal',
     file: 'src/backend/admission.ts',
-    find: 'if (crowd !== undefined && quotaKeyOf(exchange.client.principal) === crowd) return false;',
+    find: 'if (crowd !== undefined && quotaKeyOf(request.client.principal) === crowd) return false;',
     replace: '',
     test: ['test/unit/backend/admission.test.ts', 'leaves a quarter'],
   },

@@ -9,15 +9,14 @@ import type { Environment } from '../backend/stdio/environment.ts';
 import { within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
-import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import { lastMember } from '../jsonrpc/members.ts';
 import { parseResult, splitArray } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { NEWEST_LEGACY } from '../mcp/versions.ts';
 import { createLogger } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
-import type { Downstream } from '../ports/downstream.ts';
 import type { Seat } from '../ports/seat.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
 
 const MAX_PAGES = 256;
 const CLOSE_LIMIT_MS = 15_000;
@@ -28,16 +27,11 @@ export type Survey = { readonly server: string } & (
   | { readonly failure: string }
 );
 
-/** Somebody who is told nothing and answers nothing. */
-const NOBODY: Downstream = {
-  principal: ANONYMOUS,
-  version: NEWEST_LEGACY,
-  capabilities: {},
-  info: undefined,
-  notify: () => undefined,
-  ask: (question) => question.refuse({ code: METHOD_NOT_FOUND, message: 'Nobody is here to ask.' }),
-  withdraw: () => undefined,
-};
+const NOBODY = new SilentClient(
+  ANONYMOUS,
+  { version: NEWEST_LEGACY, capabilities: {}, info: undefined },
+  UNASKABLE.nobody,
+);
 
 /**
  * Lists the tools of servers, all at once.

@@ -5,8 +5,8 @@ import { type FailureReason, GatewayError } from '../base/errors.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
 import { isAnonymous, quotaKeyOf } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 import type { InstanceState } from './instance-state.ts';
 import type { ServerOptions } from './options.ts';
 import { WaitingCalls } from './waiting-calls.ts';
@@ -48,8 +48,8 @@ export class Admission {
     const isShared = context.options.sharing === 'shared';
     this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
     this.#waiting = new WaitingCalls(queue, {
-      expired: (exchange) => this.#waitedTooLong(exchange),
-      displaced: (exchange) => exchange.fail(this.#overloaded()),
+      expired: (request) => this.#waitedTooLong(request),
+      displaced: (request) => request.settle(this.#overloaded()),
       passed: () => this.pump(),
     });
   }
@@ -63,18 +63,18 @@ export class Admission {
   isAwaited(client: Downstream): boolean {
     const { tools } = this.#context;
     return this.#waiting.some(
-      (exchange) => exchange.client !== client && tools.match(exchange.frame) !== undefined,
+      (request) => request.client !== client && tools.match(request.frame) !== undefined,
     );
   }
 
   /** Sends a call on, or lets it wait. */
-  admit(exchange: Exchange): void {
+  admit(request: Request): void {
     const isFree = this.#waiting.size === 0 && this.#hasRoom();
-    if (isFree && this.#canGo(exchange, this.#crowd())) {
-      this.#context.mux()?.dispatch(exchange);
+    if (isFree && this.#canGo(request, this.#crowd())) {
+      this.#context.mux()?.dispatch(request);
       return;
     }
-    this.#wait(exchange);
+    this.#wait(request);
     // Those before it may wait for something that it needs not.
     this.pump();
   }
@@ -83,31 +83,31 @@ export class Admission {
   pump(): void {
     while (this.#waiting.size > 0 && this.#hasRoom()) {
       const crowd = this.#crowd();
-      const exchange = this.#waiting.take((candidate, sinceMs) =>
+      const request = this.#waiting.take((candidate, sinceMs) =>
         this.#canGo(candidate, crowd, sinceMs),
       );
-      if (exchange === undefined) return;
-      this.#context.mux()?.dispatch(exchange);
+      if (request === undefined) return;
+      this.#context.mux()?.dispatch(request);
     }
   }
 
   /** Refuses everything that waits. */
   refuseWaiting(failure = this.unavailable()): void {
-    for (const exchange of this.#waiting.clear()) exchange.fail(failure);
+    for (const request of this.#waiting.clear()) request.settle(failure);
   }
 
   /** The server is started again after its backoff: refuses everything that can't wait for that. */
   refuseLate(): void {
     const failure = this.unavailable();
     const startMs = monotonicMs() + this.#context.startsInMs();
-    for (const exchange of this.#waiting.clear(startMs)) exchange.fail(failure);
+    for (const request of this.#waiting.clear(startMs)) request.settle(failure);
   }
 
   /** Refuses everything that waits, since the server is being stopped. */
   close(reason: 'server_unavailable' | 'draining'): void {
     this.#closedBecause = reason;
     const failure = this.stopped();
-    for (const exchange of this.#waiting.clear()) exchange.fail(failure);
+    for (const request of this.#waiting.clear()) request.settle(failure);
   }
 
   /** The error of callers who come too late. */
@@ -138,9 +138,9 @@ export class Admission {
     const mux = this.#context.mux();
     if (mux === undefined || mux.inFlight < this.#share) return undefined;
     const counts = new Map<string, number>();
-    for (const { exchange, abandonedAtMs } of mux.calls()) {
-      if (exchange === undefined || abandonedAtMs !== undefined) continue;
-      const { principal } = exchange.client;
+    for (const { request, abandonedAtMs } of mux.calls()) {
+      if (request === undefined || abandonedAtMs !== undefined) continue;
+      const { principal } = request.client;
       if (isAnonymous(principal)) return undefined;
       const key = quotaKeyOf(principal);
       const count = (counts.get(key) ?? 0) + 1;
@@ -161,33 +161,33 @@ export class Admission {
    * @param crowd who has its share of the places already
    * @param sinceMs since when it waits; absent: not yet
    */
-  #canGo(exchange: Exchange, crowd: string | undefined, sinceMs?: number): boolean {
+  #canGo(request: Request, crowd: string | undefined, sinceMs?: number): boolean {
     const { tools } = this.#context;
-    if (crowd !== undefined && quotaKeyOf(exchange.client.principal) === crowd) return false;
-    if (this.#context.mux()?.isLaneBusyFor(exchange.client) !== true) return true;
-    const tool = tools.match(exchange.frame);
+    if (crowd !== undefined && quotaKeyOf(request.client.principal) === crowd) return false;
+    if (this.#context.mux()?.isLaneBusyFor(request.client) !== true) return true;
+    const tool = tools.match(request.frame);
     if (tool === undefined) return true;
     const hasWaited = sinceMs !== undefined && monotonicMs() - sinceMs >= SUSPECT_MS;
     return hasWaited && tools.isHardlySuspected(tool);
   }
 
-  #wait(exchange: Exchange): void {
+  #wait(request: Request): void {
     const state = this.#context.state();
     if (state === 'closed') {
-      exchange.fail(this.stopped());
+      request.settle(this.stopped());
       return;
     }
-    const limitMs = this.#waitLimitMs(exchange);
+    const limitMs = this.#waitLimitMs(request);
     const isHopeless = this.#context.failsFast() || this.#context.startsInMs() >= limitMs;
     if (isHopeless && state !== 'ready') {
-      exchange.fail(this.unavailable());
+      request.settle(this.unavailable());
       return;
     }
-    if (this.#waiting.add(exchange, limitMs)) {
+    if (this.#waiting.add(request, limitMs)) {
       this.#context.start();
       return;
     }
-    exchange.fail(this.#overloaded());
+    request.settle(this.#overloaded());
   }
 
   #overloaded(): GatewayError {
@@ -200,29 +200,29 @@ export class Admission {
 
   // Who waits for another client's question to be answered waits for a human being, who has the time
   // of a call for it, and then for the call to end.
-  #waitLimitMs(exchange: Exchange): number {
+  #waitLimitMs(request: Request): number {
     const { options, tools } = this.#context;
     const { queueMs, startMs, requestMs, requestMaxMs } = options.timeouts;
     const state = this.#context.state();
     if (state === 'idle' || state === 'starting') return startMs;
-    const isForPerson = state === 'ready' && tools.match(exchange.frame) !== undefined;
+    const isForPerson = state === 'ready' && tools.match(request.frame) !== undefined;
     return isForPerson ? Math.min(2 * requestMs, requestMaxMs) : queueMs;
   }
 
-  #waitedTooLong(exchange: Exchange): void {
+  #waitedTooLong(request: Request): void {
     switch (this.#context.state()) {
       case 'ready':
-        exchange.fail(this.#failure('queue_timeout', this.#whyItWaited(exchange)));
+        request.settle(this.#failure('queue_timeout', this.#whyItWaited(request)));
         return;
       case 'starting':
-        exchange.fail(this.starting());
+        request.settle(this.starting());
         return;
       default:
-        exchange.fail(this.unavailable());
+        request.settle(this.unavailable());
     }
   }
 
-  #whyItWaited({ frame, client }: Exchange): string {
+  #whyItWaited({ frame, client }: Request): string {
     const { tools, mux } = this.#context;
     const tool = tools.match(frame);
     if (tool !== undefined && mux()?.isLaneBusyFor(client) === true) {

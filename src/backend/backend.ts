@@ -13,8 +13,8 @@ import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 import type { Backend, Seat } from '../ports/seat.ts';
 import type { FirstStarts } from './first-starts.ts';
 import { gatewayIntroduction, type Introduction } from './handshake.ts';
@@ -73,7 +73,7 @@ export class ServerBackend implements Backend {
         const name = this.#private?.nameOf(instance) ?? this.#replicaName(instance);
         return `${name}${LIFE}${instance.life}`;
       },
-      alternative: (exchange, own) => this.#alternative(exchange, own),
+      alternative: (request, own) => this.#alternative(request, own),
       left: (seat) => this.#private?.release(seat.instance, seat.client),
     };
     if (options.sharing === 'shared') this.#createReplicas();
@@ -220,11 +220,11 @@ export class ServerBackend implements Backend {
   }
 
   /** Another replica with a free lane, for a call of an interactive tool that would have to wait. */
-  #alternative(exchange: Exchange, own: Instance): Instance {
-    if (this.#replicas.length < 2 || !own.isLaneBusyFor(exchange.client)) return own;
-    if (this.#tools.match(exchange.frame) === undefined) return own;
+  #alternative(request: Request, own: Instance): Instance {
+    if (this.#replicas.length < 2 || !own.isLaneBusyFor(request.client)) return own;
+    if (this.#tools.match(request.frame) === undefined) return own;
     const free = this.#replicas.find(
-      (instance) => instance.state === 'ready' && !instance.isLaneBusyFor(exchange.client),
+      (instance) => instance.state === 'ready' && !instance.isLaneBusyFor(request.client),
     );
     return free ?? own;
   }

@@ -20,8 +20,8 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 import { DRAINING, describeEnd, SESSION_LOST } from './end-reasons.ts';
 import type { FanOut } from './fan-out.ts';
 import type { ServerOptions } from './options.ts';
@@ -66,7 +66,7 @@ export interface ConnectionEvents extends Pick<MuxEvents, 'notified' | 'settled'
    * The server is gone, or has to go. Told once.
    * @param again calls that the next connection may take
    */
-  ended(reason: string, again: readonly Exchange[]): void;
+  ended(reason: string, again: readonly Request[]): void;
 }
 
 /** A running server. */
@@ -135,7 +135,7 @@ export class Connection {
             this.#quota.spend((audience.told - before) * COST_OF_LISTENER);
           },
           settled: events.settled,
-          answered: (exchange, answer) => this.#answered(exchange, answer),
+          answered: (request, answer) => this.#answered(request, answer),
           isAwaited: events.isAwaited,
           violated: (what) => this.#violated(what),
           misnamed: (id) => misnamed.note(id),
@@ -178,7 +178,7 @@ export class Connection {
   }
 
   /** The call of the only client that has any here, of those that `mayBeFor` lets through. */
-  soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined {
+  soleCaller(mayBeFor: (client: Downstream) => boolean): Request | undefined {
     return soleCaller(this.mux.calls(), monotonicMs(), mayBeFor);
   }
 
@@ -215,7 +215,7 @@ export class Connection {
         isRepeated !== true &&
         (notTaken.has(id) || isCacheable(frame.method)),
     );
-    for (const exchange of again) exchange.isRepeated = true;
+    for (const request of again) request.isRepeated = true;
     this.#events.ended(reason, again);
   }
 
@@ -242,12 +242,12 @@ export class Connection {
     await this.#channel.close();
   }
 
-  #answered(exchange: Exchange, answer: Frame): void {
+  #answered(request: Request, answer: Frame): void {
     if (answer.resultStart >= 0) {
-      this.#events.answered(exchange.frame, answer);
+      this.#events.answered(request.frame, answer);
       return;
     }
-    for (const id of requiredIds(answer)) this.#context.audience.elicited(id, exchange.client);
+    for (const id of requiredIds(answer)) this.#context.audience.elicited(id, request.client);
   }
 
   #createQuestions(): Questions {

@@ -17,7 +17,7 @@ import { taskKind } from '../mcp/subscription.ts';
 import { RecentCallers } from '../mux/recent-callers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Caller, Exchange } from '../ports/exchange.ts';
+import type { Caller, Request } from '../ports/request.ts';
 import { Deliveries } from './deliveries.ts';
 import { ElicitationOwners } from './elicitation-owners.ts';
 import type { Wanted } from './server-wishes.ts';
@@ -48,7 +48,7 @@ export interface FanOutContext {
    * The call of the only client with calls at the server, of those that `mayBeFor` lets through;
    * undefined when there is not one.
    */
-  soleCaller(mayBeFor: (client: Downstream) => boolean): Exchange | undefined;
+  soleCaller(mayBeFor: (client: Downstream) => boolean): Request | undefined;
   /** Whose calls and tasks the server works on, those included whose caller left. */
   callers(): Iterable<Downstream>;
   /** Where what is held for a principal counts; absent where nobody counts. */
@@ -219,18 +219,18 @@ export class FanOut {
 
   /** Goes to the one client whose call it is about, or to all who are the same person. */
   #toCaller(notification: Frame, severity: number | undefined, about: Caller | undefined): void {
-    const exchange = about === undefined ? this.#soleCaller(severity) : about.exchange;
-    const client = about?.client ?? exchange?.client;
+    const request = about === undefined ? this.#soleCaller(severity) : about.request;
+    const client = about?.client ?? request?.client;
     if (client === undefined) {
       this.#toAll(notification, severity);
     } else if (this.#isWantedBy(client, severity)) {
       const { bytes } = notification;
-      if (exchange?.push(bytes) !== true) client.notify(bytes, undefined);
+      if (request?.push(bytes) !== true) client.notify(bytes, undefined);
     }
   }
 
   // Calls that asked for no logs, or for none of this kind, are not what it is about.
-  #soleCaller(severity: number | undefined): Exchange | undefined {
+  #soleCaller(severity: number | undefined): Request | undefined {
     const isAskedFor = severity !== undefined && this.#context.logsOnDemand();
     const mayBeFor = (client: Downstream): boolean =>
       !isAskedFor || this.#asksFor(client, severity);

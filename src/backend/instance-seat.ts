@@ -8,7 +8,7 @@ import { wireErrorOf } from '../mcp/errors.ts';
 import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
 import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Request } from '../ports/request.ts';
 import type { ListKind, Seat, ServerIdentity, SubscribeAnswered } from '../ports/seat.ts';
 import type { Listener } from './fan-out.ts';
 import type { Instance } from './instance.ts';
@@ -27,7 +27,7 @@ export interface SeatContext {
   /** The name of an instance. */
   nameOf(instance: Instance): string;
   /** Where a call that can't go to its own instance now may go instead. */
-  alternative(exchange: Exchange, own: Instance): Instance;
+  alternative(request: Request, own: Instance): Instance;
   left(seat: InstanceSeat): void;
 }
 
@@ -87,10 +87,10 @@ export class InstanceSeat implements Seat, Listener {
     return this.instance.running();
   }
 
-  dispatch(exchange: Exchange): void {
-    const isBound = exchange.isBoundToSeat === true;
+  dispatch(request: Request): void {
+    const isBound = request.isBoundToSeat === true;
     const { instance } = this;
-    (isBound ? instance : this.#context.alternative(exchange, instance)).dispatch(exchange);
+    (isBound ? instance : this.#context.alternative(request, instance)).dispatch(request);
   }
 
   notify(notification: Frame): void {

@@ -7,8 +7,8 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Caller, Exchange } from '../ports/exchange.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Caller, Request } from '../ports/request.ts';
 import type { ServerIdentity } from '../ports/seat.ts';
 import { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
@@ -199,9 +199,9 @@ export class Instance {
   }
 
   /** Sends a call on, lets it wait, or refuses it. */
-  dispatch(exchange: Exchange): void {
-    this.seen(exchange.client.principal);
-    this.#admission.admit(exchange);
+  dispatch(request: Request): void {
+    this.seen(request.client.principal);
+    this.#admission.admit(request);
   }
 
   /** Sends a client's notification on, if the server runs. */
@@ -352,14 +352,14 @@ export class Instance {
     for (const { method, message } of changed) this.fanOut.listChanged(method, message);
   }
 
-  #onEnded(connection: Connection, reason: string, again: readonly Exchange[]): void {
+  #onEnded(connection: Connection, reason: string, again: readonly Request[]): void {
     const stop = connection.stop().finally(() => this.#stopping.delete(stop));
     this.#stopping.add(stop);
     if (this.#connection === connection) this.#connection = undefined;
     // The next life has other tasks, maybe with the same ids.
     if (connection.life !== '') this.fanOut.tasks.clear();
     const isOver = this.#state === 'closed' || reason === 'idle';
-    if (isOver) for (const exchange of again) this.#admission.admit(exchange);
+    if (isOver) for (const request of again) this.#admission.admit(request);
     if (isOver) return;
     if (this.#era.explains(reason)) {
       this.#context.logger.info({ reason }, 'server exited during the protocol probe');
@@ -375,7 +375,7 @@ export class Instance {
   }
 
   /** Lets the next start wait. */
-  #failed(reason: string, lastWords: string, again: readonly Exchange[]): void {
+  #failed(reason: string, lastWords: string, again: readonly Request[]): void {
     this.#era.failed(reason);
     const { logger, metrics, options } = this.#context;
     const backoffMs = this.#restarts.failed(isLasting(reason));
@@ -385,7 +385,7 @@ export class Instance {
     this.#transition(this.#restarts.isDue ? 'backoff' : 'idle');
     if (this.#restarts.failFast) this.#admission.refuseWaiting();
     else this.#admission.refuseLate();
-    for (const exchange of again) this.#admission.admit(exchange);
+    for (const request of again) this.#admission.admit(request);
   }
 
   #pump(): void {

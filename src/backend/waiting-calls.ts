@@ -6,7 +6,7 @@ import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type Caller, callerOf } from '../ports/caller.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { Canceller, Request } from '../ports/request.ts';
 
 const SWEEP_MS = 100;
 /** A caller's call of so many bytes takes one turn, a larger one several: others' small calls go first. */
@@ -17,27 +17,27 @@ const MOST_TURNS = 16;
 /** Told of calls that left the queue without having been taken. */
 export interface WaitingEvents {
   /** It waited too long. */
-  expired(exchange: Exchange): void;
+  expired(request: Request): void;
   /** It had to make room for another caller. */
-  displaced(exchange: Exchange): void;
+  displaced(request: Request): void;
   /** Some time has passed: some of those that wait may go now. */
   passed(): void;
 }
 
-class Waiting implements ExchangeHolder {
+class Waiting implements Canceller {
   readonly id = undefined;
-  readonly exchange: Exchange;
+  readonly request: Request;
   readonly owner: Caller;
   readonly turns: number;
   readonly sinceMs = monotonicMs();
   readonly deadlineMs: number;
   readonly #queue: WaitingCalls;
 
-  constructor(queue: WaitingCalls, exchange: Exchange, limitMs: number) {
+  constructor(queue: WaitingCalls, request: Request, limitMs: number) {
     this.#queue = queue;
-    this.exchange = exchange;
-    this.owner = callerOf(exchange.client);
-    this.turns = Math.min(1 + Math.floor(exchange.frame.bytes.length / TURN_BYTES), MOST_TURNS);
+    this.request = request;
+    this.owner = callerOf(request.client);
+    this.turns = Math.min(1 + Math.floor(request.frame.bytes.length / TURN_BYTES), MOST_TURNS);
     this.deadlineMs = this.sinceMs + limitMs;
   }
 
@@ -55,7 +55,7 @@ export class WaitingCalls {
   /** @param most how many calls may wait */
   constructor(most: number, events: WaitingEvents) {
     this.#events = events;
-    this.#queue = new FairQueue(most, ({ exchange }) => events.displaced(exchange));
+    this.#queue = new FairQueue(most, ({ request }) => events.displaced(request));
   }
 
   get size(): number {
@@ -67,29 +67,29 @@ export class WaitingCalls {
    * @param limitMs how long it may wait
    * @returns false when there is no room for it
    */
-  add(exchange: Exchange, limitMs: number): boolean {
-    const waiting = new Waiting(this, exchange, limitMs);
+  add(request: Request, limitMs: number): boolean {
+    const waiting = new Waiting(this, request, limitMs);
     if (!this.#queue.add(waiting)) return false;
-    exchange.holder = waiting;
+    request.canceller = waiting;
     this.#sweeper ??= every(SWEEP_MS, () => this.#sweep());
     return true;
   }
 
   /** Whether any call is such. */
-  some(isSuch: (exchange: Exchange) => boolean): boolean {
-    return this.#queue.some(({ exchange }) => isSuch(exchange));
+  some(isSuch: (request: Request) => boolean): boolean {
+    return this.#queue.some(({ request }) => isSuch(request));
   }
 
   /**
    * Takes out a call that `canGo`: the first such one of whoever's turn it is.
    * @param canGo is told since when the call waits
    */
-  take(canGo: (exchange: Exchange, sinceMs: number) => boolean): Exchange | undefined {
-    const waiting = this.#queue.take(({ exchange, sinceMs }) => canGo(exchange, sinceMs));
+  take(canGo: (request: Request, sinceMs: number) => boolean): Request | undefined {
+    const waiting = this.#queue.take(({ request, sinceMs }) => canGo(request, sinceMs));
     if (waiting === undefined) return undefined;
     this.#restIfEmpty();
-    waiting.exchange.holder = undefined;
-    return waiting.exchange;
+    waiting.request.canceller = undefined;
+    return waiting.request;
   }
 
   /** Takes a call out, if it is here. */
@@ -102,10 +102,10 @@ export class WaitingCalls {
    * Takes every call out, or those only whose time is over then.
    * @param atMs by the monotonic clock
    */
-  clear(atMs = Number.POSITIVE_INFINITY): Exchange[] {
+  clear(atMs = Number.POSITIVE_INFINITY): Request[] {
     const over = this.#queue.all().filter(({ deadlineMs }) => deadlineMs <= atMs);
     for (const waiting of over) this.remove(waiting);
-    return over.map(({ exchange }) => exchange);
+    return over.map(({ request }) => request);
   }
 
   #restIfEmpty(): void {
@@ -115,7 +115,7 @@ export class WaitingCalls {
   }
 
   #sweep(): void {
-    for (const exchange of this.clear(monotonicMs())) this.#events.expired(exchange);
+    for (const request of this.clear(monotonicMs())) this.#events.expired(request);
     if (this.size > 0) this.#events.passed();
   }
 }

@@ -6,8 +6,8 @@ import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, membersOf, memberText } from '../jsonrpc/members.ts';
 import { isObject, parseParams } from '../jsonrpc/parse.ts';
-import { scan } from '../jsonrpc/scan.ts';
-import { jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { resultFrame } from '../jsonrpc/response.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
 import type { Question } from '../ports/downstream.ts';
@@ -89,7 +89,7 @@ export function tooManyQuestions(answer: Frame, server: string): GatewayError | 
   );
 }
 
-const CANCELLED_FORM = scan(resultMessage(Buffer.from('0'), Buffer.from('{"action":"cancel"}')));
+const CANCELLED_FORM = resultFrame(Buffer.from('{"action":"cancel"}'));
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
 
 /** Answers for a client that will not: as somebody who closes a form, where that can be said. */

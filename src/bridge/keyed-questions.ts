@@ -2,12 +2,9 @@
 // next request (2026-07-28 basic/patterns/mrtr).
 import { membersOf } from '../jsonrpc/members.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';
-import { scan } from '../jsonrpc/scan.ts';
-import { resultMessage } from '../jsonrpc/serialize.ts';
+import { resultFrame } from '../jsonrpc/response.ts';
 import type { Question } from '../ports/downstream.ts';
 import { answerForNobody, isWellFormed, keyLetter } from './input-requests.ts';
-
-const UNUSED_ID = Buffer.from('0');
 
 /** What is asked and not answered. A key never stands for two questions. */
 export class KeyedQuestions {
@@ -53,7 +50,7 @@ export class KeyedQuestions {
       if (question === undefined) continue;
       if (!isWellFormed(question.frame.method, parseSpan(value, 0, value.length))) continue;
       this.#open.delete(key);
-      question.answer(scan(resultMessage(UNUSED_ID, value)));
+      question.answer(resultFrame(value));
     }
   }
 

@@ -1,25 +1,24 @@
 // One call of a legacy client at a modern server: puts the envelope on, and drives the server's
 // rounds of questions by asking the client in its own way (docs/protocol.md#rounds-of-questions).
 import { after, type Timer } from '../base/clock.ts';
-import type { GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { Frame } from '../jsonrpc/frame.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, jsonBytes, jsonText, resultMessage } from '../jsonrpc/serialize.ts';
+import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { META } from '../mcp/meta.ts';
-import { ELICITATION, TOOLS_CALL } from '../mcp/methods.ts';
+import { ELICITATION } from '../mcp/methods.ts';
 import { withoutRelatedTask } from '../mcp/related-task.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import { ForwardedRequest } from '../ports/forwarded-request.ts';
+import type { Outcome, Request } from '../ports/request.ts';
 import type { Seat } from '../ports/seat.ts';
+import { failedCall, legacyError } from './errors.ts';
 import { keyLetter, tooManyQuestions } from './input-requests.ts';
-import { legacyError } from './legacy-errors.ts';
 import { WrappedResults } from './output-schemas.ts';
 import { unguessableId } from './parks.ts';
 import { withParams } from './request-text.ts';
@@ -28,14 +27,10 @@ import { legacyResult } from './result-text.ts';
 const MAX_ROUNDS = 10;
 /** How long a client may take for one round: meanwhile no call at the server has a deadline. */
 const ROUND_LIMIT_MS = 600_000;
-const UNUSED_ID = Buffer.from('0');
 const CANCELLED_FORM: Buffer = Buffer.from('{"action":"cancel"}');
 
 /** A legacy client's call at a modern server. */
-export class LegacyCall implements Exchange, ExchangeHolder {
-  frame: Frame;
-  holder: ExchangeHolder | undefined = undefined;
-  readonly #exchange: Exchange;
+export class LegacyCall extends ForwardedRequest {
   /** What the server may see of the client's request. */
   readonly #request: Frame;
   readonly #seat: Seat;
@@ -44,94 +39,38 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   #state: string | undefined;
   #rounds = 0;
   #limit: Timer | undefined;
-  #isOver = false;
   readonly #wrapped: WrappedResults;
 
   /**
    * @param wrapped what the session was told of its tools' results
    */
-  constructor(exchange: Exchange, seat: Seat, wrapped = new WrappedResults()) {
+  constructor(original: Request, seat: Seat, wrapped = new WrappedResults()) {
+    super(original);
     this.#wrapped = wrapped;
-    this.#exchange = exchange;
     this.#seat = seat;
-    this.#request = withoutRelatedTask(exchange.frame);
-    this.frame = withParams(
-      this.#request,
-      envelopeOf(exchange.client, seat),
-      new Map(),
-      isNoneOfLegacy,
-    );
-    exchange.holder = this;
-  }
-
-  get client(): Downstream {
-    return this.#exchange.client;
-  }
-
-  get isSettled(): boolean {
-    return this.#isOver;
-  }
-
-  get limitMs(): number | undefined {
-    return this.#exchange.limitMs;
-  }
-
-  get id(): number | undefined {
-    return this.holder?.id;
+    this.#request = withoutRelatedTask(original.frame);
+    this.frame = this.#frameWith(new Map());
   }
 
   start(): void {
     this.#seat.dispatch(this);
   }
 
-  respond(answer: Frame): void {
-    if (this.#isOver) return;
-    if (answer.resultStart < 0) this.#deliverError(answer);
-    else this.#take(answer);
+  override settle(outcome: Outcome): void {
+    const isError = outcome instanceof Frame && outcome.resultStart < 0;
+    super.settle((isError && legacyError(this.original.frame, outcome)) || outcome);
   }
 
-  answer(result: Buffer): void {
-    this.respond(scan(resultMessage(UNUSED_ID, result)));
-  }
-
-  refuse(error: WireError): void {
-    this.respond(scan(errorMessage(UNUSED_ID, error)));
-  }
-
-  fail(failure: GatewayError): void {
-    this.#end();
-    this.#exchange.fail(failure);
-  }
-
-  push(message: Buffer): boolean {
-    return this.#exchange.push(message);
-  }
-
-  cancel(notice: Frame | undefined): void {
-    if (this.#isOver) return;
-    const isAsking = this.#asked.size > 0;
-    this.#end();
-    if (!isAsking) this.holder?.cancel(notice);
-  }
-
-  #take(answer: Frame): void {
+  protected override answered(answer: Frame): void {
     const { bytes, resultTypeStart, resultTypeEnd } = answer;
     const type = parseString(bytes, resultTypeStart, resultTypeEnd) ?? 'complete';
     if (type === 'complete') {
-      this.#end();
-      this.#exchange.answer(this.#wrapped.convert(this.#exchange.frame, legacyResult(answer)));
+      this.pass(this.#wrapped.convert(this.original.frame, legacyResult(answer)));
     } else if (type === 'input_required') {
       this.#ask(answer);
     } else {
       this.#giveUp(`The server answered with a result of type ${jsonText(type)}.`);
     }
-  }
-
-  #deliverError(answer: Frame): void {
-    const error = legacyError(this.#exchange.frame, answer);
-    this.#end();
-    if (error === undefined) this.#exchange.respond(answer);
-    else this.#exchange.refuse(error);
   }
 
   /** Asks the client what the server wants to know in this round. */
@@ -142,7 +81,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     }
     const excess = tooManyQuestions(answer, this.#seat.server);
     if (excess !== undefined) {
-      this.fail(excess);
+      this.pass(excess);
       return;
     }
     const round = roundOf(answer);
@@ -151,6 +90,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
       this.#giveUp(`The server asks for ${refused?.request.method ?? 'nothing'}.`);
       return;
     }
+    this.canceller = undefined; // the call at the server is over
     this.#state = round.state;
     this.#answers = new Map();
     for (const { key, request } of round.requests)
@@ -164,7 +104,7 @@ export class LegacyCall implements Exchange, ExchangeHolder {
     );
     for (const question of [...this.#asked.values()]) {
       // One that is refused at once ends the call, and with it the others.
-      if (this.#asked.has(question.key)) this.client.ask(question, this.#exchange);
+      if (this.#asked.has(question.key)) this.client.ask(question, this.original);
     }
   }
 
@@ -174,14 +114,14 @@ export class LegacyCall implements Exchange, ExchangeHolder {
   }
 
   /** A client's answer to one question of the round. */
-  answered(question: Round, result: Buffer | undefined): void {
+  take(question: Round, result: Buffer | undefined): void {
     if (!this.#asked.delete(question.key)) return;
     if (result !== undefined) {
       this.#answers.set(question.key, Buffer.from(result));
       if (this.#asked.size === 0) this.#retry();
     } else if (question.frame.method === ELICITATION) {
       this.#asked.set(question.key, question);
-      this.answered(question, CANCELLED_FORM);
+      this.take(question, CANCELLED_FORM);
     } else {
       // There is no way to tell a modern server that a client refused
       // (docs/protocol.md#rounds-of-questions).
@@ -199,24 +139,22 @@ export class LegacyCall implements Exchange, ExchangeHolder {
       ['inputResponses', Buffer.from(`{${responses.join(',')}}`)],
     ]);
     if (this.#state !== undefined) params.set('requestState', jsonBytes(this.#state));
-    const meta = envelopeOf(this.client, this.#seat);
-    this.frame = withParams(this.#request, meta, params, isNoneOfLegacy);
-    this.holder = undefined;
+    this.frame = this.#frameWith(params);
     this.#seat.dispatch(this);
+  }
+
+  /** The request as the server gets it. */
+  #frameWith(params: ReadonlyMap<string, Buffer>): Frame {
+    const meta = envelopeOf(this.client, this.#seat);
+    return withParams(this.#request, meta, params, isNoneOfLegacy);
   }
 
   /** The server can't be served: its tool failed, as the client sees it. */
   #giveUp(text: string): void {
-    this.#end();
-    if (this.#exchange.frame.method === TOOLS_CALL) {
-      this.#exchange.answer(jsonBytes({ content: [{ type: 'text', text }], isError: true }));
-    } else {
-      this.#exchange.refuse({ code: INTERNAL_ERROR, message: text });
-    }
+    this.pass(failedCall(this.original.frame.method, text));
   }
 
-  #end(): void {
-    this.#isOver = true;
+  protected override ended(): void {
     this.#limit?.cancel();
     const open = [...this.#asked.values()];
     this.#asked.clear();
@@ -237,11 +175,11 @@ class Round implements Question {
   }
 
   answer(response: Frame): void {
-    this.#call.answered(this, response.slice(response.resultStart, response.resultEnd));
+    this.#call.take(this, response.slice(response.resultStart, response.resultEnd));
   }
 
   refuse(): void {
-    this.#call.answered(this, undefined);
+    this.#call.take(this, undefined);
   }
 
   progress(): void {
@@ -279,7 +217,7 @@ function roundOf(answer: Frame): RoundText {
 function requestOf(entry: Buffer): Frame {
   const set = new Map([
     ['jsonrpc', Buffer.from('"2.0"')],
-    ['id', UNUSED_ID],
+    ['id', Buffer.from('0')],
   ]);
   return withElicitationId(scan(editObject(entry, 0, entry.length, { set })));
 }

@@ -2,40 +2,44 @@
 // own, so that a question lands on exactly this call; toward the client it answers each round of the
 // request, and waits parked between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
-import type { GatewayError } from '../base/errors.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
-import { type Frame, GONE } from '../jsonrpc/frame.ts';
+import { GatewayError } from '../base/errors.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
-import { contain } from '../ports/contain.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
-import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
+import {
+  type Canceller,
+  contain,
+  type Outcome,
+  type Request,
+  responseOf,
+} from '../ports/request.ts';
 import type { Seat } from '../ports/seat.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { failedCall, missingCapability, modernError, noObject } from './errors.ts';
 import { answerForNobody, inputRequired, requiredCapability } from './input-requests.ts';
 import { KeyedQuestions } from './keyed-questions.ts';
-import { missingCapability, modernError, noObject } from './modern-errors.ts';
 import type { Parkable, Parks } from './parks.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest, withTokenOf } from './request-text.ts';
 import type { ResultDress } from './result-text.ts';
 import { modernToolList } from './tool-lists.ts';
-import { requiredVisits, settleUnvisited, UrlVisits } from './url-visits.ts';
+import { requiredVisits, UrlVisits } from './url-visits.ts';
 
 /** Questions that come close together are asked together. */
 const COALESCE_MS = 20;
-const UNUSED_ID = Buffer.from('0');
 /** How long a server may take to end a call after its questions were answered for nobody. */
 const LEAVE_MS = 1_000;
 /** How often a server may say that pages must be visited first. */
 const MAX_VISITS = 10;
+const UNVISITED = 'The client did not agree to visit a page that the server needs visited.';
 const URL_MODE = { mode: 'url' };
 /** Whatever the client lacks is refused here, so that it can be said what was missing. */
 const ANYTHING: ClientCapabilities = {
@@ -57,22 +61,17 @@ export interface ModernCallContext {
   done(): void;
 }
 
-/** A modern client's call at a legacy server. */
-export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkable {
+/** A modern client's call at a legacy server, and the client that makes it. */
+export class ModernCall extends SilentClient implements Request, Canceller, Parkable {
   frame: Frame;
-  readonly principal: Principal;
-  readonly version: string;
-  readonly capabilities = ANYTHING;
-  info: unknown;
-  readonly logThreshold: number;
   readonly limitMs: number | undefined;
-  holder: ExchangeHolder | undefined = undefined;
+  canceller: Canceller | undefined = undefined;
   readonly #context: ModernCallContext;
-  #send: (call: Exchange) => void;
+  #send: (call: Request) => void;
   #request: Frame;
   #declared: ClientCapabilities;
   /** The rounds that wait for an answer: one, or two when the client asked again. */
-  #waiting: ModernExchange[] = [];
+  #waiting: Request[] = [];
   readonly #open = new KeyedQuestions();
   #round = 0;
   #park: string | undefined;
@@ -82,28 +81,24 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   #coalescing: Timer | undefined;
   /** Set once the client did not come back: when the server is told to cancel. */
   #leaving: Timer | undefined;
-  #kept: Frame | undefined;
-  #keptFailure: GatewayError | undefined;
+  /** What the server said, until the client comes for it. */
+  #kept: Frame | GatewayError | undefined;
   #isSettled = false;
   #isOver = false;
 
   /** @param send to the server */
-  constructor(
-    exchange: ModernExchange,
-    context: ModernCallContext,
-    send: (call: Exchange) => void,
-  ) {
+  constructor(request: Request, context: ModernCallContext, send: (call: Request) => void) {
+    const { client, frame, limitMs } = request;
+    const { version, info } = client;
+    const said = { version, info, capabilities: ANYTHING };
+    super(client.principal, said, UNASKABLE.modern, client.logThreshold);
     this.#context = context;
     this.#send = send;
-    this.#request = exchange.frame;
-    this.frame = legacyRequest(exchange.frame);
-    this.principal = exchange.client.principal;
-    this.version = exchange.client.version;
-    this.info = exchange.client.info;
-    this.logThreshold = exchange.envelope.severity ?? Number.POSITIVE_INFINITY;
-    this.limitMs = exchange.limitMs;
-    this.#declared = exchange.envelope.capabilities;
-    this.#wait(exchange);
+    this.#request = frame;
+    this.frame = legacyRequest(frame);
+    this.limitMs = limitMs;
+    this.#declared = client.capabilities;
+    this.#wait(request);
   }
 
   get client(): Downstream {
@@ -116,7 +111,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   /** The id that the server knows it by. */
   get id(): number | undefined {
-    return this.holder?.id;
+    return this.canceller?.id;
   }
 
   /** Sends the call to the server, after the level that it wants logs from. */
@@ -134,18 +129,22 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   // Toward the server: the answer.
 
-  respond(answer: Frame): void {
-    if (this.#isSettled || this.#hasLeft() || this.#mustVisit(answer)) return;
-    if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
-      this.fail(noObject(this.#context.seat.server));
-      return;
+  settle(outcome: Outcome): void {
+    if (this.#isSettled || this.#hasLeft()) return;
+    const answer = outcome instanceof GatewayError ? outcome : responseOf(outcome);
+    if (answer instanceof Frame) {
+      if (this.#mustVisit(answer)) return;
+      if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
+        this.settle(noObject(this.#context.seat.server));
+        return;
+      }
     }
     this.#isSettled = true;
     if (this.#waiting.length > 0) {
       this.#deliver(answer);
       return;
     }
-    this.#kept = scan(Buffer.from(answer.bytes));
+    this.#kept = answer instanceof Frame ? scan(Buffer.from(answer.bytes)) : answer;
     this.#resized();
   }
 
@@ -158,28 +157,13 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
       this.#missing = { elicitation: { url: {} } };
       return false;
     }
-    this.holder = undefined; // the call at the server is over
+    this.canceller = undefined; // the call at the server is over
     const visits = new UrlVisits(frames, (isAgreed) => {
       if (isAgreed) this.#send(this);
-      else settleUnvisited(this, this.#request.method);
+      else this.settle(failedCall(this.#request.method, UNVISITED));
     });
     for (const question of visits.questions) this.ask(question);
     return true;
-  }
-
-  answer(result: Buffer): void {
-    this.respond(scan(resultMessage(UNUSED_ID, result)));
-  }
-
-  refuse(error: WireError): void {
-    this.respond(scan(errorMessage(UNUSED_ID, error)));
-  }
-
-  fail(failure: GatewayError): void {
-    if (this.#isSettled || this.#hasLeft()) return;
-    this.#isSettled = true;
-    if (this.#waiting.length === 0) this.#keptFailure = failure;
-    else this.#deliverFailure(failure);
   }
 
   push(message: Buffer): boolean {
@@ -192,11 +176,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   // Toward the server: the client that can be told and asked.
 
-  notify(): void {
-    // What belongs to no call does not reach a modern client.
-  }
-
-  ask(question: Question): void {
+  override ask(question: Question): void {
     const { frame } = question;
     if (this.#leaving !== undefined) {
       answerForNobody(question);
@@ -216,7 +196,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     }
   }
 
-  withdraw(question: Question): void {
+  override withdraw(question: Question): void {
     this.#open.withdraw(question);
   }
 
@@ -224,7 +204,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   /** The client closed the stream of a round, or cancelled it. */
   cancel(notice: Frame | undefined): void {
-    this.#waiting = this.#waiting.filter((exchange) => !exchange.isSettled);
+    this.#waiting = this.#waiting.filter((request) => !request.isSettled);
     if (this.#waiting.length > 0 || this.#isOver) return;
     this.#leave(notice);
   }
@@ -233,27 +213,28 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
    * The client came back.
    * @param claims what its state says; it is this call's
    */
-  resume(exchange: ModernExchange, claims: StateClaims): void {
-    const { frame } = exchange;
+  resume(request: Request, claims: StateClaims): void {
+    const { frame } = request;
     const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
     if (responses !== undefined && !isObject(parseSpan(responses, 0, responses.length))) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
       return;
     }
     const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
     if (claims.round === this.#round && this.#waiting.length === 0) {
-      this.#take(exchange, responses);
+      this.#take(request, responses);
     } else if (isRepeated && isSame(responses, this.#lastResponses)) {
-      this.#wait(exchange);
+      this.#wait(request);
       this.#continue();
     } else {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
     }
   }
 
   get heldBytes(): number {
     const { bytes, metaStart, metaEnd } = this.#request;
-    const texts = bytes.length + this.frame.bytes.length + (this.#kept?.bytes.length ?? 0);
+    const kept = this.#kept instanceof Frame ? this.#kept.bytes.length : 0;
+    const texts = bytes.length + this.frame.bytes.length + kept;
     const rounds = this.#open.bytes + (this.#lastResponses?.length ?? 0);
     return texts + rounds + parsedCost(bytes, metaStart, metaEnd);
   }
@@ -264,7 +245,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   refused(failure: GatewayError): void {
     this.#open.answerForNobody();
-    this.#settleWaiting((exchange) => exchange.fail(failure));
+    this.#settleWaiting(() => failure);
     this.#leave(undefined);
   }
 
@@ -280,7 +261,7 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
 
   #leave(notice: Frame | undefined): void {
     this.#end();
-    this.holder?.cancel(notice);
+    this.canceller?.cancel(notice);
     this.#letGo();
   }
 
@@ -296,7 +277,6 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     this.#missing = undefined;
     this.#lastResponses = undefined;
     this.#kept = undefined;
-    this.#keptFailure = undefined;
     this.#send = () => undefined;
     this.#open.clear();
   }
@@ -310,13 +290,13 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     return true;
   }
 
-  #wait(exchange: ModernExchange): void {
-    this.#waiting.push(exchange);
-    exchange.holder = this;
+  #wait(request: Request): void {
+    this.#waiting.push(request);
+    request.canceller = this;
   }
 
-  #take(exchange: ModernExchange, responses: Buffer | undefined): void {
-    this.#wait(exchange);
+  #take(request: Request, responses: Buffer | undefined): void {
+    this.#wait(request);
     this.#lastResponses = responses === undefined ? undefined : Buffer.from(responses);
     if (responses !== undefined) this.#open.answer(responses);
     this.#continue();
@@ -325,7 +305,6 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
   /** Goes on after a round came in: with the answer, with what is still open, or waiting. */
   #continue(): void {
     if (this.#kept !== undefined) this.#deliver(this.#kept);
-    else if (this.#keptFailure !== undefined) this.#deliverFailure(this.#keptFailure);
     else if (this.#open.size > 0) this.#promptSoon();
   }
 
@@ -352,24 +331,21 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
       round: ++this.#round,
       expiresAt: wallClockMs() + parks.ttlMs,
     });
-    this.#settleWaiting((exchange) => exchange.answer(this.#inputRequired(state)));
+    const { dress } = this.#context;
+    this.#settleWaiting(() => dress.addServerInfo(inputRequired(this.#open.all, state)));
   }
 
-  #inputRequired(state: string): Buffer {
-    const result = resultMessage(UNUSED_ID, inputRequired(this.#open.all, state));
-    return this.#context.dress.addServerInfo(scan(result));
-  }
-
-  #deliver(answer: Frame): void {
-    const error = answer.resultStart < 0 ? modernError(this.#request, answer) : undefined;
-    this.#settleWaiting((exchange) => {
-      if (answer.resultStart >= 0) {
-        exchange.answer(this.#result(answer));
-      } else if (this.#missing !== undefined) exchange.refuse(missingCapability(this.#missing));
-      else if (error !== undefined) exchange.refuse(error);
-      else exchange.respond(answer);
-    });
+  #deliver(answer: Frame | GatewayError): void {
+    this.#settleWaiting(() => this.#outcome(answer));
     this.#end();
+    if (answer instanceof GatewayError) this.#letGo();
+  }
+
+  #outcome(answer: Frame | GatewayError): Outcome {
+    if (answer instanceof GatewayError) return answer;
+    if (answer.resultStart >= 0) return this.#result(answer);
+    if (this.#missing !== undefined) return missingCapability(this.#missing);
+    return modernError(this.#request, answer) ?? answer;
   }
 
   #result(answer: Frame): Buffer {
@@ -378,16 +354,10 @@ export class ModernCall implements Exchange, Downstream, ExchangeHolder, Parkabl
     return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
-  #deliverFailure(failure: GatewayError): void {
-    this.#settleWaiting((exchange) => exchange.fail(failure));
-    this.#end();
-    this.#letGo();
-  }
-
-  #settleWaiting(settle: (exchange: ModernExchange) => void): void {
+  #settleWaiting(outcome: () => Outcome): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const exchange of waiting) settle(exchange);
+    for (const request of waiting) request.settle(outcome());
   }
 
   #end(): void {

@@ -16,16 +16,14 @@ import {
   LISTEN,
   mayAskInput,
 } from '../mcp/modern-methods.ts';
-import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
-import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
+import { contain, type Request } from '../ports/request.ts';
 import type { Backend, Seat, ServerIdentity } from '../ports/seat.ts';
 import type { ToolSource } from '../ports/tool-source.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
+import { missingCapability } from './errors.ts';
 import { ModernCall } from './modern-call.ts';
-import { missingCapability } from './modern-errors.ts';
 import { ModernListen, SeatPlace } from './modern-listen.ts';
 import { ModernPass } from './modern-pass.ts';
 import { OpenListens } from './open-listens.ts';
@@ -110,71 +108,71 @@ export class ModernGate {
   }
 
   /** Serves a request; it is settled in the end. */
-  serve(exchange: ModernExchange): void {
-    const { method } = exchange.frame;
+  serve(request: Request): void {
+    const { method } = request.frame;
     if (method === LISTEN) {
-      contain(exchange, this.#listen(exchange));
+      contain(request, this.#listen(request));
     } else if (isNoModernRequest(method)) {
-      exchange.refuse(notFound(method));
+      request.settle(notFound(method));
     } else {
-      this.#begin(exchange);
+      this.#begin(request);
     }
   }
 
-  #begin(exchange: ModernExchange): void {
+  #begin(request: Request): void {
     let seat: Seat;
     try {
-      seat = this.#place(exchange);
+      seat = this.#place(request);
     } catch (error) {
-      exchange.fail(asGatewayError(error, this.#backend.name));
+      request.settle(asGatewayError(error, this.#backend.name));
       return;
     }
     // The handshake is needed only once: a call must not wait for a promise.
-    if (seat.identity !== undefined) this.#go(exchange, seat, seat.identity);
-    else contain(exchange, this.#goWhenReady(exchange, seat));
+    if (seat.identity !== undefined) this.#go(request, seat, seat.identity);
+    else contain(request, this.#goWhenReady(request, seat));
   }
 
-  async #goWhenReady(exchange: ModernExchange, seat: Seat): Promise<void> {
+  async #goWhenReady(request: Request, seat: Seat): Promise<void> {
     try {
       await seat.ready();
     } catch (error) {
       seat.leave();
-      exchange.fail(asGatewayError(error, this.#backend.name));
+      request.settle(asGatewayError(error, this.#backend.name));
       return;
     }
     if (seat.identity !== undefined) {
-      this.#go(exchange, seat, seat.identity);
+      this.#go(request, seat, seat.identity);
       return;
     }
     // A server that speaks plain JSON-RPC has nothing to say of itself.
     seat.leave();
-    exchange.refuse(notFound(exchange.frame.method));
+    request.settle(notFound(request.frame.method));
   }
 
-  #go(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
-    const { method } = exchange.frame;
+  #go(request: Request, seat: Seat, identity: ServerIdentity): void {
+    const { method } = request.frame;
     if (method === DISCOVER) {
       seat.leave();
-      exchange.answer(discoverResult(identity, this.#backend.name));
-    } else if (exchange.isSettled) {
+      request.settle(discoverResult(identity, this.#backend.name));
+    } else if (request.isSettled) {
       seat.leave();
     } else if (isTaskMethod(method)) {
-      this.#aboutTask(exchange, seat, identity);
+      this.#aboutTask(request, seat, identity);
     } else if (identity.era === 'modern') {
-      this.#pass(exchange, seat, identity);
+      this.#pass(request, seat, identity);
     } else if (!isModernMethod(method) || !isOffered(method, this.#faceOf(identity).offered)) {
       seat.leave();
-      exchange.refuse(notFound(method));
-    } else if (mayAskInput(method) && isRetry(exchange)) {
+      request.settle(notFound(method));
+    } else if (mayAskInput(method) && isRetry(request)) {
       seat.leave();
-      this.#resume(exchange);
+      this.#resume(request);
     } else {
-      this.#checked(exchange, seat, () => this.#call(exchange, seat, identity));
+      this.#checked(request, seat, () => this.#call(request, seat, identity));
     }
   }
 
   /** Where a request goes: where its task runs, or anywhere. */
-  #place({ frame, client }: ModernExchange): Seat {
+  #place({ frame, client }: Request): Seat {
     const claims = isTaskMethod(frame.method) ? this.#taskOf(frame, client) : undefined;
     const there = claims && this.#backend.placeAt(client, claims.at);
     return there ?? this.#backend.place(client);
@@ -185,77 +183,77 @@ export class ModernGate {
     return claims?.server === this.#backend.name ? claims : undefined;
   }
 
-  #aboutTask(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
-    const { frame, client, envelope } = exchange;
+  #aboutTask(request: Request, seat: Seat, identity: ServerIdentity): void {
+    const { frame, client } = request;
     const claims = this.#taskOf(frame, client);
     const isOpen =
       isModernMethod(frame.method) && isOffered(frame.method, this.#faceOf(identity).offered);
     const error = !isOpen
       ? notFound(frame.method)
-      : !hasTasks(envelope.capabilities)
+      : !hasTasks(client.capabilities)
         ? missingCapability(TASKS_REQUIRED)
         : UNKNOWN_TASK;
     if (error !== UNKNOWN_TASK || claims?.at !== seat.at) {
       seat.leave();
-      exchange.refuse(error);
+      request.settle(error);
     } else if (identity.era === 'modern') {
-      this.#pass(exchange, seat, identity, claims);
+      this.#pass(request, seat, identity, claims);
     } else {
-      contain(exchange, this.#harvesting.serve(exchange, seat, claims, this.#dressFor(identity)));
+      contain(request, this.#harvesting.serve(request, seat, claims, this.#dressFor(identity)));
     }
   }
 
   /** Goes on when the headers of a call repeat its arguments as the tool's schema has it. */
-  #checked(exchange: ModernExchange, seat: Seat, go: () => void): void {
-    const { headers, frame } = exchange;
+  #checked(request: Request, seat: Seat, go: () => void): void {
+    const { headers, frame } = request;
     if (frame.method !== TOOLS_CALL || headers === undefined) {
       go();
       return;
     }
     const known = this.#state.mirrored.known(seat);
-    if (known !== undefined) this.#check(exchange, seat, known, go);
+    if (known !== undefined) this.#check(request, seat, known, go);
     else {
       const checked = this.#state.mirrored.read(seat).then((schemas) => {
-        if (exchange.isSettled) seat.leave();
-        else this.#check(exchange, seat, schemas, go);
+        if (request.isSettled) seat.leave();
+        else this.#check(request, seat, schemas, go);
       });
-      contain(exchange, checked);
+      contain(request, checked);
     }
   }
 
-  #check(exchange: ModernExchange, seat: Seat, schemas: MirroredArguments, go: () => void): void {
-    const differing = schemas.differing(exchange);
+  #check(request: Request, seat: Seat, schemas: MirroredArguments, go: () => void): void {
+    const differing = schemas.differing(request);
     if (differing === undefined) {
       go();
       return;
     }
     seat.leave();
-    exchange.refuse({ code: HEADER_MISMATCH, message: `Header mismatch: ${differing}.` });
+    request.settle({ code: HEADER_MISMATCH, message: `Header mismatch: ${differing}.` });
   }
 
   /** Both sides speak the same: what the server does not know, it refuses itself. */
-  #pass(exchange: ModernExchange, seat: Seat, identity: ServerIdentity, task?: TaskClaims): void {
-    const hasState = exchange.frame.stateStart >= 0;
-    const claims = hasState ? this.#claimsOf(exchange) : undefined;
-    if (!isOffered(exchange.frame.method, identity.capabilities)) {
+  #pass(request: Request, seat: Seat, identity: ServerIdentity, task?: TaskClaims): void {
+    const hasState = request.frame.stateStart >= 0;
+    const claims = hasState ? this.#claimsOf(request) : undefined;
+    if (!isOffered(request.frame.method, identity.capabilities)) {
       seat.leave();
-      exchange.refuse(notFound(exchange.frame.method));
+      request.settle(notFound(request.frame.method));
       return;
     }
     if (hasState && claims?.upstream === undefined) {
       seat.leave();
-      exchange.refuse(BAD_STATE);
+      request.settle(BAD_STATE);
       return;
     }
-    this.#checked(exchange, seat, () => {
+    this.#checked(request, seat, () => {
       const { sealer, parks, tasks, results } = this.#state;
-      const known = results.find(seat, exchange);
+      const known = results.find(seat, request);
       if (known !== undefined) {
         seat.leave();
-        exchange.answer(known);
+        request.settle(known);
         return;
       }
-      const pass = new ModernPass(exchange, {
+      const pass = new ModernPass(request, {
         endpoint: this.#endpoint,
         seat,
         dress: this.#dressFor(identity),
@@ -266,7 +264,7 @@ export class ModernGate {
         claims,
         table: tasks.table,
         task,
-        keep: (result) => results.keep(seat, exchange, result),
+        keep: (result) => results.keep(seat, request, result),
         done: () => seat.leave(),
       });
       pass.start();
@@ -274,40 +272,41 @@ export class ModernGate {
   }
 
   /** Calls that may become tasks wait until it is known which tools do. */
-  #call(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
-    const isTool = exchange.frame.method === TOOLS_CALL;
+  #call(request: Request, seat: Seat, identity: ServerIdentity): void {
+    const isTool = request.frame.method === TOOLS_CALL;
     if (!isTool || !takesToolTasks(identity)) {
-      this.#callWith(exchange, seat, identity, (call) => seat.dispatch(call));
+      this.#callWith(request, seat, identity, (call) => seat.dispatch(call));
       return;
     }
     const { tools } = this.#state.tasks;
     if (tools.known(seat) !== undefined) {
-      this.#callTool(exchange, seat, identity);
+      this.#callTool(request, seat, identity);
       return;
     }
     const called = tools.read(seat).then(() => {
-      if (exchange.isSettled) seat.leave();
-      else this.#callTool(exchange, seat, identity);
+      if (request.isSettled) seat.leave();
+      else this.#callTool(request, seat, identity);
     });
-    contain(exchange, called);
+    contain(request, called);
   }
 
-  #callTool(exchange: ModernExchange, seat: Seat, identity: ServerIdentity): void {
+  #callTool(request: Request, seat: Seat, identity: ServerIdentity): void {
     const { tasks } = this.#state;
     const { name } = this.#backend;
-    this.#callWith(exchange, seat, identity, (call) => {
-      const work = hasTasks(exchange.envelope.capabilities)
-        ? this.#harvesting.start(call, seat, exchange.envelope.capabilities)
+    this.#callWith(request, seat, identity, (call) => {
+      const { capabilities } = request.client;
+      const work = hasTasks(capabilities)
+        ? this.#harvesting.start(call, seat, capabilities)
         : driveIfRequired(call, seat, name, tasks);
       contain(call, work);
     });
   }
 
   #callWith(
-    exchange: ModernExchange,
+    request: Request,
     seat: Seat,
     identity: ServerIdentity,
-    send: (call: Exchange) => void,
+    send: (call: Request) => void,
   ): void {
     const context = {
       endpoint: this.#endpoint,
@@ -318,20 +317,20 @@ export class ModernGate {
       ownerOf: this.#ownerOf,
       done: () => seat.leave(),
     };
-    const call = new ModernCall(exchange, context, send);
+    const call = new ModernCall(request, context, send);
     call.start();
   }
 
-  #resume(exchange: ModernExchange): void {
-    const claims = this.#claimsOf(exchange);
+  #resume(request: Request): void {
+    const claims = this.#claimsOf(request);
     const call = claims?.park === undefined ? undefined : this.#state.parks.find(claims.park);
-    if (claims === undefined || call === undefined) exchange.refuse(BAD_STATE);
-    else call.resume(exchange, claims);
+    if (claims === undefined || call === undefined) request.settle(BAD_STATE);
+    else call.resume(request, claims);
   }
 
   /** What the state of a retry says, if it is one for exactly this request of this client. */
-  #claimsOf(exchange: ModernExchange): StateClaims | undefined {
-    const { frame, client } = exchange;
+  #claimsOf(request: Request): StateClaims | undefined {
+    const { frame, client } = request;
     const state = parseString(frame.bytes, frame.stateStart, frame.stateEnd);
     const claims = state === undefined ? undefined : this.#state.sealer.open(state);
     if (claims === undefined) return undefined;
@@ -343,15 +342,15 @@ export class ModernGate {
     return isRight ? claims : undefined;
   }
 
-  async #listen(exchange: ModernExchange): Promise<void> {
-    const listen = new ModernListen(exchange, this.#state.listens);
+  async #listen(request: Request): Promise<void> {
+    const listen = new ModernListen(request, this.#state.listens);
     try {
       await listen.start((client: Downstream) => {
         return new SeatPlace(this.#backend.place(client), (tell) => this.watchTasks(client, tell));
       });
     } catch (error) {
       listen.cancel();
-      exchange.fail(asGatewayError(error, this.#backend.name));
+      request.settle(asGatewayError(error, this.#backend.name));
     }
   }
 
@@ -378,8 +377,8 @@ export class ModernGate {
 }
 
 /** Whether a request answers questions, or brings a state back. */
-function isRetry(exchange: ModernExchange): boolean {
-  return exchange.frame.stateStart >= 0 || exchange.frame.responsesStart >= 0;
+function isRetry(request: Request): boolean {
+  return request.frame.stateStart >= 0 || request.frame.responsesStart >= 0;
 }
 
 function notFound(method: string): WireError {

@@ -3,21 +3,20 @@
 import { within } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import { isObject, type JsonObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
-import { type ClientCapabilities, tellsChanges } from '../mcp/capabilities.ts';
+import { tellsChanges } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { RESOURCE_UPDATED } from '../mcp/methods.ts';
 import { ACKNOWLEDGED, hasTasks } from '../mcp/modern-methods.ts';
 import { taskKind, WatchedUris } from '../mcp/subscription.ts';
-import type { Downstream, Question } from '../ports/downstream.ts';
-import type { ExchangeHolder } from '../ports/exchange.ts';
-import type { ModernExchange } from '../ports/modern.ts';
-import type { Principal } from '../ports/principal.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Canceller, Request } from '../ports/request.ts';
 import type { Seat, SubscribeAnswered } from '../ports/seat.ts';
-import { missingCapability } from './modern-errors.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { missingCapability } from './errors.ts';
 import type { Listening, OpenListens } from './open-listens.ts';
 import { withParams } from './request-text.ts';
 import { TASKS_REQUIRED } from './tasks/offered.ts';
@@ -110,15 +109,9 @@ export class SeatPlace implements ListenPlace {
 }
 
 /** One listen stream. */
-export class ModernListen implements Downstream, ExchangeHolder, Listening {
+export class ModernListen extends SilentClient implements Canceller, Listening {
   readonly id = undefined;
-  readonly principal: Principal;
-  readonly version: string;
-  /** The client's own: a private server is the same one for its calls. */
-  readonly capabilities: ClientCapabilities;
-  readonly info: unknown;
-  readonly logThreshold = Number.POSITIVE_INFINITY;
-  readonly #exchange: ModernExchange;
+  readonly #request: Request;
   readonly #subscriptionId: Buffer;
   readonly #listens: OpenListens;
   #place: ListenPlace | undefined;
@@ -131,15 +124,13 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
   #isOver = false;
 
   /** @param listens all streams; this one is among them until it ends */
-  constructor(exchange: ModernExchange, listens: OpenListens) {
-    this.#exchange = exchange;
+  constructor(request: Request, listens: OpenListens) {
+    // With the client's own capabilities: a private server is the same one for its calls.
+    super(request.client.principal, request.client, UNASKABLE.modern);
+    this.#request = request;
     this.#listens = listens;
-    this.principal = exchange.client.principal;
-    this.version = exchange.client.version;
-    this.capabilities = exchange.client.capabilities;
-    this.info = exchange.client.info;
-    this.#subscriptionId = exchange.frame.idBytes ?? Buffer.from('null');
-    exchange.holder = this;
+    this.#subscriptionId = request.frame.idBytes ?? Buffer.from('null');
+    request.canceller = this;
     listens.add(this);
   }
 
@@ -148,7 +139,7 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
    * @throws GatewayError when the stream can't be had
    */
   async start(placeFor: (client: Downstream) => ListenPlace): Promise<void> {
-    const filter = readFilter(parseParams(this.#exchange.frame)['notifications']);
+    const filter = readFilter(parseParams(this.#request.frame)['notifications']);
     if (filter === undefined) {
       this.#refuse({
         code: INVALID_PARAMS,
@@ -212,7 +203,7 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
     return wanted.filter((taskId) => watched.has(taskId));
   }
 
-  notify(message: Buffer, kind: string | undefined): void {
+  override notify(message: Buffer, kind: string | undefined): void {
     if (kind === undefined) return; // logs are never carried here
     if (!this.#carries(kind)) return;
     if (this.#early === undefined) this.#push(message);
@@ -226,17 +217,6 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
     early.set(kind, Buffer.from(message));
   }
 
-  ask(question: Question): void {
-    question.refuse({
-      code: INTERNAL_ERROR,
-      message: 'This client accepts requests only in results (input_required).',
-    });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
-  }
-
   cancel(): void {
     this.#isOver = true;
     this.#place?.leave();
@@ -245,7 +225,7 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
 
   #refuse(error: WireError): void {
     this.cancel();
-    this.#exchange.refuse(error);
+    this.#request.settle(error);
   }
 
   /** Ends the stream in order: the gateway stops. */
@@ -253,7 +233,7 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
     this.cancel();
     const id = this.#subscriptionId.toString('utf8');
     const meta = `{${jsonText(META.subscriptionId)}:${id}}`;
-    this.#exchange.answer(Buffer.from(`{"resultType":"complete","_meta":${meta}}`));
+    this.#request.settle(Buffer.from(`{"resultType":"complete","_meta":${meta}}`));
   }
 
   #acknowledge(agreed: Filter): void {
@@ -286,7 +266,7 @@ export class ModernListen implements Downstream, ExchangeHolder, Listening {
 
   #push(message: Buffer): void {
     const meta = new Map([[META.subscriptionId, this.#subscriptionId]]);
-    this.#exchange.push(withParams(scan(message), meta).bytes);
+    this.#request.push(withParams(scan(message), meta).bytes);
   }
 }
 

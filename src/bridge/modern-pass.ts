@@ -2,9 +2,9 @@
 // retry is sealed toward the client, so that only its owner can bring it back
 // (docs/protocol.md#states-between-modern-peers).
 import { wallClockMs } from '../base/clock.ts';
-import type { GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { GatewayError } from '../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -12,13 +12,13 @@ import { withValue } from '../jsonrpc/splice.ts';
 import { viewOf } from '../jsonrpc/text-walk.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
-import type { Downstream, Question } from '../ports/downstream.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
-import type { ModernExchange } from '../ports/modern.ts';
+import { ForwardedRequest } from '../ports/forwarded-request.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Outcome, Request } from '../ports/request.ts';
 import type { Seat } from '../ports/seat.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { MISSING_CAPABILITY, modernError } from './errors.ts';
 import { tooManyQuestions } from './input-requests.ts';
-import { MISSING_CAPABILITY, modernError } from './modern-errors.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import type { ResultDress } from './result-text.ts';
 import { madeTaskResult, taskResult } from './tasks/passed-task.ts';
@@ -53,131 +53,56 @@ export interface ModernPassContext {
   done(): void;
 }
 
-/** Whoever makes a call. A server that was told to cancel is remembered with it, so it is kept small. */
-class PassedClient implements Downstream {
-  readonly principal: Principal;
-  readonly version: string;
-  readonly logThreshold: number;
-  capabilities: Downstream['capabilities'];
-  info: unknown;
-
-  constructor({ client, envelope }: ModernExchange) {
-    this.principal = client.principal;
-    this.version = client.version;
-    this.capabilities = client.capabilities;
-    this.info = client.info;
-    this.logThreshold = envelope.severity ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Only whose the call was matters any more. */
-  letGo(): void {
-    this.capabilities = {};
-    this.info = undefined;
-  }
-
-  notify(): void {
-    // What belongs to no call does not reach a modern client.
-  }
-
-  ask(question: Question): void {
-    question.refuse({
-      code: INVALID_PARAMS,
-      message: 'A modern server must ask in its results (input_required).',
-    });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
-  }
-}
-
 /** A modern client's call at a modern server. */
-export class ModernPass implements Exchange, ExchangeHolder {
-  readonly frame: Frame;
-  readonly client: PassedClient;
-  holder: ExchangeHolder | undefined = undefined;
-  readonly #exchange: ModernExchange;
+export class ModernPass extends ForwardedRequest {
+  /** A server that was told to cancel is remembered with it, so it is kept small. */
+  declare readonly client: SilentClient;
   readonly #context: ModernPassContext;
 
-  constructor(exchange: ModernExchange, context: ModernPassContext) {
-    this.#exchange = exchange;
-    this.#context = context;
+  constructor(original: Request, context: ModernPassContext) {
+    const { frame, client } = original;
     const { claims, task } = context;
-    this.frame =
+    super(
+      original,
       task === undefined
-        ? withServerState(exchange.frame, claims?.upstream)
-        : withParamsTaskId(exchange.frame, task.taskId);
-    this.client = new PassedClient(exchange);
-    exchange.holder = this;
-  }
-
-  get isSettled(): boolean {
-    return this.#exchange.isSettled;
-  }
-
-  get limitMs(): number | undefined {
-    return this.#exchange.limitMs;
-  }
-
-  get id(): number | undefined {
-    return this.holder?.id;
+        ? withServerState(frame, claims?.upstream)
+        : withParamsTaskId(frame, task.taskId),
+      new SilentClient(client.principal, client, UNASKABLE.modernServer, client.logThreshold),
+    );
+    this.#context = context;
   }
 
   start(): void {
     this.#context.seat.dispatch(this);
   }
 
-  respond(answer: Frame): void {
-    this.#context.done();
-    if (answer.resultStart < 0) {
-      this.#deliverError(answer);
-      return;
-    }
+  override settle(outcome: Outcome): void {
+    const isError = outcome instanceof Frame && outcome.resultStart < 0;
+    super.settle(isError ? this.#error(outcome) : outcome);
+    if (outcome instanceof GatewayError) this.client.letGo();
+  }
+
+  protected override answered(answer: Frame): void {
     const excess = isAsking(answer) ? tooManyQuestions(answer, this.#context.server) : undefined;
-    if (excess !== undefined) {
-      this.#exchange.fail(excess);
-      return;
+    const outcome = excess ?? this.#result(answer) ?? UNASKED_TASK;
+    if (Buffer.isBuffer(outcome) && isCacheable(this.original.frame.method)) {
+      this.#context.keep(outcome);
     }
-    const result = this.#result(answer);
-    if (result === undefined) {
-      this.#exchange.refuse(UNASKED_TASK);
-      return;
-    }
-    if (isCacheable(this.#exchange.frame.method)) this.#context.keep(result);
-    this.#exchange.answer(result);
+    this.pass(outcome);
   }
 
-  answer(result: Buffer): void {
+  protected override ended(): void {
     this.#context.done();
-    this.#exchange.answer(result);
   }
 
-  refuse(error: WireError): void {
-    this.#context.done();
-    this.#exchange.refuse(error);
-  }
-
-  fail(failure: GatewayError): void {
-    this.#context.done();
-    this.#exchange.fail(failure);
+  override cancel(notice: Frame | undefined): void {
+    super.cancel(notice);
     this.client.letGo();
   }
 
-  push(message: Buffer): boolean {
-    return this.#exchange.push(message);
-  }
-
-  cancel(notice: Frame | undefined): void {
-    this.#context.done();
-    this.holder?.cancel(notice);
-    this.client.letGo();
-  }
-
-  #deliverError(answer: Frame): void {
+  #error(answer: Frame): Outcome {
     const isOwn = errorCodeOf(answer) === MISSING_CAPABILITY;
-    const error = isOwn ? undefined : modernError(this.#exchange.frame, answer);
-    if (error === undefined) this.#exchange.respond(answer);
-    else this.#exchange.refuse(error);
+    return (isOwn ? undefined : modernError(this.original.frame, answer)) ?? answer;
   }
 
   /** @returns undefined when it is a task for a client that knows none */
@@ -190,7 +115,7 @@ export class ModernPass implements Exchange, ExchangeHolder {
     if (task !== undefined) {
       return taskResult(viewOf(bytes, resultStart, resultEnd), task, table);
     }
-    const { method } = this.#exchange.frame;
+    const { method } = this.original.frame;
     const result =
       type === undefined
         ? this.#context.dress.modern(answer, isCacheable(method))
@@ -201,7 +126,7 @@ export class ModernPass implements Exchange, ExchangeHolder {
   #made(answer: Frame): Buffer | undefined {
     if (!hasTasks(this.client.capabilities)) return undefined;
     const { server, seat, table } = this.#context;
-    return madeTaskResult(answer, this.client, { server, at: seat.at, table }, this.holder);
+    return madeTaskResult(answer, this.client, { server, at: seat.at, table }, this.canceller);
   }
 
   #sealed(answer: Frame): Buffer {
@@ -214,7 +139,7 @@ export class ModernPass implements Exchange, ExchangeHolder {
     const state = sealer.seal({
       principal: ownerOf(this.client.principal),
       endpoint,
-      request: digestOf(this.#exchange.frame.method, parseParams(this.#exchange.frame)),
+      request: digestOf(this.original.frame.method, parseParams(this.original.frame)),
       round: (claims?.round ?? 0) + 1,
       expiresAt: wallClockMs() + ttlMs,
       upstream,

@@ -11,7 +11,7 @@ import {
   TEMPLATES_LIST,
   TOOLS_LIST,
 } from '../mcp/methods.ts';
-import type { ModernExchange } from '../ports/modern.ts';
+import type { Request } from '../ports/request.ts';
 import type { ListKind, Seat } from '../ports/seat.ts';
 
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -50,20 +50,21 @@ export class ResponseCache {
    * A result that can be given to a client once more.
    * @returns JSON text with the time that is left, or undefined
    */
-  find(seat: Seat, exchange: ModernExchange): Buffer | undefined {
+  find(seat: Seat, request: Request): Buffer | undefined {
     // Logs that a client wants come with a call only.
-    const subject = subjectOf(exchange);
-    if (subject === undefined || exchange.envelope.severity !== undefined) return undefined;
+    const subject = subjectOf(request);
+    if (subject === undefined || request.client.logThreshold !== Number.POSITIVE_INFINITY)
+      return undefined;
     const at = this.#idOf(seat.listKey(subject.kind));
     return (
       this.#take(`${at} public ${subject.text}`) ??
-      this.#take(`${at} ${exchange.client.principal.key} ${subject.text}`)
+      this.#take(`${at} ${request.client.principal.key} ${subject.text}`)
     );
   }
 
   /** Keeps a result, if its server says that it may be kept. */
-  keep(seat: Seat, exchange: ModernExchange, result: Buffer): void {
-    const subject = subjectOf(exchange);
+  keep(seat: Seat, request: Request, result: Buffer): void {
+    const subject = subjectOf(request);
     if (subject === undefined || result.length > MAX_RESULT_BYTES) return;
     const members = membersOf(result, 0, result.length);
     const ttl = members.findLast(({ key }) => key === 'ttlMs');
@@ -72,7 +73,7 @@ export class ResponseCache {
     if (typeof ttlMs !== 'number' || ttlMs <= 0 || ttl === undefined) return;
     if (type !== undefined && type !== 'complete') return;
     const isPublic = textOf(result, members, 'cacheScope') === 'public';
-    const owner = isPublic ? 'public' : exchange.client.principal.key;
+    const owner = isPublic ? 'public' : request.client.principal.key;
     this.#add(`${this.#idOf(seat.listKey(subject.kind))} ${owner} ${subject.text}`, {
       result,
       untilMs: monotonicMs() + Math.min(ttlMs, MAX_TTL_MS),
@@ -122,7 +123,7 @@ export class ResponseCache {
 }
 
 /** What a request asks for; undefined when its result must not be kept. */
-function subjectOf({ frame }: ModernExchange): { kind: ListKind; text: string } | undefined {
+function subjectOf({ frame }: Request): { kind: ListKind; text: string } | undefined {
   const kind = KINDS.get(frame.method);
   if (kind === undefined || frame.stateStart >= 0 || frame.responsesStart >= 0) return undefined;
   const { bytes, paramsStart, paramsEnd } = frame;

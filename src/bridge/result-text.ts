@@ -63,14 +63,9 @@ export class ResultDress {
     ]);
   }
 
-  /** A result that needs nothing but the server's name. */
-  addServerInfo(answer: Frame): Buffer {
-    const { bytes, resultStart, resultEnd } = answer;
-    return Buffer.concat([
-      bytes.subarray(resultStart, resultEnd - 1),
-      this.#wholeMeta,
-      bytes.subarray(resultEnd - 1, resultEnd),
-    ]);
+  /** A result that needs nothing but the server's name, as JSON text. */
+  addServerInfo(result: Buffer): Buffer {
+    return Buffer.concat([result.subarray(0, -1), this.#wholeMeta, CLOSE]);
   }
 
   #meta(bytes: Buffer, start: number, end: number): Buffer {

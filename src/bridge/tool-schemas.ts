@@ -8,7 +8,7 @@ import {
   type ParamHeader,
   paramHeadersOf,
 } from '../mcp/param-headers.ts';
-import type { ModernExchange } from '../ports/modern.ts';
+import type { Request } from '../ports/request.ts';
 import type { ToolTexts } from '../ports/tool-source.ts';
 
 export const HEADER_MISMATCH = -32020;
@@ -35,13 +35,13 @@ export class MirroredArguments {
    * What is wrong with the headers of a call.
    * @returns undefined when they say what the arguments say
    */
-  differing(exchange: ModernExchange): string | undefined {
+  differing(request: Request): string | undefined {
     if (this.#byTool.size === 0) return undefined;
-    const { name, arguments: args } = parseParams(exchange.frame);
+    const { name, arguments: args } = parseParams(request.frame);
     const mirrored = typeof name === 'string' ? this.#byTool.get(name) : undefined;
     for (const { header, path } of mirrored ?? []) {
       const argument = argumentAt(args, path);
-      const value = exchange.headers?.[header];
+      const value = request.headers?.[header];
       if (argument === undefined && value === undefined) continue;
       if (typeof value !== 'string') return `${header} is missing`;
       if (argument === undefined) return `${header} stands for no argument`;

@@ -1,16 +1,13 @@
 // A legacy server that refuses a call until its user has visited some pages (-32042), as questions
 // that a modern client can be asked; when all are agreed to, the call is worth sending again
 // (docs/protocol.md#url-elicitation).
-import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject } from '../jsonrpc/members.ts';
 import { parseResult } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
-import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { ELICITATION, TOOLS_CALL } from '../mcp/methods.ts';
+import { ELICITATION } from '../mcp/methods.ts';
 import { requiredElicitations } from '../mcp/url-elicitation.ts';
 import type { Question } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
 
 const MODE = new Map([['mode', Buffer.from('"url"')]]);
 
@@ -71,14 +68,4 @@ function visitOf(entry: Buffer): Frame {
   const params = editObject(entry, 0, entry.length, { set: MODE });
   const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"method":"${ELICITATION}","params":`);
   return scan(Buffer.concat([head, params, Buffer.from('}')]));
-}
-
-/** Settles a call whose client did not agree to visit what has to be visited. */
-export function settleUnvisited(call: Exchange, method: string): void {
-  const text = 'The client did not agree to visit a page that the server needs visited.';
-  if (method !== TOOLS_CALL) {
-    call.refuse({ code: INTERNAL_ERROR, message: text });
-  } else {
-    call.answer(jsonBytes({ content: [{ type: 'text', text }], isError: true }));
-  }
 }

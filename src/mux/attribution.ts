@@ -1,7 +1,7 @@
 // Attribution by elimination (docs/protocol.md#attribution): which client's call made a server ask.
 // Pure: the candidates go in, the verdict comes out.
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Request } from '../ports/request.ts';
 import type { Call } from './call.ts';
 
 /**
@@ -40,10 +40,10 @@ export function soleCaller(
   calls: Iterable<Call>,
   nowMs: number,
   mayBeFor: (client: Downstream) => boolean,
-): Exchange | undefined {
+): Request | undefined {
   const eligible = [...calls].filter(({ client }) => client !== undefined && mayBeFor(client));
   const verdict = judge(withoutPast(eligible, nowMs));
-  return verdict.kind === 'one' ? verdict.call.exchange : undefined;
+  return verdict.kind === 'one' ? verdict.call.request : undefined;
 }
 
 /** Those of the candidates for a question asked at `askedAtMs` that count still. */

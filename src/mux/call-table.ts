@@ -87,8 +87,8 @@ export class CallTable {
   /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
   #noteInteractive(tools: InteractiveTools): void {
     for (const call of this.#calls.values()) {
-      if (call.interactiveTool !== undefined || call.exchange === undefined) continue;
-      call.interactiveTool = tools.match(call.exchange.frame);
+      if (call.interactiveTool !== undefined || call.request === undefined) continue;
+      call.interactiveTool = tools.match(call.request.frame);
       if (call.interactiveTool !== undefined) this.#enterLane(call);
     }
   }

@@ -2,7 +2,7 @@
 // with. Made and changed by mux.ts only.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Caller, Exchange, ExchangeHolder } from '../ports/exchange.ts';
+import type { Caller, Canceller, Request } from '../ports/request.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import { toolOf } from './interactive-tools.ts';
 
@@ -16,13 +16,13 @@ export interface CallOwner {
 export type OwnAnswer = (answer: Frame | undefined) => void;
 
 /** One request at a server. */
-export class Call implements ExchangeHolder {
+export class Call implements Canceller {
   /** The id that the server knows; never used twice in the life of a connection. */
   readonly id: number;
   /** Who called; undefined for the gateway's own requests. */
   readonly client: Downstream | undefined;
   /** While somebody waits for the answer. Nothing of the request is kept any longer. */
-  exchange: Exchange | undefined;
+  request: Request | undefined;
   /** Whether a server without sessions was called: it asks nothing by itself. */
   readonly isStateless: boolean;
   readonly onAnswer: OwnAnswer | undefined;
@@ -58,7 +58,7 @@ export class Call implements ExchangeHolder {
     owner: CallOwner,
     id: number,
     origin: {
-      exchange?: Exchange | undefined;
+      request?: Request | undefined;
       onAnswer?: OwnAnswer | undefined;
       mayAsk?: boolean;
       interactiveTool?: string | undefined;
@@ -71,9 +71,9 @@ export class Call implements ExchangeHolder {
   ) {
     this.#owner = owner;
     this.id = id;
-    this.exchange = origin.exchange;
-    this.client = origin.exchange?.client;
-    this.isStateless = (origin.exchange?.frame.claimStart ?? -1) >= 0;
+    this.request = origin.request;
+    this.client = origin.request?.client;
+    this.isStateless = (origin.request?.frame.claimStart ?? -1) >= 0;
     this.onAnswer = origin.onAnswer;
     this.mayAsk = origin.mayAsk ?? false;
     this.interactiveTool = origin.interactiveTool;
@@ -84,13 +84,13 @@ export class Call implements ExchangeHolder {
 
   /** The tool that is called; undefined when it is none. */
   get tool(): string | undefined {
-    return this.exchange === undefined ? this.#tool : toolOf(this.exchange.frame);
+    return this.request === undefined ? this.#tool : toolOf(this.request.frame);
   }
 
   /** The caller's token for progress, as it was sent. */
   get token(): Buffer | undefined {
-    if (this.exchange === undefined) return this.#token;
-    const { frame } = this.exchange;
+    if (this.request === undefined) return this.#token;
+    const { frame } = this.request;
     return frame.slice(frame.tokenStart, frame.tokenEnd);
   }
 
@@ -103,12 +103,12 @@ export class Call implements ExchangeHolder {
   /** Nobody waits for the answer any more: only what tells whose a question is stays. */
   letGo(): void {
     if (this.mayAsk) this.#tool = this.tool;
-    this.exchange = undefined;
+    this.request = undefined;
   }
 
   /** Who called; undefined: the gateway itself. */
   get caller(): Caller | undefined {
-    return this.client && { client: this.client, exchange: this.exchange };
+    return this.client && { client: this.client, request: this.request };
   }
 
   cancel(notice: Frame | undefined): void {

@@ -78,11 +78,11 @@ export class Deadlines {
 
   /** Whether the client was asked long ago, and somebody else waits for the answer. */
   #isSlow(
-    { abandonedAtMs, openQuestions, askedAtMs, limitMs, exchange }: Call,
+    { abandonedAtMs, openQuestions, askedAtMs, limitMs, request }: Call,
     nowMs: number,
   ): boolean {
-    if (openQuestions === 0 || abandonedAtMs !== undefined || exchange === undefined) return false;
-    return nowMs >= askedAtMs + limitMs && this.#context.isAwaited(exchange.client);
+    if (openQuestions === 0 || abandonedAtMs !== undefined || request === undefined) return false;
+    return nowMs >= askedAtMs + limitMs && this.#context.isAwaited(request.client);
   }
 }
 

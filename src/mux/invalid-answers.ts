@@ -4,7 +4,7 @@ import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { parseError } from '../jsonrpc/parse.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Request } from '../ports/request.ts';
 import { ownerOfOversize } from './oversize.ts';
 
 /** The id of the call that an answer belongs to which is none. */
@@ -22,13 +22,11 @@ export function stringIdText(server: string, id: number): string {
 }
 
 /** Settles a call with its server's answer; with an error where that can't be used. */
-export function settleWith(exchange: Exchange, answer: Frame, server: string): void {
+export function settleWith(request: Request, answer: Frame, server: string): void {
   try {
-    const invalid = answer.resultStart < 0 ? invalidError(answer) : undefined;
-    if (invalid === undefined) exchange.respond(answer);
-    else exchange.refuse(invalid);
+    request.settle((answer.resultStart < 0 ? invalidError(answer) : undefined) ?? answer);
   } catch (error) {
-    exchange.fail(asGatewayError(error, server, 'unknown'));
+    request.settle(asGatewayError(error, server, 'unknown'));
   }
 }
 

@@ -3,7 +3,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Caller, Exchange } from '../ports/exchange.ts';
+import type { Caller, Request } from '../ports/request.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import type { RecentCallers } from './recent-callers.ts';
 
@@ -26,7 +26,7 @@ export interface MuxEvents {
   /** Whether calls of other clients wait until this client's questions are answered. */
   isAwaited(client: Downstream): boolean;
   /** A client's request was answered, with a result or an error of the server's. */
-  answered(exchange: Exchange, answer: Frame): void;
+  answered(request: Request, answer: Frame): void;
   /** The server broke the protocol: an answer is too large, or is none. */
   violated(what: string): void;
   /** A call was answered with its id as a text: it fails. */

@@ -14,7 +14,7 @@ import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel, RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Request } from '../ports/request.ts';
 import type { FollowedTask, TaskFollower } from '../ports/task.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
@@ -95,29 +95,30 @@ export class Mux implements CallOwner {
   }
 
   /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
-  dispatch(exchange: Exchange): void {
-    const { frame } = exchange;
+  dispatch(request: Request): void {
+    const { frame } = request;
     const { requestMs, requestMaxMs } = this.#options;
-    const limitMs = exchange.limitMs ?? requestMs;
+    const limitMs = request.limitMs ?? requestMs;
     const mostMs = Math.max(requestMaxMs, limitMs);
     const nowMs = monotonicMs();
     const call = new Call(
       this,
       ++this.#lastId,
       {
-        exchange,
+        request,
         mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
         interactiveTool: this.#tools.match(frame),
       },
       {
         limitMs,
-        deadlineMs: nowMs + (exchange.isPatient === true ? mostMs : limitMs),
+        deadlineMs: nowMs + (request.isPatient === true ? mostMs : limitMs),
         lastDeadlineMs: nowMs + mostMs,
       },
     );
     this.#open(call);
-    exchange.holder = call;
-    this.#send(onOneLine(withOwnId(frame, call.id)), exchange);
+    request.canceller = call;
+    request.sent?.(call);
+    this.#send(onOneLine(withOwnId(frame, call.id)), request);
   }
 
   /**
@@ -252,18 +253,18 @@ export class Mux implements CallOwner {
    */
   close(
     failure: (id: number) => GatewayError,
-    mayRepeat: (id: number, exchange: Exchange) => boolean = () => false,
-  ): Exchange[] {
+    mayRepeat: (id: number, request: Request) => boolean = () => false,
+  ): Request[] {
     if (this.#isClosed) return [];
     this.#isClosed = true;
     this.#deadlines.stop();
     this.#questions?.close();
-    const again: Exchange[] = [];
-    for (const { id, onAnswer, abandonedAtMs, exchange } of this.#calls.clear()) {
+    const again: Request[] = [];
+    for (const { id, onAnswer, abandonedAtMs, request } of this.#calls.clear()) {
       onAnswer?.(undefined);
-      if (abandonedAtMs !== undefined || exchange === undefined) continue;
-      if (mayRepeat(id, exchange)) again.push(exchange);
-      else exchange.fail(failure(id));
+      if (abandonedAtMs !== undefined || request === undefined) continue;
+      if (mayRepeat(id, request)) again.push(request);
+      else request.settle(failure(id));
     }
     this.tasks.close();
     return again;
@@ -274,10 +275,10 @@ export class Mux implements CallOwner {
     this.#deadlines.watch();
   }
 
-  #send(message: Buffer, exchange?: Exchange): boolean {
+  #send(message: Buffer, request?: Request): boolean {
     this.#traffic.sentMessages++;
     this.#traffic.sentBytes += message.length;
-    return this.#channel.send(message, exchange?.client.principal);
+    return this.#channel.send(message, request?.client.principal);
   }
 
   #onResponse(frame: Frame): void {
@@ -287,21 +288,21 @@ export class Mux implements CallOwner {
       return;
     }
     this.#calls.settle(call);
-    const { exchange } = call;
+    const { request } = call;
     if (!call.hasAsked) this.#tools.noteQuiet(call);
     if (call.abandonedAtMs === undefined) {
       call.onAnswer?.(frame);
-      if (exchange !== undefined) this.#respond(exchange, frame);
+      if (request !== undefined) this.#respond(request, frame);
     }
     // A task that it made is told of for long, and needs no more of the call than its id.
-    call.exchange = undefined;
+    call.request = undefined;
     this.#questions?.callSettled(call);
     this.#events.settled();
   }
 
-  #respond(exchange: Exchange, frame: Frame): void {
-    this.#events.answered(exchange, frame);
-    settleWith(exchange, frame, this.#options.server);
+  #respond(request: Request, frame: Frame): void {
+    this.#events.answered(request, frame);
+    settleWith(request, frame, this.#options.server);
   }
 
   /** An id of ours as a text can only be meant for that call, whose answer will not come. */
@@ -360,14 +361,14 @@ export class Mux implements CallOwner {
     message: string,
     known: Partial<RequestFailure> = {},
   ): void {
-    const { exchange } = call;
+    const { request } = call;
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
-    if (exchange !== undefined) {
+    if (request !== undefined) {
       const { server } = this.#options;
       const { outcome = 'unknown', retryAfterMs } = known;
       const details = { outcome, server, retryAfterMs };
-      exchange.fail(new GatewayError(reason, message, details));
+      request.settle(new GatewayError(reason, message, details));
     }
     this.#questions?.callSettled(call);
     this.#events.settled();
@@ -387,14 +388,14 @@ export class Mux implements CallOwner {
   }
 
   #expire(call: Call): void {
-    const { exchange } = call;
-    if (exchange === undefined) {
+    const { request } = call;
+    if (request === undefined) {
       this.#calls.settle(call);
       call.onAnswer?.(undefined);
       this.#questions?.callSettled(call);
       return;
     }
     this.#giveUp(call, undefined);
-    exchange.fail(lateAnswer(this.#options.server, call.limitMs));
+    request.settle(lateAnswer(this.#options.server, call.limitMs));
   }
 }

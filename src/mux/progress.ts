@@ -20,7 +20,7 @@ export function passProgress(frame: Frame, calls: CallTable, tasks: FollowedTask
   if (call === undefined) return;
   const message = takeProgress(call, frame);
   if (message === undefined) return;
-  if (task === undefined) call.exchange?.push(message);
+  if (task === undefined) call.request?.push(message);
   else task.follower.tell(scan(message));
 }
 

@@ -336,7 +336,7 @@ export class Questions {
     question.askers = askers;
     for (const asker of askers) if (asker.openQuestions++ === 0) asker.askedAtMs = monotonicMs();
     this.#noteElicitation(question.frame, client);
-    client.ask(question, call?.exchange);
+    client.ask(question, call?.request);
   }
 
   #refusal(frame: Frame, client: Downstream): WireError | undefined {

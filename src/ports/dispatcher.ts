@@ -2,9 +2,8 @@
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { Downstream } from './downstream.ts';
-import type { Exchange } from './exchange.ts';
-import type { ModernExchange } from './modern.ts';
 import type { Principal } from './principal.ts';
+import type { Request } from './request.ts';
 
 /** What an endpoint says of itself in the answer to `initialize`, without the version. */
 export interface Welcome {
@@ -14,7 +13,7 @@ export interface Welcome {
 /** A session's link to what is behind its endpoint. */
 export interface Attachment {
   readonly welcome: Welcome;
-  dispatch(exchange: Exchange): void;
+  dispatch(request: Request): void;
   notify(notification: Frame): void;
   detach(): void;
 }
@@ -36,5 +35,5 @@ export interface Endpoint {
    */
   attach(client: Downstream): Promise<Attachment>;
   /** Serves a modern request; it is always settled in the end. */
-  serve(exchange: ModernExchange): void;
+  serve(request: Request): void;
 }

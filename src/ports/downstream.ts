@@ -3,8 +3,8 @@
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
-import type { Exchange } from './exchange.ts';
 import type { Principal } from './principal.ts';
+import type { Request } from './request.ts';
 
 /** A server's request on its way to a client. Exactly one of answer and refuse settles it. */
 export interface Question {
@@ -46,9 +46,9 @@ export interface Downstream {
   notify(message: Buffer, kind: string | undefined): void;
   /**
    * Asks the client.
-   * @param exchange the call during which the server asks; undefined when it is none
+   * @param request the call during which the server asks; undefined when it is none
    */
-  ask(question: Question, exchange: Exchange | undefined): void;
+  ask(question: Question, request: Request | undefined): void;
   /**
    * Takes a question back: the server cancelled it, or is gone.
    * @param notice the server's `notifications/cancelled`, when it sent one

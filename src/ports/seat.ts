@@ -5,8 +5,8 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { LoggingLevel } from '../mcp/log-levels.ts';
 import type { Downstream } from './downstream.ts';
-import type { Exchange } from './exchange.ts';
 import type { Principal } from './principal.ts';
+import type { Request } from './request.ts';
 
 /**
  * What a server may say has changed: its lists (templates belong to `resources`), and what is in its
@@ -67,7 +67,7 @@ export interface Seat {
    */
   list(method: string, cursor: string | undefined): Promise<Frame | undefined>;
   /** Takes a request; it is always settled in the end. */
-  dispatch(exchange: Exchange): void;
+  dispatch(request: Request): void;
   /** Takes a notification. */
   notify(notification: Frame): void;
   /**

@@ -1,4 +1,4 @@
-/** Where the messages of one exchange go, on whatever transport its caller has. */
+/** Where the messages of one request go, on whatever transport its caller has. */
 export interface AnswerSink {
   /**
    * A message that comes before the answer.
@@ -21,7 +21,7 @@ export interface AnswerSink {
   abandon(): void;
 }
 
-/** Where messages go that belong to no exchange. */
+/** Where messages go that belong to no request. */
 export interface Outlet {
   /** Whether the client reads now. */
   readonly isOpen: boolean;

@@ -4,9 +4,8 @@ import type { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
-import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 
 /** Why nothing can be taken now; undefined while all is well. */
 export type Refusal = () => GatewayError | undefined;
@@ -39,10 +38,10 @@ export class AuditedEndpoint implements Endpoint {
     return new AuditedAttachment(await this.#inner.attach(client), this.#refusal);
   }
 
-  serve(exchange: ModernExchange): void {
+  serve(request: Request): void {
     const refusal = this.#refusal();
-    if (refusal === undefined) this.#inner.serve(exchange);
-    else exchange.fail(refusal);
+    if (refusal === undefined) this.#inner.serve(request);
+    else request.settle(refusal);
   }
 }
 
@@ -59,10 +58,10 @@ class AuditedAttachment implements Attachment {
     return this.#inner.welcome;
   }
 
-  dispatch(exchange: Exchange): void {
+  dispatch(request: Request): void {
     const refusal = this.#refusal();
-    if (refusal === undefined) this.#inner.dispatch(exchange);
-    else exchange.fail(refusal);
+    if (refusal === undefined) this.#inner.dispatch(request);
+    else request.settle(refusal);
   }
 
   notify(notification: Frame): void {

@@ -9,9 +9,8 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseString } from '../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../mcp/log-levels.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
-import { contain } from '../ports/contain.ts';
 import type { Attachment, Welcome } from '../ports/dispatcher.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import { type Outcome, type Request, settleLater } from '../ports/request.ts';
 import type { Seat } from '../ports/seat.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -25,8 +24,8 @@ export class PlainAttachment implements Attachment {
     this.seat = seat;
   }
 
-  dispatch(exchange: Exchange): void {
-    this.seat.dispatch(exchange);
+  dispatch(request: Request): void {
+    this.seat.dispatch(request);
   }
 
   notify(notification: Frame): void {
@@ -58,21 +57,21 @@ export class DirectAttachment extends PlainAttachment {
     this.#wrapped.note(tool);
   }
 
-  override dispatch(exchange: Exchange): void {
-    switch (exchange.frame.method) {
+  override dispatch(request: Request): void {
+    switch (request.frame.method) {
       case SET_LEVEL:
-        this.#setLevel(exchange);
+        this.#setLevel(request);
         return;
       case SUBSCRIBE:
-        this.#subscription(exchange, (uri) => this.seat.subscribe(uri));
+        this.#subscription(request, (uri) => this.seat.subscribe(uri));
         return;
       case UNSUBSCRIBE:
-        this.#subscription(exchange, (uri) => this.seat.unsubscribe(uri));
+        this.#subscription(request, (uri) => this.seat.unsubscribe(uri));
         return;
       default:
-        if (this.#tasks.take(exchange)) return;
-        if (this.seat.identity?.era !== 'modern') this.seat.dispatch(exchange);
-        else new LegacyCall(exchange, this.seat, this.#wrapped).start();
+        if (this.#tasks.take(request)) return;
+        if (this.seat.identity?.era !== 'modern') this.seat.dispatch(request);
+        else new LegacyCall(request, this.seat, this.#wrapped).start();
     }
   }
 
@@ -81,37 +80,35 @@ export class DirectAttachment extends PlainAttachment {
     super.detach();
   }
 
-  #setLevel(exchange: Exchange): void {
-    const { bytes, levelStart, levelEnd } = exchange.frame;
+  #setLevel(request: Request): void {
+    const { bytes, levelStart, levelEnd } = request.frame;
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
     if (severity === undefined) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
     } else if (this.seat.identity?.capabilities['logging'] === undefined) {
-      exchange.refuse(notOffered('logging'));
+      request.settle(notOffered('logging'));
     } else {
-      contain(exchange, settle(exchange, this.seat.setLevel(levelOf(severity))));
+      settleLater(request, this.seat.setLevel(levelOf(severity)).then(emptyOr));
     }
   }
 
-  #subscription(exchange: Exchange, change: (uri: string) => Promise<WireError | undefined>): void {
-    const { bytes, uriStart, uriEnd } = exchange.frame;
+  #subscription(request: Request, change: (uri: string) => Promise<WireError | undefined>): void {
+    const { bytes, uriStart, uriEnd } = request.frame;
     const uri = parseString(bytes, uriStart, uriEnd);
     const resources = this.seat.identity?.capabilities['resources'];
     if (uri === undefined) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
     } else if (!isObject(resources) || resources['subscribe'] !== true) {
-      exchange.refuse(notOffered('subscriptions'));
+      request.settle(notOffered('subscriptions'));
     } else {
-      contain(exchange, settle(exchange, change(uri)));
+      settleLater(request, change(uri).then(emptyOr));
     }
   }
 }
 
-/** Answers `{}`, or with the error. */
-async function settle(exchange: Exchange, change: Promise<WireError | undefined>): Promise<void> {
-  const error = await change;
-  if (error === undefined) exchange.answer(EMPTY_RESULT);
-  else exchange.refuse(error);
+/** `{}`, or the error. */
+function emptyOr(error: WireError | undefined): Outcome {
+  return error ?? EMPTY_RESULT;
 }
 
 function notOffered(what: string): WireError {

@@ -3,8 +3,8 @@ import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
 import { SessionTasks } from '../bridge/tasks/session-tasks.ts';
 import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { ModernExchange } from '../ports/modern.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 import type { Backend } from '../ports/seat.ts';
 import { DirectAttachment, PlainAttachment } from './direct-attachment.ts';
 
@@ -48,7 +48,7 @@ export class DirectEndpoint implements Endpoint {
     return new DirectAttachment(seat, this.server, tasks);
   }
 
-  serve(exchange: ModernExchange): void {
-    this.#modern.serve(exchange);
+  serve(request: Request): void {
+    this.#modern.serve(request);
   }
 }

@@ -8,7 +8,7 @@ import { callMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
 import { CANCELLED } from '../mcp/methods.ts';
 import type { Question } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
+import type { Request } from '../ports/request.ts';
 import type { Outlet } from '../ports/sink.ts';
 
 /** How long a question waits for a client that does not read (docs/protocol.md#attribution). */
@@ -18,7 +18,7 @@ const OPEN_LIMIT_MS = 600_000;
 
 interface Asked {
   readonly question: Question;
-  readonly exchange: Exchange | undefined;
+  readonly request: Request | undefined;
   readonly timer: Timer | undefined;
 }
 
@@ -37,13 +37,13 @@ export class AskedQuestions {
   }
 
   /** Asks, on the stream of the call that it belongs to if there is one. */
-  ask(question: Question, exchange: Exchange | undefined): void {
+  ask(question: Question, request: Request | undefined): void {
     const id = ++this.#lastId;
     const message = withOwnId(question.frame, id);
-    this.#asked.set(id, { question, exchange, timer: undefined });
+    this.#asked.set(id, { question, request, timer: undefined });
     // A call's own deadline bounds what is asked on its stream; not every call has one to ask on.
-    if (exchange?.push(message) === true || !this.#asked.has(id)) return;
-    this.#asked.set(id, { question, exchange, timer: this.#watch(id, UNREAD_LIMIT_MS) });
+    if (request?.push(message) === true || !this.#asked.has(id)) return;
+    this.#asked.set(id, { question, request, timer: this.#watch(id, UNREAD_LIMIT_MS) });
     this.#outlet.send(message, undefined);
   }
 
@@ -70,7 +70,7 @@ export class AskedQuestions {
     for (const [id, asked] of this.#asked) {
       if (asked.question !== question) continue;
       this.#take(id);
-      this.#send(cancelOf(id, notice), asked.exchange);
+      this.#send(cancelOf(id, notice), asked.request);
     }
   }
 
@@ -79,8 +79,8 @@ export class AskedQuestions {
     for (const id of [...this.#asked.keys()]) this.#refuse(id);
   }
 
-  #send(message: Buffer, exchange: Exchange | undefined): void {
-    if (exchange?.push(message) === true) return;
+  #send(message: Buffer, request: Request | undefined): void {
+    if (request?.push(message) === true) return;
     this.#outlet.send(message, undefined);
   }
 

@@ -13,9 +13,8 @@ import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { AnswerSink } from '../ports/sink.ts';
-import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
-import { ModernRequest, serveBy } from './modern-request.ts';
-import type { ModernRequests } from './modern-requests.ts';
+import type { ClientRequest, RequestOwner } from './client-request.ts';
+import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
 import { stopping } from './session.ts';
 
 /** Requests that one channel may have in flight, its subscriptions included. */
@@ -31,10 +30,10 @@ export interface ChannelModernParts {
 }
 
 /** The modern requests of one channel. */
-export class ChannelModern implements ExchangeOwner {
+export class ChannelModern implements RequestOwner {
   readonly #parts: ChannelModernParts;
   readonly #sink: AnswerSink;
-  readonly #open = new Map<string, ModernRequest>();
+  readonly #open = new Map<string, ClientRequest>();
   #principal: Principal;
 
   constructor(parts: ChannelModernParts, sink: AnswerSink) {
@@ -76,11 +75,8 @@ export class ChannelModern implements ExchangeOwner {
       this.#sink.end(errorMessage(id, wireErrorOf(tooMany())));
     } else {
       const { endpoint, meter, all } = this.#parts;
-      const principal = this.#principal;
-      const { envelope } = checked;
-      const request = new ModernRequest(frame, {
-        envelope,
-        principal,
+      const request = modernRequest(frame, checked.envelope, {
+        principal: this.#principal,
         headers: undefined,
         sink: this.#sink,
         owner: this,
@@ -103,10 +99,10 @@ export class ChannelModern implements ExchangeOwner {
     return request !== undefined;
   }
 
-  settled(exchange: ClientExchange): void {
-    const id = exchange.frame.idBytes;
+  settled(request: ClientRequest): void {
+    const id = request.frame.idBytes;
     if (id !== undefined) this.#open.delete(idKey(id));
-    this.#parts.all.settled(exchange);
+    this.#parts.all.settled(request);
   }
 
   /** Cancels everything. */

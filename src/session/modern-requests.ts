@@ -1,11 +1,54 @@
-// The modern requests in flight of one listener: counted, so that a stop can wait for them.
-
+// Modern requests: each is complete in itself, so that its client is known only by the envelope that
+// came with it, and is asked nothing but in results. Those in flight are counted, so that a stop can
+// wait for them.
+import { asGatewayError } from '../base/errors.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { parsedCost } from '../jsonrpc/parse.ts';
+import type { Envelope } from '../mcp/envelope.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
-import type { ClientExchange, ExchangeOwner } from './client-exchange.ts';
+import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Headers } from '../ports/request.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import type { AnswerSink } from '../ports/sink.ts';
+import { ClientRequest, type RequestOwner } from './client-request.ts';
 
-/** Modern requests that are not answered yet. */
-export class ModernRequests implements ExchangeOwner {
-  readonly #open = new Set<ClientExchange>();
+/** A modern request in flight. */
+export function modernRequest(
+  frame: Frame,
+  envelope: Envelope,
+  parts: {
+    readonly principal: Principal;
+    readonly headers: Headers | undefined;
+    readonly sink: AnswerSink;
+    readonly owner: RequestOwner;
+    readonly meter: RequestMeter;
+  },
+): ClientRequest {
+  const { principal, headers, sink, owner, meter } = parts;
+  const client = new SilentClient(principal, envelope, UNASKABLE.modern, envelope.severity);
+  return new ClientRequest(frame, { client, owner, sink, meter, headers });
+}
+
+/** Has an endpoint serve a modern request, which fails when that breaks. */
+export function serveBy(endpoint: Pick<Endpoint, 'serve'>, request: ClientRequest): void {
+  const { bytes, metaStart, metaEnd } = request.frame;
+  // What it says of its client was parsed.
+  if (!request.takeRoom(bytes.length + parsedCost(bytes, metaStart, metaEnd))) {
+    request.settle(tooMuchHeld());
+    return;
+  }
+  try {
+    endpoint.serve(request);
+  } catch (error) {
+    request.settle(asGatewayError(error));
+  }
+}
+
+/** Modern requests of one listener that are not answered yet. */
+export class ModernRequests implements RequestOwner {
+  readonly #open = new Set<ClientRequest>();
 
   /** Requests in flight; listen streams don't count, since they never end by themselves. */
   get pending(): number {
@@ -14,16 +57,16 @@ export class ModernRequests implements ExchangeOwner {
     return pending;
   }
 
-  add(exchange: ClientExchange): void {
-    this.#open.add(exchange);
+  add(request: ClientRequest): void {
+    this.#open.add(request);
   }
 
-  settled(exchange: ClientExchange): void {
-    this.#open.delete(exchange);
+  settled(request: ClientRequest): void {
+    this.#open.delete(request);
   }
 
   /** Cancels what is left. */
   close(): void {
-    for (const exchange of [...this.#open]) exchange.cancel(undefined);
+    for (const request of [...this.#open]) request.cancel(undefined);
   }
 }

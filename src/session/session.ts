@@ -23,11 +23,11 @@ import {
 import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Attachment } from '../ports/dispatcher.ts';
 import type { Downstream, Question } from '../ports/downstream.ts';
-import type { Exchange } from '../ports/exchange.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
+import type { Request } from '../ports/request.ts';
 import type { AnswerSink, Outlet } from '../ports/sink.ts';
 import { AskedQuestions } from './asked-questions.ts';
-import { ClientExchange, type ExchangeOwner } from './client-exchange.ts';
+import { ClientRequest, type RequestOwner } from './client-request.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** How long after its last call a client that never listened is certainly there. */
@@ -62,7 +62,7 @@ export interface SessionParts {
 }
 
 /** One client's session. */
-export class Session implements Downstream, ExchangeOwner {
+export class Session implements Downstream, RequestOwner {
   readonly id: string;
   readonly transport: string;
   readonly endpoint: string;
@@ -78,7 +78,7 @@ export class Session implements Downstream, ExchangeOwner {
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
   #heldBytes: number;
-  readonly #exchanges = new Set<ClientExchange>();
+  readonly #requests = new Set<ClientRequest>();
   #questions: AskedQuestions | undefined;
   #attachment: Attachment | undefined;
   #lastUsedMs = monotonicMs();
@@ -139,7 +139,7 @@ export class Session implements Downstream, ExchangeOwner {
 
   /** Requests in flight and questions that are not answered. */
   get pending(): number {
-    return this.#exchanges.size + (this.#questions?.size ?? 0);
+    return this.#requests.size + (this.#questions?.size ?? 0);
   }
 
   /** Since when nothing has happened, by the monotonic clock; undefined with a stream or a call. */
@@ -177,44 +177,44 @@ export class Session implements Downstream, ExchangeOwner {
   /** Takes a request; its answer goes to `sink`. */
   request(frame: Frame, sink: AnswerSink): void {
     this.#lastUsedMs = monotonicMs();
-    const exchange = new ClientExchange(frame, {
+    const request = new ClientRequest(frame, {
       client: this,
       owner: this,
       sink,
       meter: this.#meter,
     });
     const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
-    this.#exchanges.add(exchange);
+    this.#requests.add(request);
     const method = this.#isPlain ? '' : frame.method;
-    if (method === PING) exchange.answer(EMPTY_RESULT);
+    if (method === PING) request.settle(EMPTY_RESULT);
     else if (method === INITIALIZE) {
-      exchange.refuse({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
+      request.settle({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
     } else if (this.#isPlain ? frame.method === CANCEL_REQUEST : isNotification(method)) {
       // A server might do what it says: it names calls by ids of ours.
-      exchange.refuse({ code: METHOD_NOT_FOUND, message: 'Method not found: a notification.' });
+      request.settle({ code: METHOD_NOT_FOUND, message: 'Method not found: a notification.' });
     } else if (isDuplicate) {
-      exchange.refuse({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
+      request.settle({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
     } else if (this.#isDraining && (this.#isPlain || !continuesWork(frame))) {
-      exchange.fail(stopping());
-    } else if (this.#exchanges.size > this.#maxInFlight) {
-      exchange.fail(tooManyInFlight(this.#maxInFlight));
+      request.settle(stopping());
+    } else if (this.#requests.size > this.#maxInFlight) {
+      request.settle(tooManyInFlight(this.#maxInFlight));
     } else if (this.#meter.isOver(quotaKeyOf(this.#principal))) {
-      exchange.fail(tooManyOfPrincipal());
-    } else if (!exchange.takeRoom()) {
-      exchange.fail(tooMuchHeld());
-    } else this.#dispatch(exchange);
+      request.settle(tooManyOfPrincipal());
+    } else if (!request.takeRoom()) {
+      request.settle(tooMuchHeld());
+    } else this.#dispatch(request);
   }
 
-  #dispatch(exchange: ClientExchange): void {
+  #dispatch(request: ClientRequest): void {
     // The rest of a batch may come after the end of its session.
     if (this.#isClosed) {
-      exchange.cancel(undefined);
+      request.cancel(undefined);
       return;
     }
     try {
-      this.#attachment?.dispatch(exchange);
+      this.#attachment?.dispatch(request);
     } catch (error) {
-      exchange.fail(asGatewayError(error));
+      request.settle(asGatewayError(error));
     }
   }
 
@@ -253,7 +253,7 @@ export class Session implements Downstream, ExchangeOwner {
     if (!this.#isClosed) this.outlet.send(message, kind);
   }
 
-  ask(question: Question, exchange: Exchange | undefined): void {
+  ask(question: Question, request: Request | undefined): void {
     if (this.#isPlain && this.#hasStreamPerRequest) {
       question.refuse({
         code: INTERNAL_ERROR,
@@ -266,15 +266,15 @@ export class Session implements Downstream, ExchangeOwner {
       return;
     }
     this.#questions ??= new AskedQuestions(this.outlet);
-    this.#questions.ask(question, exchange);
+    this.#questions.ask(question, request);
   }
 
   withdraw(question: Question, notice: Frame | undefined): void {
     this.#questions?.withdraw(question, notice);
   }
 
-  settled(exchange: ClientExchange): void {
-    this.#exchanges.delete(exchange);
+  settled(request: ClientRequest): void {
+    this.#requests.delete(request);
     this.#lastUsedMs = monotonicMs();
   }
 
@@ -294,7 +294,7 @@ export class Session implements Downstream, ExchangeOwner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.giveRoomBack();
-    for (const exchange of [...this.#exchanges]) exchange.cancel(undefined);
+    for (const request of [...this.#requests]) request.cancel(undefined);
     this.#questions?.close();
     this.#attachment?.detach();
     this.outlet.close();
@@ -311,10 +311,10 @@ export class Session implements Downstream, ExchangeOwner {
     return id !== undefined && this.#findInFlight(id) !== undefined;
   }
 
-  #findInFlight(id: Buffer): ClientExchange | undefined {
-    for (const exchange of this.#exchanges) {
-      const other = exchange.frame.idBytes;
-      if (other !== undefined && isSameId(id, other)) return exchange;
+  #findInFlight(id: Buffer): ClientRequest | undefined {
+    for (const request of this.#requests) {
+      const other = request.frame.idBytes;
+      if (other !== undefined && isSameId(id, other)) return request;
     }
     return undefined;
   }
@@ -330,7 +330,7 @@ export class Session implements Downstream, ExchangeOwner {
     const { bytes, paramIdStart, paramIdEnd } = frame;
     const id = frame.slice(paramIdStart, paramIdEnd);
     if (id === undefined || id.length > TEXT_LIMITS.id || hasOtherIds(frame)) return;
-    const serverId = this.#findInFlight(id)?.holder?.id;
+    const serverId = this.#findInFlight(id)?.canceller?.id;
     if (serverId === undefined) return;
     const text = Buffer.from(String(serverId));
     const message = replaceSpan(bytes, paramIdStart, paramIdEnd, text);
@@ -341,9 +341,9 @@ export class Session implements Downstream, ExchangeOwner {
   #cancel(notice: Frame): void {
     const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
     if (id === undefined) return;
-    for (const exchange of [...this.#exchanges]) {
-      const other = exchange.frame.idBytes;
-      if (other !== undefined && isSameId(id, other)) exchange.cancel(notice);
+    for (const request of [...this.#requests]) {
+      const other = request.frame.idBytes;
+      if (other !== undefined && isSameId(id, other)) request.cancel(notice);
     }
   }
 }

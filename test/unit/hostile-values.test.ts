@@ -12,8 +12,9 @@ import { isHeaderFor } from '../../src/mcp/header-values.ts';
 import { readableResult } from '../../src/mcp/old-content.ts';
 import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
 import { settleWith } from '../../src/mux/invalid-answers.ts';
-import { contain } from '../../src/ports/contain.ts';
-import type { Exchange } from '../../src/ports/exchange.ts';
+import type { Request } from '../../src/ports/request.ts';
+import { contain } from '../../src/ports/request.ts';
+import { settleBy } from '../support/outcomes.ts';
 
 /** String() of it throws. */
 const NO_TEXT = { toString: 1, valueOf: 1 };
@@ -47,16 +48,19 @@ describe('a string where an object is meant', () => {
 
 describe('a request at which the gateway breaks', () => {
   const broken = new TypeError('Cannot convert object to primitive value');
-  const exchange = () => ({ respond: vi.fn(), refuse: vi.fn(), fail: vi.fn() });
-  const failureOf = ({ fail }: ReturnType<typeof exchange>): unknown => fail.mock.calls[0]?.[0];
+  const request = () => {
+    const told = { respond: vi.fn(), fail: vi.fn() };
+    return { ...told, settle: settleBy(told) };
+  };
+  const failureOf = ({ fail }: ReturnType<typeof request>): unknown => fail.mock.calls[0]?.[0];
 
   it('fails when its answer can not be used', () => {
-    const call = exchange();
+    const call = request();
     call.respond.mockImplementation(() => {
       throw broken;
     });
     const answer = scan(Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}'));
-    settleWith(call as unknown as Exchange, answer, 'one');
+    settleWith(call as unknown as Request, answer, 'one');
     expect(failureOf(call)).toMatchObject({
       reason: 'internal',
       outcome: 'unknown',
@@ -65,7 +69,7 @@ describe('a request at which the gateway breaks', () => {
   });
 
   it('fails when what goes on with it by itself breaks', async () => {
-    const call = exchange();
+    const call = request();
     contain(call, Promise.reject(broken));
     await vi.waitFor(() => expect(failureOf(call)).toBeInstanceOf(GatewayError));
     expect(failureOf(call)).toMatchObject({ reason: 'internal', cause: broken });

@@ -8,12 +8,12 @@ import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { Exchange } from '../../ports/exchange.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Principal } from '../../ports/principal.ts';
+import type { Request } from '../../ports/request.ts';
 import type { Seat } from '../../ports/seat.ts';
 import type { FollowedTask, TaskFollower } from '../../ports/task.ts';
 import { OwnRequest } from '../own-request.ts';
-import { Relay } from '../relay.ts';
 import { OwnedTask } from './owned-task.ts';
 import { wantsLog } from './task-logs.ts';
 import type { TaskState } from './task-state.ts';
@@ -27,25 +27,8 @@ interface DrivenPlace {
   readonly table: TaskTable;
 }
 
-/** Whose a task is that its owner has no id of: an older id of somebody else must not mean it. */
-class UnnamedTask extends OwnedTask {
-  readonly capabilities = {};
-
-  ask(question: Question): void {
-    question.refuse({ code: INTERNAL_ERROR, message: 'The call is asked, not its task.' });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
-  }
-
-  tell(): void {
-    // The call is told.
-  }
-}
-
 /** A call that the gateway makes a task of, and waits for. */
-export class DrivenTask extends Relay implements TaskFollower {
+export class DrivenTask extends ForwardedRequest implements TaskFollower {
   readonly isBoundToSeat = true;
   readonly #place: DrivenPlace;
   readonly #questions = new Map<Question, Question>();
@@ -54,8 +37,8 @@ export class DrivenTask extends Relay implements TaskFollower {
   #result: OwnRequest | undefined;
   #isOver = false;
 
-  constructor(exchange: Exchange, place: DrivenPlace) {
-    super(exchange, asTask(exchange.frame));
+  constructor(request: Request, place: DrivenPlace) {
+    super(request, asTask(request.frame));
     this.#place = place;
   }
 
@@ -79,16 +62,16 @@ export class DrivenTask extends Relay implements TaskFollower {
     this.#place.seat.dispatch(this);
   }
 
-  override respond(answer: Frame): void {
+  protected override answered(answer: Frame): void {
     const task = madeTask(answer);
     if (task === undefined) {
-      super.respond(answer);
+      this.pass(answer);
       return;
     }
     const { ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
     this.#taskId = task.taskId;
     keepOwner(this.#place, this.#taskId, this.client, ttlMs);
-    this.#followed = this.holder?.follow?.(this.#taskId, this, true);
+    this.#followed = this.canceller?.follow?.(this.#taskId, this, true);
     void this.#wait(this.#taskId);
   }
 
@@ -99,9 +82,9 @@ export class DrivenTask extends Relay implements TaskFollower {
     if (outcome instanceof GatewayError) {
       // The server may work on it still, but nobody could take the result.
       this.#cancelTask();
-      super.fail(outcome);
+      this.pass(outcome);
     } else {
-      super.respond(withoutRelatedTask(outcome));
+      this.pass(withoutRelatedTask(outcome));
     }
   }
 
@@ -115,7 +98,7 @@ export class DrivenTask extends Relay implements TaskFollower {
   ask(question: Question): void {
     const plain = new PlainQuestion(question, () => this.#questions.delete(question));
     this.#questions.set(question, plain);
-    this.client.ask(plain, this.exchange);
+    this.client.ask(plain, this.original);
   }
 
   withdraw(question: Question, notice: Frame | undefined): void {
@@ -164,7 +147,7 @@ export class DrivenTask extends Relay implements TaskFollower {
  * @param server its name
  */
 export async function driveIfRequired(
-  call: Exchange,
+  call: Request,
   seat: Seat,
   server: string,
   { table, tools }: TaskState,
@@ -177,6 +160,7 @@ export async function driveIfRequired(
   else seat.dispatch(call);
 }
 
+/** Whose the task is, whose owner has no id of it: an older id of somebody else must not mean it. */
 function keepOwner(
   { seat, server, table }: DrivenPlace,
   taskId: string,
@@ -184,7 +168,7 @@ function keepOwner(
   ttlMs: unknown,
 ): void {
   const claims = { server, at: seat.at, taskId, principal: owner.principal.key };
-  const task = new UnnamedTask(table.identity(claims), owner, table);
+  const task = new OwnedTask(table.identity(claims), owner, table);
   table.keep(task);
   task.noted(undefined, ttlMs);
 }

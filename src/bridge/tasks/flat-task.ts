@@ -3,14 +3,12 @@
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { parseSpan } from '../../jsonrpc/parse.ts';
-import { scan } from '../../jsonrpc/scan.ts';
-import { jsonBytes, jsonText, resultMessage } from '../../jsonrpc/serialize.ts';
+import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
 import type { Question } from '../../ports/downstream.ts';
+import { modernError } from '../errors.ts';
 import { inputRequest } from '../input-requests.ts';
-import { modernError } from '../modern-errors.ts';
 
-const UNUSED_ID = Buffer.from('0');
 const NULL = Buffer.from('null');
 /** Names of the session era, and those of the extension. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
@@ -59,11 +57,6 @@ export function flatTask(bytes: Buffer, start: number, end: number, detail: Task
   for (const [key, value] of detail.more ?? []) members.set(key, value);
   const text = [...members].map(([key, value]) => `${jsonText(key)}:${value.toString('utf8')}`);
   return Buffer.from(`{${text.join(',')}}`);
-}
-
-/** A response with this result; its id says nothing. */
-export function resultFrame(result: Buffer): Frame {
-  return scan(resultMessage(UNUSED_ID, result));
 }
 
 /** What a task came to, from the answer to `tasks/result`: a failed tool is a completed call. */

@@ -17,8 +17,7 @@ const ASK_LIMIT_MS = 250;
 
 /** A task whose questions are gathered. */
 export class HarvestedTask extends OwnedTask {
-  /** Those that the latest request about the task declares. */
-  capabilities: ClientCapabilities;
+  #capabilities: ClientCapabilities;
   readonly #ttlMs: number;
   readonly #questions = new KeyedQuestions();
   readonly #watchers = new Set<() => void>();
@@ -37,8 +36,13 @@ export class HarvestedTask extends OwnedTask {
     ttlMs: number,
   ) {
     super(identity, owner, keeper);
-    this.capabilities = capabilities;
+    this.#capabilities = capabilities;
     this.#ttlMs = ttlMs;
+  }
+
+  /** Those that the latest request about the task declares. */
+  override get capabilities(): ClientCapabilities {
+    return this.#capabilities;
   }
 
   /** What is asked and not answered, by key. A key never stands for two questions. */
@@ -48,13 +52,13 @@ export class HarvestedTask extends OwnedTask {
 
   /** The client is there. */
   usedBy(capabilities: ClientCapabilities): void {
-    this.capabilities = capabilities;
+    this.#capabilities = capabilities;
     this.#watchClient();
     this.resized();
   }
 
   override get heldBytes(): number {
-    return super.heldBytes + costOf(this.capabilities) + this.#questions.bytes;
+    return super.heldBytes + costOf(this.#capabilities) + this.#questions.bytes;
   }
 
   /**
@@ -81,7 +85,7 @@ export class HarvestedTask extends OwnedTask {
     return () => this.#watchers.delete(changed);
   }
 
-  ask(question: Question): void {
+  override ask(question: Question): void {
     if (!this.#questions.add(question)) {
       answerForNobody(question);
       return;
@@ -92,12 +96,12 @@ export class HarvestedTask extends OwnedTask {
     this.#changed();
   }
 
-  withdraw(question: Question): void {
+  override withdraw(question: Question): void {
     this.#questions.withdraw(question);
     this.resized();
   }
 
-  tell(notification: Frame): void {
+  override tell(notification: Frame): void {
     // Progress and logs are not supported on tasks of the extension.
     if (notification.method === TASK_STATUS) this.#changed();
   }
@@ -125,7 +129,7 @@ export class HarvestedTask extends OwnedTask {
       this,
       TASKS_RESULT,
       { taskId: this.claims.taskId },
-      { isPatient: true, held: (holder) => this.follow(holder, false) },
+      { isPatient: true, sent: (call) => this.follow(call, false) },
     );
     this.#harvest = harvest;
     void harvest.at(seat).then(() => {

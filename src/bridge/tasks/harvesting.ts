@@ -4,25 +4,17 @@ import { GatewayError } from '../../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf, isObject, parseSpan, parseString } from '../../jsonrpc/parse.ts';
-import { scan } from '../../jsonrpc/scan.ts';
-import { errorMessage } from '../../jsonrpc/serialize.ts';
+import { errorFrame, resultFrame } from '../../jsonrpc/response.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASKS_CANCEL, TASKS_GET, TASKS_RESULT } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
-import type { ModernExchange } from '../../ports/modern.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import type { Canceller, Outcome, Request } from '../../ports/request.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
-import { modernError } from '../modern-errors.ts';
-import { type Outcome, OwnRequest } from '../own-request.ts';
-import { Relay } from '../relay.ts';
+import { modernError } from '../errors.ts';
+import { type Answer, OwnRequest } from '../own-request.ts';
 import type { ResultDress } from '../result-text.ts';
-import {
-  flatTask,
-  outcomeDetail,
-  questionDetail,
-  resultFrame,
-  type TaskDetail,
-} from './flat-task.ts';
+import { flatTask, outcomeDetail, questionDetail, type TaskDetail } from './flat-task.ts';
 import { HarvestedTask } from './harvested-task.ts';
 import type { TaskTools } from './offered.ts';
 import { isTerminal } from './owned-task.ts';
@@ -54,7 +46,7 @@ export class Harvesting {
    * Sends a call, which becomes a task where its tool can be one.
    * @param capabilities those of the client that calls
    */
-  async start(call: Exchange, seat: Seat, capabilities: ClientCapabilities): Promise<void> {
+  async start(call: Request, seat: Seat, capabilities: ClientCapabilities): Promise<void> {
     const { tools } = this.#context;
     const support = tools.known(seat) ?? (await tools.read(seat));
     if (call.isSettled) return;
@@ -72,31 +64,26 @@ export class Harvesting {
   }
 
   /** Serves `tasks/get`, `tasks/update` or `tasks/cancel`, and leaves the place. */
-  async serve(
-    exchange: ModernExchange,
-    seat: Seat,
-    claims: TaskClaims,
-    dress: ResultDress,
-  ): Promise<void> {
-    const { client, envelope, frame } = exchange;
-    const task = this.taskOf(claims, client, envelope.capabilities);
+  async serve(request: Request, seat: Seat, claims: TaskClaims, dress: ResultDress): Promise<void> {
+    const { client, frame } = request;
+    const task = this.taskOf(claims, client);
     const inquiry = new Inquiry(task, seat);
-    exchange.holder = inquiry;
-    const outcome = await this.#outcome(frame, task, inquiry);
+    request.canceller = inquiry;
+    const answer = await this.#answer(frame, task, inquiry);
     seat.leave();
-    settle(exchange, outcome, dress);
+    request.settle(outcomeOf(frame, answer, dress));
   }
 
   /** The state of a task, as `tasks/get` shows it. */
-  async read(task: HarvestedTask, seat: Seat): Promise<Outcome> {
+  async read(task: HarvestedTask, seat: Seat): Promise<Answer> {
     return await this.#read(task, new Inquiry(task, seat));
   }
 
   /** What is kept of a task, which a client uses now. */
-  taskOf(claims: TaskClaims, owner: Downstream, capabilities: ClientCapabilities): HarvestedTask {
+  taskOf(claims: TaskClaims, owner: Downstream): HarvestedTask {
     const known = this.#context.table.find(claims);
-    if (!(known instanceof HarvestedTask)) return this.#keep(claims, owner, capabilities);
-    known.usedBy(capabilities);
+    if (!(known instanceof HarvestedTask)) return this.#keep(claims, owner, owner.capabilities);
+    known.usedBy(owner.capabilities);
     return known;
   }
 
@@ -107,7 +94,7 @@ export class Harvesting {
     return task;
   }
 
-  #outcome(frame: Frame, task: HarvestedTask, inquiry: Inquiry): Promise<Outcome> {
+  #answer(frame: Frame, task: HarvestedTask, inquiry: Inquiry): Promise<Answer> {
     switch (frame.method) {
       case UPDATE:
         return update(task, inquiry, frame.slice(frame.responsesStart, frame.responsesEnd));
@@ -118,7 +105,7 @@ export class Harvesting {
     }
   }
 
-  async #read(task: HarvestedTask, inquiry: Inquiry): Promise<Outcome> {
+  async #read(task: HarvestedTask, inquiry: Inquiry): Promise<Answer> {
     const answer = await inquiry.ask(TASKS_GET);
     if (answer instanceof GatewayError) return answer;
     if (answer.resultStart < 0) {
@@ -157,10 +144,9 @@ async function update(
   task: HarvestedTask,
   inquiry: Inquiry,
   responses: Buffer | undefined,
-): Promise<Outcome> {
+): Promise<Answer> {
   if (responses === undefined || !isObject(parseSpan(responses, 0, responses.length))) {
-    const error = { code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' };
-    return scan(errorMessage(Buffer.from('0'), error));
+    return errorFrame({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
   }
   if (task.questions.size === 0) {
     // Nothing is asked that it could answer: at least the task must be there.
@@ -172,7 +158,7 @@ async function update(
 }
 
 /** A server of the session era refuses to cancel what is over; the extension does not. */
-async function cancel(task: HarvestedTask, inquiry: Inquiry): Promise<Outcome> {
+async function cancel(task: HarvestedTask, inquiry: Inquiry): Promise<Answer> {
   const answer = await inquiry.ask(TASKS_CANCEL);
   if (answer instanceof GatewayError) return answer;
   task.abandon();
@@ -186,20 +172,15 @@ async function cancel(task: HarvestedTask, inquiry: Inquiry): Promise<Outcome> {
   return EMPTY;
 }
 
-function settle(exchange: ModernExchange, outcome: Outcome, dress: ResultDress): void {
-  if (outcome instanceof GatewayError) {
-    exchange.fail(outcome);
-  } else if (outcome.resultStart >= 0) {
-    exchange.answer(dress.modern(outcome, false));
-  } else {
-    const error = modernError(exchange.frame, outcome);
-    if (error === undefined) exchange.respond(outcome);
-    else exchange.refuse(error);
-  }
+/** What a client is answered with. */
+function outcomeOf(request: Frame, answer: Answer, dress: ResultDress): Outcome {
+  if (answer instanceof GatewayError) return answer;
+  if (answer.resultStart >= 0) return dress.modern(answer, false);
+  return modernError(request, answer) ?? answer;
 }
 
 /** The requests that one request of a client needs, one after the other. */
-class Inquiry implements ExchangeHolder {
+class Inquiry implements Canceller {
   readonly id = undefined;
   readonly #task: HarvestedTask;
   readonly #seat: Seat;
@@ -210,10 +191,10 @@ class Inquiry implements ExchangeHolder {
     this.#seat = seat;
   }
 
-  ask(method: string, isPatient = false): Promise<Outcome> {
+  ask(method: string, isPatient = false): Promise<Answer> {
     const { taskId } = this.#task.claims;
-    const held = (holder: ExchangeHolder): void => this.#task.follow(holder, false);
-    this.#request = new OwnRequest(this.#task, method, { taskId }, { isPatient, held });
+    const sent = (call: Canceller): void => this.#task.follow(call, false);
+    this.#request = new OwnRequest(this.#task, method, { taskId }, { isPatient, sent });
     return this.#request.at(this.#seat);
   }
 
@@ -223,29 +204,29 @@ class Inquiry implements ExchangeHolder {
 }
 
 /** A call that asks the server to make a task of it. */
-class TaskStart extends Relay {
+class TaskStart extends ForwardedRequest {
   readonly isBoundToSeat = true;
   readonly #made: (taskId: string) => HarvestedTask;
 
-  constructor(call: Exchange, made: (taskId: string) => HarvestedTask) {
+  constructor(call: Request, made: (taskId: string) => HarvestedTask) {
     super(call, asTask(call.frame));
     this.#made = made;
   }
 
-  override respond(answer: Frame): void {
+  protected override answered(answer: Frame): void {
     const member = madeTask(answer);
     if (member === undefined) {
-      super.respond(answer);
+      this.pass(answer);
       return;
     }
     const { bytes } = answer;
     const { valueStart, valueEnd } = member;
     const { status, ttlMs } = taskStateOf(bytes, valueStart, valueEnd);
     const task = this.#made(member.taskId);
-    task.follow(this.holder, true);
+    task.follow(this.canceller, true);
     task.noted(status, ttlMs);
     // What is inlined of a task in another state is shown by `tasks/get`.
     const detail = { id: task.id, status: 'working', more: TASK_TYPE };
-    super.respond(resultFrame(flatTask(bytes, valueStart, valueEnd, detail)));
+    this.pass(resultFrame(flatTask(bytes, valueStart, valueEnd, detail)));
   }
 }

@@ -6,8 +6,9 @@ import { parsedCost } from '../../jsonrpc/parse.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { ExchangeHolder } from '../../ports/exchange.ts';
 import type { Principal } from '../../ports/principal.ts';
+import type { Canceller } from '../../ports/request.ts';
+import { UNASKABLE } from '../../ports/silent-client.ts';
 import type { FollowedTask, TaskFollower } from '../../ports/task.ts';
 import type { TaskClaims } from './task-ids.ts';
 
@@ -42,8 +43,10 @@ export function costOf(value: unknown): number {
   return parsedCost(text, 0, text.length);
 }
 
-/** A task as its owner's side sees it. */
-export abstract class OwnedTask implements TaskFollower {
+const NO_CAPABILITIES: ClientCapabilities = {};
+
+/** A task as its owner's side sees it. By itself it tells its owner nothing, and has nobody to ask. */
+export class OwnedTask implements TaskFollower {
   readonly claims: TaskClaims;
   readonly id: string;
   readonly principal: Principal;
@@ -66,10 +69,21 @@ export abstract class OwnedTask implements TaskFollower {
   }
 
   /** What the owner can be asked. */
-  abstract readonly capabilities: ClientCapabilities;
-  abstract ask(question: Question): void;
-  abstract withdraw(question: Question, notice: Frame | undefined): void;
-  abstract tell(notification: Frame): void;
+  get capabilities(): ClientCapabilities {
+    return NO_CAPABILITIES;
+  }
+
+  ask(question: Question): void {
+    question.refuse(UNASKABLE.modernServer);
+  }
+
+  withdraw(_question: Question, _notice: Frame | undefined): void {
+    // Nothing is asked.
+  }
+
+  tell(_notification: Frame): void {
+    // What its owner is to know comes otherwise.
+  }
 
   /** What it costs to keep besides itself, in bytes. */
   get heldBytes(): number {
@@ -86,12 +100,12 @@ export abstract class OwnedTask implements TaskFollower {
 
   /**
    * Is told of the task from now on.
-   * @param holder who works on the call that is about it
+   * @param call the one that is about it
    * @param isMaker whether that call made it
    */
-  follow(holder: ExchangeHolder | undefined, isMaker: boolean): void {
+  follow(call: Canceller | undefined, isMaker: boolean): void {
     if (this.#isClosed) return;
-    this.#followed = holder?.follow?.(this.claims.taskId, this, isMaker) ?? this.#followed;
+    this.#followed = call?.follow?.(this.claims.taskId, this, isMaker) ?? this.#followed;
   }
 
   /** Notes what a server said of the task. */

@@ -1,52 +1,34 @@
 // A modern client's task at a modern server: only its id is another one on either side
 // (docs/protocol.md#handles).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
-import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { ExchangeHolder } from '../../ports/exchange.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Canceller } from '../../ports/request.ts';
 import { OwnedTask } from './owned-task.ts';
 import type { TaskClaims } from './task-ids.ts';
 import type { TaskTable } from './task-table.ts';
 import { taskStateOf, withTaskId } from './task-text.ts';
 
-/** A task that the server says nothing of by itself to this client. */
-class PassedTask extends OwnedTask {
-  readonly capabilities = {};
-
-  ask(question: Question): void {
-    question.refuse({ code: INVALID_PARAMS, message: 'A modern server asks in its results.' });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
-  }
-
-  tell(): void {
-    // Updates come on listen streams.
-  }
-}
-
 /**
  * The result that says that a server made a task, for its owner.
  * @param place which server, and where of it
- * @param holder who works on the call that made it
+ * @param call the one that made it
  * @returns JSON text; undefined when the server's result is no task
  */
 export function madeTaskResult(
   answer: Frame,
   owner: Downstream,
   place: { readonly server: string; readonly at: string; readonly table: TaskTable },
-  holder: ExchangeHolder | undefined,
+  call: Canceller | undefined,
 ): Buffer | undefined {
   const { bytes, resultStart, resultEnd } = answer;
   const { taskId, status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
   if (!isTextWithin(taskId, TEXT_LIMITS.serverId)) return undefined;
   const { server, at, table } = place;
   const claims: TaskClaims = { server, at, taskId, principal: owner.principal.key };
-  const task = new PassedTask(table.identity(claims), owner, table);
+  const task = new OwnedTask(table.identity(claims), owner, table);
   table.keep(task);
-  task.follow(holder, true);
+  task.follow(call, true);
   task.noted(status, ttlMs);
   return withTaskId(bytes, resultStart, resultEnd, task.id);
 }

@@ -1,14 +1,14 @@
 // The requests of a legacy client that are about tasks, at a server of its own era: passed on, with
 // the server's ids toward the server and sealed ones toward the client (docs/protocol.md#tasks).
 import { INVALID_PARAMS } from '../../jsonrpc/error.ts';
-import type { Frame } from '../../jsonrpc/frame.ts';
+import { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withRelatedTask } from '../../mcp/related-task.ts';
-import type { Exchange, ExchangeHolder } from '../../ports/exchange.ts';
-import { Relay } from '../relay.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import type { Canceller, Outcome, Request } from '../../ports/request.ts';
 import type { SessionTask } from './session-task.ts';
 import {
   editedTaskList,
@@ -19,22 +19,22 @@ import {
 } from './task-text.ts';
 
 /** A call that asks the server to make a task of it. */
-export class TaskCreation extends Relay {
+export class TaskCreation extends ForwardedRequest {
   readonly isBoundToSeat = true;
   readonly #made: (taskId: string) => SessionTask;
 
   /**
    * @param made told of the task that the server made
    */
-  constructor(exchange: Exchange, made: (taskId: string) => SessionTask) {
-    super(exchange);
+  constructor(request: Request, made: (taskId: string) => SessionTask) {
+    super(request);
     this.#made = made;
   }
 
-  override respond(answer: Frame): void {
+  protected override answered(answer: Frame): void {
     const task = madeTask(answer);
     if (task === undefined) {
-      super.respond(answer);
+      this.pass(answer);
       return;
     }
     const { bytes } = answer;
@@ -42,15 +42,15 @@ export class TaskCreation extends Relay {
     const made = this.#made(task.taskId);
     const text = withTaskId(bytes, task.valueStart, task.valueEnd, made.id);
     const told = scan(replaceSpan(bytes, task.valueStart, task.valueEnd, text));
-    super.respond(withRelatedTask(told, made.claims.taskId, made.id));
+    this.pass(withRelatedTask(told, made.claims.taskId, made.id));
     // What the server said of it already comes after the answer that names it.
-    made.follow(this.holder, true);
+    made.follow(this.canceller, true);
     made.noted(status, ttlMs);
   }
 }
 
 /** `tasks/get`, `tasks/result` or `tasks/cancel` of a task. */
-export class TaskRequest extends Relay {
+export class TaskRequest extends ForwardedRequest {
   readonly isPatient: boolean;
   readonly #task: SessionTask;
   readonly #done: () => void;
@@ -58,26 +58,26 @@ export class TaskRequest extends Relay {
   /**
    * @param done told when it is over
    */
-  constructor(exchange: Exchange, task: SessionTask, done: () => void) {
-    super(exchange, withParamsTaskId(exchange.frame, task.claims.taskId));
-    this.isPatient = exchange.frame.method === TASKS_RESULT;
+  constructor(request: Request, task: SessionTask, done: () => void) {
+    super(request, withParamsTaskId(request.frame, task.claims.taskId));
+    this.isPatient = request.frame.method === TASKS_RESULT;
     this.#task = task;
     this.#done = done;
     if (this.isPatient) task.waits(this);
   }
 
-  override get holder(): ExchangeHolder | undefined {
-    return super.holder;
+  // The server may ask while it works on this, whoever made the task.
+  sent(call: Canceller): void {
+    this.#task.follow(call, false);
   }
 
-  override set holder(holder: ExchangeHolder | undefined) {
-    super.holder = holder;
-    // The server may ask while it works on this, whoever made the task.
-    this.#task.follow(holder, false);
+  override settle(outcome: Outcome): void {
+    if (outcome instanceof Frame && outcome.resultStart < 0) this.#note(outcome);
+    super.settle(outcome);
   }
 
-  override respond(answer: Frame): void {
-    super.respond(answer.resultStart < 0 ? this.#error(answer) : this.#result(answer));
+  protected override answered(answer: Frame): void {
+    this.pass(this.#result(answer));
   }
 
   protected override ended(): void {
@@ -85,7 +85,8 @@ export class TaskRequest extends Relay {
     this.#done();
   }
 
-  #error(answer: Frame): Frame {
+  /** Notes what an error says of the task. */
+  #note(answer: Frame): void {
     // The outcome of the task, or a task that may be cancelled no more.
     const isKnown = this.isPatient || this.frame.method === TASKS_CANCEL;
     if (errorCodeOf(answer) !== INVALID_PARAMS) {
@@ -93,7 +94,6 @@ export class TaskRequest extends Relay {
     } else if (!isKnown) {
       this.#task.close();
     }
-    return answer;
   }
 
   #result(answer: Frame): Frame {
@@ -115,16 +115,15 @@ export class TaskRequest extends Relay {
 }
 
 /** `tasks/list`: the client's own tasks only. */
-export class TaskList extends Relay {
+export class TaskList extends ForwardedRequest {
   readonly #idOf: (taskId: string) => string | undefined;
 
-  constructor(exchange: Exchange, idOf: (taskId: string) => string | undefined) {
-    super(exchange);
+  constructor(request: Request, idOf: (taskId: string) => string | undefined) {
+    super(request);
     this.#idOf = idOf;
   }
 
-  override respond(answer: Frame): void {
-    const edited = answer.resultStart < 0 ? answer : editedTaskList(answer, this.#idOf);
-    this.respondWith(edited);
+  protected override answered(answer: Frame): void {
+    this.pass(editedTaskList(answer, this.#idOf));
   }
 }

@@ -8,7 +8,7 @@ import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, PROGRESS, TASK_STATUS } from '../../mcp/methods.ts';
 import { withRelatedTask } from '../../mcp/related-task.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { Exchange } from '../../ports/exchange.ts';
+import type { Request } from '../../ports/request.ts';
 import type { Seat } from '../../ports/seat.ts';
 import { answerForNobody } from '../input-requests.ts';
 import { OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
@@ -22,7 +22,7 @@ const HOLD_MS = 10_000;
 export class SessionTask extends OwnedTask {
   #client: Downstream | undefined;
   /** Requests for the result that are in flight, the latest last. */
-  readonly #waiting = new Set<Exchange>();
+  readonly #waiting = new Set<Request>();
   readonly #questions = new Map<Question, TaskQuestion>();
 
   readonly #seat: Pick<Seat, 'severity' | 'isShared'>;
@@ -41,7 +41,7 @@ export class SessionTask extends OwnedTask {
     this.#seat = seat;
   }
 
-  get capabilities(): ClientCapabilities {
+  override get capabilities(): ClientCapabilities {
     return this.#client?.capabilities ?? {};
   }
 
@@ -64,42 +64,42 @@ export class SessionTask extends OwnedTask {
   }
 
   /** A client waits for the result: it can be asked on the stream of its request. */
-  waits(exchange: Exchange): void {
-    this.#waiting.add(exchange);
+  waits(request: Request): void {
+    this.#waiting.add(request);
     for (const question of this.#questions.values())
-      question.release()?.put(exchange.client, exchange);
+      question.release()?.put(request.client, request);
   }
 
   /** It waits no more. */
-  waitsNoMore(exchange: Exchange): void {
-    this.#waiting.delete(exchange);
+  waitsNoMore(request: Request): void {
+    this.#waiting.delete(request);
   }
 
-  ask(question: Question): void {
+  override ask(question: Question): void {
     const asked = new TaskQuestion(question, this);
     this.#questions.set(question, asked);
     this.resized();
-    const exchange = [...this.#waiting].at(-1);
-    const client = exchange?.client ?? this.#client;
+    const request = [...this.#waiting].at(-1);
+    const client = request?.client ?? this.#client;
     if (client === undefined) asked.refuseForNobody();
-    else if (exchange !== undefined || client.isListening === true) asked.put(client, exchange);
+    else if (request !== undefined || client.isListening === true) asked.put(client, request);
     else asked.hold(HOLD_MS, () => asked.put(client, undefined));
   }
 
-  withdraw(question: Question, notice: Frame | undefined): void {
+  override withdraw(question: Question, notice: Frame | undefined): void {
     const asked = this.#questions.get(question);
     this.answered(question);
     asked?.takeBack(notice);
   }
 
-  tell(notification: Frame): void {
+  override tell(notification: Frame): void {
     const isLog = notification.method === MESSAGE;
     if (isLog && !wantsLog(notification, this.#client, this.#seat)) return;
     const isStatus = notification.method === TASK_STATUS;
     const own = isStatus ? withParamsTaskId(notification, this.id) : notification;
     const { bytes } = withRelatedTask(own, this.claims.taskId, this.id);
-    const exchange = [...this.#waiting].at(-1);
-    if (exchange?.push(bytes) !== true) this.#client?.notify(bytes, this.#kindOf(notification));
+    const request = [...this.#waiting].at(-1);
+    if (request?.push(bytes) !== true) this.#client?.notify(bytes, this.#kindOf(notification));
     if (!isStatus) return;
     const { status, ttlMs } = taskStateOf(bytes, own.paramsStart, own.paramsEnd);
     this.noted(status, ttlMs);
@@ -156,9 +156,9 @@ class TaskQuestion implements Question {
   }
 
   /** Asks. */
-  put(client: Downstream, exchange: Exchange | undefined): void {
+  put(client: Downstream, request: Request | undefined): void {
     this.#client = client;
-    client.ask(this, exchange);
+    client.ask(this, request);
   }
 
   /** It is of no use any more. */

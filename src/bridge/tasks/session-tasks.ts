@@ -15,11 +15,10 @@ import {
   TOOLS_LIST,
 } from '../../mcp/methods.ts';
 import { relatedTaskOf, withRelatedTask } from '../../mcp/related-task.ts';
-import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { Exchange } from '../../ports/exchange.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import { contain, type Request } from '../../ports/request.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
-import { Relay } from '../relay.ts';
 import { toolsWithoutExecution } from '../tool-lists.ts';
 import { driveIfRequired } from './driven-task.ts';
 import { knowsTasks, sessionCapabilities, takesToolTasks } from './offered.ts';
@@ -65,40 +64,40 @@ export class SessionTasks {
    * Takes a request, if it is about tasks.
    * @returns false: it is not
    */
-  take(exchange: Exchange): boolean {
-    const { method } = exchange.frame;
+  take(request: Request): boolean {
+    const { method } = request.frame;
     const { identity } = this.#seat;
     if (identity === undefined || !takesToolTasks(identity)) {
-      if (isTaskMethod(method)) exchange.refuse(notOffered(method));
+      if (isTaskMethod(method)) request.settle(notOffered(method));
       return isTaskMethod(method);
     }
-    const id = relatedTaskOf(exchange.frame);
-    const own = id === undefined ? exchange : this.#related(exchange, id);
+    const id = relatedTaskOf(request.frame);
+    const own = id === undefined ? request : this.#related(request, id);
     if (own === undefined) {
-      exchange.refuse(UNKNOWN_TASK);
+      request.settle(UNKNOWN_TASK);
       return true;
     }
-    return this.#takeOwn(own) || this.#passed(exchange, own);
+    return this.#takeOwn(own) || this.#passed(request, own);
   }
 
   /** Takes a request that is about tasks of the client's own, if about any. */
-  #takeOwn(exchange: Exchange): boolean {
-    const { method } = exchange.frame;
+  #takeOwn(request: Request): boolean {
+    const { method } = request.frame;
     const { identity } = this.#seat;
     if (identity === undefined || !knowsTasks(this.#client.version)) {
-      return this.#withoutTasks(exchange);
+      return this.#withoutTasks(request);
     }
     const offered = sessionCapabilities(identity, this.#client.version)['tasks'];
-    if (isTaskMethod(method)) this.#aboutTasks(exchange, offered as object);
-    else if (method === TOOLS_CALL && hasTask(exchange.frame)) this.#create(exchange);
+    if (isTaskMethod(method)) this.#aboutTasks(request, offered as object);
+    else if (method === TOOLS_CALL && hasTask(request.frame)) this.#create(request);
     else return false;
     return true;
   }
 
   /** One that was changed is sent from here. */
-  #passed(exchange: Exchange, own: Exchange): boolean {
-    if (own !== exchange) this.#seat.dispatch(own);
-    return own !== exchange;
+  #passed(request: Request, own: Request): boolean {
+    if (own !== request) this.#seat.dispatch(own);
+    return own !== request;
   }
 
   /** The session is over. */
@@ -107,67 +106,67 @@ export class SessionTasks {
     this.#used.clear();
   }
 
-  #aboutTasks(exchange: Exchange, offered: object): void {
-    const { frame } = exchange;
+  #aboutTasks(request: Request, offered: object): void {
+    const { frame } = request;
     const { method } = frame;
     if (OF_ONE_TASK.has(method) && (method !== TASKS_CANCEL || 'cancel' in offered)) {
       const { taskId } = parseParams(frame);
       const claims = this.#state.table.open(taskId, this.#client.principal);
       if (claims === undefined || claims.server !== this.#backend.name) {
-        exchange.refuse(UNKNOWN_TASK);
-      } else this.#request(exchange, claims);
+        request.settle(UNKNOWN_TASK);
+      } else this.#request(request, claims);
     } else if (method === TASKS_LIST && 'list' in offered) {
-      this.#seat.dispatch(new TaskList(exchange, (taskId) => this.#idOf(taskId)));
+      this.#seat.dispatch(new TaskList(request, (taskId) => this.#idOf(taskId)));
     } else {
-      exchange.refuse(notOffered(method));
+      request.settle(notOffered(method));
     }
   }
 
-  #request(exchange: Exchange, claims: TaskClaims): void {
+  #request(request: Request, claims: TaskClaims): void {
     const isHere = claims.at === this.#seat.at;
     const seat = isHere ? this.#seat : this.#backend.placeAt(this.#client, claims.at);
     if (seat === undefined) {
-      exchange.refuse(UNKNOWN_TASK);
+      request.settle(UNKNOWN_TASK);
       return;
     }
     const task = this.#taskOf(claims);
-    seat.dispatch(new TaskRequest(exchange, task, () => isHere || seat.leave()));
+    seat.dispatch(new TaskRequest(request, task, () => isHere || seat.leave()));
   }
 
-  #create(exchange: Exchange): void {
-    this.#seat.dispatch(new TaskCreation(exchange, (taskId) => this.#keep(this.#claims(taskId))));
+  #create(request: Request): void {
+    this.#seat.dispatch(new TaskCreation(request, (taskId) => this.#keep(this.#claims(taskId))));
   }
 
   /**
    * A request that says that it belongs to a task, with the id that the server knows.
    * @returns undefined: the task is none of the client's
    */
-  #related(exchange: Exchange, id: string): Exchange | undefined {
+  #related(request: Request, id: string): Request | undefined {
     const claims = this.#state.table.open(id, this.#client.principal);
     if (claims === undefined || claims.server !== this.#backend.name) return undefined;
-    return new Relay(exchange, withRelatedTask(exchange.frame, id, claims.taskId));
+    return new ForwardedRequest(request, withRelatedTask(request.frame, id, claims.taskId));
   }
 
   /** For a client that knows no tasks: the gateway waits for those that a tool requires. */
-  #withoutTasks(exchange: Exchange): boolean {
-    const { frame } = exchange;
+  #withoutTasks(request: Request): boolean {
+    const { frame } = request;
     switch (frame.method) {
       case TOOLS_LIST:
-        this.#seat.dispatch(new PlainToolList(exchange));
+        this.#seat.dispatch(new PlainToolList(request));
         return true;
       case TOOLS_CALL:
-        contain(exchange, this.#drive(exchange));
+        contain(request, this.#drive(request));
         return true;
       default:
-        if (isTaskMethod(frame.method)) exchange.refuse(notOffered(frame.method));
+        if (isTaskMethod(frame.method)) request.settle(notOffered(frame.method));
         return isTaskMethod(frame.method);
     }
   }
 
-  async #drive(exchange: Exchange): Promise<void> {
-    const call = hasTask(exchange.frame)
-      ? new Relay(exchange, notAsTask(exchange.frame))
-      : exchange;
+  async #drive(request: Request): Promise<void> {
+    const call = hasTask(request.frame)
+      ? new ForwardedRequest(request, notAsTask(request.frame))
+      : request;
     await driveIfRequired(call, this.#seat, this.#backend.name, this.#state);
   }
 
@@ -204,13 +203,9 @@ export class SessionTasks {
 }
 
 /** The list of tools for a client that knows no tasks. */
-class PlainToolList extends Relay {
-  override respond(answer: Frame): void {
-    if (answer.resultStart < 0) {
-      super.respond(answer);
-      return;
-    }
-    this.respondWith(toolsWithoutExecution(answer));
+class PlainToolList extends ForwardedRequest {
+  protected override answered(answer: Frame): void {
+    this.pass(toolsWithoutExecution(answer));
   }
 }
 

@@ -1,15 +1,13 @@
 // A listen stream that wants to be told of tasks: `notifications/tasks`, from the listen stream of a
 // modern server, or made of the states that a legacy server tells (SEP-2663).
 import { GatewayError } from '../../base/errors.ts';
-import { INTERNAL_ERROR } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
-import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
 import { taskKind } from '../../mcp/subscription.ts';
-import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { Principal } from '../../ports/principal.ts';
+import type { Downstream } from '../../ports/downstream.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
+import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
 import type { Harvesting } from './harvesting.ts';
 import type { TaskClaims } from './task-ids.ts';
 import type { TaskTable } from './task-table.ts';
@@ -25,12 +23,7 @@ export interface TaskWatchContext {
 export type TellTask = (message: Buffer, kind: string) => void;
 
 /** The tasks of one stream at one server. */
-export class TaskWatch implements Downstream {
-  readonly principal: Principal;
-  readonly version: string;
-  readonly capabilities: ClientCapabilities;
-  readonly info: unknown;
-  readonly logThreshold = Number.POSITIVE_INFINITY;
+export class TaskWatch extends SilentClient {
   readonly #context: TaskWatchContext;
   readonly #tell: TellTask;
   /** By instance. */
@@ -41,10 +34,7 @@ export class TaskWatch implements Downstream {
   #hasLeft = false;
 
   constructor(owner: Downstream, context: TaskWatchContext, tell: TellTask) {
-    this.principal = owner.principal;
-    this.version = owner.version;
-    this.capabilities = owner.capabilities;
-    this.info = owner.info;
+    super(owner.principal, owner, UNASKABLE.modern);
     this.#context = context;
     this.#tell = tell;
   }
@@ -64,20 +54,9 @@ export class TaskWatch implements Downstream {
       : await this.#follow(seat, claims, id);
   }
 
-  notify(message: Buffer, kind: string | undefined): void {
+  override notify(message: Buffer, kind: string | undefined): void {
     const id = kind === undefined ? undefined : this.#ids.get(kind);
     if (id !== undefined) this.#tell(withParamsTaskId(scan(message), id).bytes, taskKind(id));
-  }
-
-  ask(question: Question): void {
-    question.refuse({
-      code: INTERNAL_ERROR,
-      message: 'This client accepts requests only in results (input_required).',
-    });
-  }
-
-  withdraw(): void {
-    // It was asked nothing.
   }
 
   leave(): void {
@@ -105,7 +84,7 @@ export class TaskWatch implements Downstream {
 
   async #follow(seat: Seat, claims: TaskClaims, id: string): Promise<boolean> {
     const { harvesting } = this.#context;
-    const task = harvesting.taskOf(claims, this, this.capabilities);
+    const task = harvesting.taskOf(claims, this);
     // It must be there; and from its answer on the server's states reach the task.
     const first = await harvesting.read(task, seat);
     if (first instanceof GatewayError || first.resultStart < 0 || this.#hasLeft) return false;

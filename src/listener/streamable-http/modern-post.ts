@@ -6,7 +6,8 @@ import { continuesWork } from '../../mcp/continuation.ts';
 import { checkEnvelope, claimedVersion, type Envelope } from '../../mcp/envelope.ts';
 import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isNoModernRequest, namedBy } from '../../mcp/modern-methods.ts';
-import { ModernRequest, serveBy } from '../../session/modern-request.ts';
+import type { ClientRequest } from '../../session/client-request.ts';
+import { modernRequest, serveBy } from '../../session/modern-requests.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
 import { ModernSink } from './modern-sink.ts';
@@ -49,21 +50,20 @@ function start(
     call,
     gate: context.gate,
     heartbeat: context.heartbeat,
-    gone: () => exchange.cancel(undefined),
+    gone: () => request.cancel(undefined),
     held: context.held,
     principal: call.principal,
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
   });
-  const exchange: ModernRequest = new ModernRequest(frame, {
-    envelope,
+  const request: ClientRequest = modernRequest(frame, envelope, {
     principal: call.principal,
     headers: call.request.headers,
     sink,
     owner: context.modern,
     meter: served.meter,
   });
-  context.modern.add(exchange);
-  serveBy(served.endpoint, exchange);
+  context.modern.add(request);
+  serveBy(served.endpoint, request);
 }
 
 /** The envelope, which is read only once, or what is wrong with the request. */

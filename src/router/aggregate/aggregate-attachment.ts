@@ -16,17 +16,15 @@ import {
   TASK_STATUS,
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
-import { contain } from '../../ports/contain.ts';
 import type { Attachment, Welcome } from '../../ports/dispatcher.ts';
-import type { Exchange } from '../../ports/exchange.ts';
+import { contain, type Outcome, type Request, settleLater } from '../../ports/request.ts';
 import { DirectAttachment } from '../direct-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, mergedHello, pageOf } from './answers.ts';
 import type { ClientLinks, Link } from './client-links.ts';
-import { follow, type Sending, type Way } from './follow.ts';
+import { type Candidate, follow, type Route, type Send, type Sending } from './follow.ts';
 import type { Member } from './member.ts';
-import type { Candidate, Route } from './route.ts';
-import { RoutedExchange, uriOf } from './routed-exchange.ts';
+import { RoutedRequest, uriOf } from './routed-request.ts';
 import { routeOf } from './routes.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
@@ -40,12 +38,6 @@ export class AggregateAttachment implements Attachment {
   readonly #links: ClientLinks;
   /** Links to servers whose handshake is done, in the order of the endpoint's servers. */
   readonly #direct: (DirectAttachment | undefined)[] = [];
-  readonly #way: Way<Exchange> = {
-    refuse: (exchange, error, denial) => exchange.refuse(error, denial),
-    answer: (exchange, result) => exchange.answer(result),
-    send: (exchange, candidate, sending) => this.#send(exchange, candidate, sending),
-  };
-
   constructor(links: ClientLinks, parts: AggregateParts) {
     this.#parts = parts;
     this.#links = links;
@@ -62,14 +54,14 @@ export class AggregateAttachment implements Attachment {
     return { result: mergedHello(welcomeParts, this.#parts.gatewayVersion) };
   }
 
-  dispatch(exchange: Exchange): void {
-    const { frame } = exchange;
+  dispatch(request: Request): void {
+    const { frame } = request;
     // There may be room by now.
     if (this.#links.hasGaps) this.#links.fillGaps();
-    if (isListMethod(frame.method)) this.#list(exchange, frame.method);
-    else if (frame.method === SET_LEVEL) this.#setLevel(exchange);
-    else if (this.#isWatched(frame)) contain(exchange, this.#unwatch(exchange));
-    else this.#route(exchange);
+    if (isListMethod(frame.method)) this.#list(request, frame.method);
+    else if (frame.method === SET_LEVEL) this.#setLevel(request);
+    else if (this.#isWatched(frame)) settleLater(request, this.#unwatch(frame));
+    else this.#route(request);
   }
 
   notify(notification: Frame): void {
@@ -89,30 +81,27 @@ export class AggregateAttachment implements Attachment {
     this.#links.leave();
   }
 
-  #list(exchange: Exchange, method: ListMethod): void {
-    const answer = (listing: Listing): void => {
-      const { principal } = exchange.client;
-      const reader = { parts: this.#parts, principal, era: 'legacy' } as const;
-      const found = pageOf(exchange.frame, listing, reader);
-      if ('error' in found) exchange.refuse(found.error);
-      else exchange.answer(found.page);
+  #list(request: Request, method: ListMethod): void {
+    const page = (listing: Listing): Outcome => {
+      const { principal } = request.client;
+      return pageOf(request.frame, listing, { parts: this.#parts, principal, era: 'legacy' });
     };
     const listing = listingOf(this.#links.view, method, this.#parts);
-    if (listing instanceof Promise) contain(exchange, listing.then(answer));
-    else answer(listing);
+    if (listing instanceof Promise) settleLater(request, listing.then(page));
+    else request.settle(page(listing));
   }
 
   /** Every server that logs is told; one that refuses keeps its own level. */
-  #setLevel(exchange: Exchange): void {
-    const { bytes, levelStart, levelEnd } = exchange.frame;
+  #setLevel(request: Request): void {
+    const { bytes, levelStart, levelEnd } = request.frame;
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
     const seats = this.#links.links.flatMap(({ seat }) =>
       seat?.identity?.capabilities['logging'] === undefined ? [] : [seat],
     );
     if (severity === undefined) {
-      exchange.refuse({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
     } else if (seats.length === 0) {
-      exchange.refuse({
+      request.settle({
         code: METHOD_NOT_FOUND,
         message: 'Method not found: logging not offered.',
       });
@@ -124,33 +113,33 @@ export class AggregateAttachment implements Attachment {
         if (seat !== undefined && seat.identity === undefined) void seat.setLevel(level);
       }
       const told = seats.map((seat) => seat.setLevel(level));
-      void Promise.allSettled(told).then(() => exchange.answer(EMPTY_RESULT));
+      void Promise.allSettled(told).then(() => request.settle(EMPTY_RESULT));
     }
   }
 
-  #route(exchange: Exchange): void {
-    const route = routeOf(exchange, {
+  #route(request: Request): void {
+    const route = routeOf(request, {
       view: this.#links.view,
       parts: this.#parts,
       era: 'legacy',
-      principal: exchange.client.principal,
+      principal: request.client.principal,
     });
     if (route instanceof Promise) {
       contain(
-        exchange,
-        route.then((found) => this.#follow(exchange, found)),
+        request,
+        route.then((found) => this.#follow(request, found)),
       );
-    } else this.#follow(exchange, route);
+    } else this.#follow(request, route);
   }
 
-  #follow(exchange: Exchange, route: Route): void {
-    const isWatch = exchange.frame.method === SUBSCRIBE;
+  #follow(request: Request, route: Route): void {
+    const isWatch = request.frame.method === SUBSCRIBE;
     if (isWatch && route.kind === 'to') {
-      contain(exchange, this.#watch(exchange, [route.candidate]));
+      settleLater(request, this.#watch(request.frame, [route.candidate]));
     } else if (isWatch && route.kind === 'inTurn') {
-      contain(exchange, this.#watch(exchange, route.candidates));
+      settleLater(request, this.#watch(request.frame, route.candidates));
     } else {
-      follow(exchange, route, this.#parts.calls, this.#way);
+      follow(request, route, this.#parts.calls, this.#send);
     }
   }
 
@@ -158,34 +147,32 @@ export class AggregateAttachment implements Attachment {
     return frame.method === UNSUBSCRIBE && this.#links.watched.has(uriOf(frame));
   }
 
-  async #watch(exchange: Exchange, candidates: readonly Candidate[]): Promise<void> {
+  async #watch(frame: Frame, candidates: readonly Candidate[]): Promise<Outcome> {
     const owners = candidates.map(({ member, frame }) => ({ key: member.key, uri: uriOf(frame) }));
-    const error = await this.#links.watched.watch(uriOf(exchange.frame), owners);
-    if (error === undefined) exchange.answer(EMPTY_RESULT);
-    else exchange.refuse(error);
+    return (await this.#links.watched.watch(uriOf(frame), owners)) ?? EMPTY_RESULT;
   }
 
   /** A resource is unsubscribed from where it was subscribed to, and nowhere else. */
-  async #unwatch(exchange: Exchange): Promise<void> {
-    await this.#links.watched.unwatch(uriOf(exchange.frame));
-    exchange.answer(EMPTY_RESULT);
+  async #unwatch(frame: Frame): Promise<Outcome> {
+    await this.#links.watched.unwatch(uriOf(frame));
+    return EMPTY_RESULT;
   }
 
-  #send(exchange: Exchange, candidate: Candidate, sending: Sending): void {
-    const { member, frame } = candidate;
+  readonly #send: Send = (request, candidate, sending) => {
+    const { member } = candidate;
     const { entry, limitMs, missed } = sending;
     const link = this.#links.links[member.index];
     if (link?.seat === undefined) {
-      this.#unreachable(exchange, member, missed);
+      this.#unreachable(request, member, missed);
       return;
     }
     const { client } = link;
     const options = { expose: client.expose, limitMs, missed };
-    this.#dispatch(new RoutedExchange(exchange, frame, client, options), member, link, entry);
-  }
+    this.#dispatch(new RoutedRequest(request, candidate, options, client), member, link, entry);
+  };
 
   #dispatch(
-    routed: RoutedExchange,
+    routed: RoutedRequest,
     member: Member,
     link: Link,
     entry: OfferedEntry | undefined,
@@ -202,19 +189,19 @@ export class AggregateAttachment implements Attachment {
     // The era of a server that never was up is not known yet.
     link.seat?.ready().then(
       () => this.#sendWhenReady(routed, member, link, entry),
-      (error: unknown) => routed.fail(asGatewayError(error, member.key)),
+      (error: unknown) => routed.settle(asGatewayError(error, member.key)),
     );
   }
 
   #sendWhenReady(
-    routed: RoutedExchange,
+    routed: RoutedRequest,
     member: Member,
     link: Link,
     entry: OfferedEntry | undefined,
   ): void {
     if (routed.isSettled) return;
     if (link.seat?.identity !== undefined) this.#dispatch(routed, member, link, entry);
-    else routed.fail(unavailable(member.key, 'it gave no handshake'));
+    else routed.settle(unavailable(member.key, 'it gave no handshake'));
   }
 
   #directTo(member: Member, { seat, client }: Link): DirectAttachment | undefined {
@@ -227,11 +214,11 @@ export class AggregateAttachment implements Attachment {
     return direct;
   }
 
-  #unreachable(exchange: Exchange, member: Member, missed: Sending['missed']): void {
+  #unreachable(request: Request, member: Member, missed: Sending['missed']): void {
     const { key } = member;
     const refusal = this.#links.refusalOf(this.#parts.members.indexOf(member));
     const deliver = (): void =>
-      exchange.fail(refusal ?? unavailable(key, 'there is no place for this client'));
+      request.settle(refusal ?? unavailable(key, 'there is no place for this client'));
     if (missed === undefined) deliver();
     else missed(deliver);
   }

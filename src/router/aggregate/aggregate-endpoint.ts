@@ -9,8 +9,8 @@ import type { ArgumentValidators } from '../../catalog/validation/argument-valid
 import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { ModernExchange } from '../../ports/modern.ts';
 import type { AccessPolicy, Principal } from '../../ports/principal.ts';
+import type { Request } from '../../ports/request.ts';
 import { AggregateAttachment } from './aggregate-attachment.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { ClientLinks } from './client-links.ts';
@@ -93,7 +93,7 @@ export class AggregateEndpoint implements Endpoint {
     return new AggregateAttachment(links, this.#parts);
   }
 
-  serve(exchange: ModernExchange): void {
-    this.#modern.serve(exchange);
+  serve(request: Request): void {
+    this.#modern.serve(request);
   }
 }

@@ -29,27 +29,24 @@ interface Reader {
   readonly era: Era;
 }
 
-/** A page of a list as a result of the session era, or why there is none. */
-export type PageOrError = { readonly page: Buffer } | { readonly error: WireError };
-
 /**
- * The page that a client asks for.
+ * The page that a client asks for, as a result of the session era; or why there is none.
  * @param whole the list as it is now, with what the client may not see; an older one is used where the
  *   cursor is of that
  */
-export function pageOf(frame: Frame, whole: Listing, reader: Reader): PageOrError {
+export function pageOf(frame: Frame, whole: Listing, reader: Reader): Buffer | WireError {
   const { parts, principal, era } = reader;
   const listing = parts.visibility.of(principal, whole);
   const { bytes, paramsStart, paramsEnd } = frame;
   const text = paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'cursor');
-  if (text === undefined) return { page: listing.page(0, era) };
+  if (text === undefined) return listing.page(0, era);
   const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
   const position = cursor === undefined ? undefined : readCursor(cursor);
-  if (position === undefined) return { error: BAD_CURSOR };
+  if (position === undefined) return BAD_CURSOR;
   const { digest, start } = position;
   const of = digest === listing.digest ? listing : olderListing(whole.method, digest, reader);
-  if (of?.isPageStart(start) !== true) return { error: BAD_CURSOR };
-  return { page: of.page(start, era) };
+  if (of?.isPageStart(start) !== true) return BAD_CURSOR;
+  return of.page(start, era);
 }
 
 /** The cursor may be somebody else's: not of servers that everybody has for themselves. */

@@ -1,12 +1,30 @@
-// Takes a request along its route: refused, answered, or sent to a server through what is said about
-// the tool; to the next server where the first one has not what is asked for.
+// Where a request goes, once that is known, and how it is taken there: settled, or sent to a server
+// through what is said about the tool; to the next server where the first one has not what is asked for.
 import type { OfferedEntry } from '../../catalog/listing.ts';
-import type { WireError } from '../../jsonrpc/error.ts';
-import type { Exchange } from '../../ports/exchange.ts';
-import type { Denial } from '../../ports/principal.ts';
-import { inTurn } from './in-turn.ts';
-import type { Candidate, Route } from './route.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import type { Outcome, Request } from '../../ports/request.ts';
+import type { Member } from './member.ts';
 import type { ToolCalls } from './tool-calls.ts';
+
+/** A server, and the request in its own words. */
+export interface Candidate {
+  readonly member: Member;
+  readonly frame: Frame;
+  /** The arguments are others than those whose copies stand in the client's headers. */
+  readonly isReworded?: boolean;
+}
+
+/** Where a request goes. */
+export type Route =
+  /** Nowhere: the gateway says what comes of it, as the session era writes it. */
+  | { readonly kind: 'settled'; readonly outcome: Outcome }
+  /** To the server that has it; `entry` is a tool or prompt from its lists. */
+  | { readonly kind: 'to'; readonly candidate: Candidate; readonly entry?: OfferedEntry }
+  /** To the servers that may have it, one after the other, the likeliest first. */
+  | { readonly kind: 'inTurn'; readonly candidates: readonly Candidate[] };
+
+/** Another server may have what this one has not; `deliver` gives the client this one's error after all. */
+export type Missed = (deliver: () => void) => void;
 
 /** How a request is sent. */
 export interface Sending {
@@ -14,46 +32,55 @@ export interface Sending {
   readonly entry?: OfferedEntry | undefined;
   /** How long it may take without an answer or progress, where that is not the server's limit. */
   readonly limitMs?: number | undefined;
-  /**
-   * The server has not what was asked for, or was not reached: perhaps another one has it.
-   * @param deliver gives the client this server's error after all
-   */
-  readonly missed?: ((deliver: () => void) => void) | undefined;
+  /** Told when the server has not what was asked for, or was not reached. */
+  readonly missed?: Missed | undefined;
 }
 
-/** What clients of one era are given. */
-export interface Way<E extends Exchange> {
-  refuse(exchange: E, error: WireError, denial?: Denial): void;
-  /** @param result as the session era writes it */
-  answer(exchange: E, result: Buffer): void;
-  send(exchange: E, candidate: Candidate, sending: Sending): void;
-}
+/** Whatever sends a request to a server. */
+export type Send = (request: Request, candidate: Candidate, sending: Sending) => void;
 
 const AS_IT_IS: Sending = {};
 
 /** Takes a request along its route, unless its client does not want it any more. */
-export function follow<E extends Exchange>(
-  exchange: E,
-  route: Route,
-  calls: ToolCalls,
-  way: Way<E>,
-): void {
-  if (exchange.isSettled) return;
+export function follow(request: Request, route: Route, calls: ToolCalls, send: Send): void {
+  if (request.isSettled) return;
   switch (route.kind) {
-    case 'refused':
-      way.refuse(exchange, route.error, route.denial);
-      return;
-    case 'failed':
-      exchange.fail(route.failure);
-      return;
-    case 'answered':
-      way.answer(exchange, route.result);
+    case 'settled':
+      request.settle(route.outcome);
       return;
     case 'inTurn':
-      inTurn(route.candidates, (one, missed) => way.send(exchange, one, { missed }));
+      inTurn(route.candidates, (one, missed) => send(request, one, { missed }));
       return;
     case 'to':
-      if (route.entry === undefined) way.send(exchange, route.candidate, AS_IT_IS);
-      else calls.send(exchange, route.candidate, route.entry, way);
+      if (route.entry === undefined) send(request, route.candidate, AS_IT_IS);
+      else calls.send(request, route.candidate, route.entry, send);
   }
+}
+
+/**
+ * Asks candidates in their order. Where none has it, the client gets what the first one said.
+ * @param ask asks one; `missed` is left out for the only one, whose answer counts as it is
+ */
+export function inTurn<T>(
+  candidates: readonly T[],
+  ask: (candidate: T, missed: Missed | undefined) => void,
+): void {
+  const [only] = candidates;
+  if (candidates.length === 1 && only !== undefined) {
+    ask(only, undefined);
+    return;
+  }
+  let first: (() => void) | undefined;
+  const next = (index: number): void => {
+    const candidate = candidates[index];
+    if (candidate === undefined) {
+      first?.();
+      return;
+    }
+    ask(candidate, (deliver) => {
+      first ??= deliver;
+      next(index + 1);
+    });
+  };
+  next(0);
 }

@@ -9,9 +9,8 @@ import { replaceSpan } from '../../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { RESOURCE_UPDATED } from '../../mcp/methods.ts';
 import type { Downstream, Question } from '../../ports/downstream.ts';
-import type { Exchange } from '../../ports/exchange.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { RoutedExchange } from './routed-exchange.ts';
+import type { Request } from '../../ports/request.ts';
 
 /** The URIs of one server as its client knows them. */
 export interface MemberUris {
@@ -75,9 +74,8 @@ export class MemberClient implements Downstream {
     this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);
   }
 
-  ask(question: Question, exchange: Exchange | undefined): void {
-    const original = exchange instanceof RoutedExchange ? exchange.original : exchange;
-    this.#client.ask(this.#worded(question), original);
+  ask(question: Question, request: Request | undefined): void {
+    this.#client.ask(this.#worded(question), request);
   }
 
   withdraw(question: Question, notice: Frame | undefined): void {

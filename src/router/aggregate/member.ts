@@ -5,24 +5,16 @@ import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
 import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
-import type { Downstream } from '../../ports/downstream.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
+import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
 import { Patience } from './patience.ts';
 
-/** Reads lists in the gateway's own name; is told nothing and asked nothing. */
-const READER: Downstream = {
-  principal: { key: 'gateway' },
-  version: NEWEST_LEGACY,
-  capabilities: {},
-  info: undefined,
-  notify: () => undefined,
-  ask: (question) =>
-    question.refuse({
-      code: -32603,
-      message: 'No client can be asked: the gateway sent this request itself.',
-    }),
-  withdraw: () => undefined,
-};
+/** Reads lists in the gateway's own name. */
+const READER = new SilentClient(
+  { key: 'gateway' },
+  { version: NEWEST_LEGACY, capabilities: {}, info: undefined },
+  UNASKABLE.gateway,
+);
 
 /** A server of an endpoint, and what is known of its lists. */
 export interface AggregatedServer {

@@ -10,19 +10,17 @@ import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
-import { contain } from '../../ports/contain.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { ModernExchange } from '../../ports/modern.ts';
 import type { Principal } from '../../ports/principal.ts';
+import { contain, type Outcome, type Request, settleLater } from '../../ports/request.ts';
 import type { ListKind, Seat } from '../../ports/seat.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
 import { ClientLinks } from './client-links.ts';
-import { follow, type Way } from './follow.ts';
+import { follow, type Route, type Send } from './follow.ts';
 import { ListenSeat } from './listen-seat.ts';
 import { RequestPlaces } from './request-places.ts';
-import type { Route } from './route.ts';
-import { RoutedModernExchange } from './routed-exchange.ts';
+import { RoutedRequest } from './routed-request.ts';
 import { routeOf } from './routes.ts';
 import { View, type ViewParts } from './view.ts';
 
@@ -46,74 +44,75 @@ export class ModernService {
   }
 
   /** Serves a request; it is settled in the end. */
-  serve(exchange: ModernExchange): void {
-    const { method } = exchange.frame;
-    if (method === LISTEN) void this.#listen(exchange);
-    else if (method === DISCOVER) this.#discover(exchange);
-    else if (isListMethod(method)) this.#list(exchange, method);
+  serve(request: Request): void {
+    const { method } = request.frame;
+    if (method === LISTEN) void this.#listen(request);
+    else if (method === DISCOVER) this.#discover(request);
+    else if (isListMethod(method)) this.#list(request, method);
     else if (isNoModernRequest(method)) {
       const message = `Method not found: ${method.slice(0, 100)}`;
-      exchange.refuse({ code: METHOD_NOT_FOUND, message });
-    } else this.#route(exchange);
+      request.settle({ code: METHOD_NOT_FOUND, message });
+    } else this.#route(request);
   }
 
-  #list(exchange: ModernExchange, method: ListMethod): void {
-    this.#withView(exchange, (view, done) => {
-      const answer = (listing: Listing): void => {
+  #list(request: Request, method: ListMethod): void {
+    this.#withView(request, (view, done) => {
+      const page = (listing: Listing): Outcome => {
         done();
-        const { principal } = exchange.client;
+        const { principal } = request.client;
         const reader = { parts: this.#parts, principal, era: 'modern' } as const;
-        const found = pageOf(exchange.frame, listing, reader);
-        if ('error' in found) exchange.refuse(found.error);
-        else exchange.answer(this.#head.page(found.page));
+        const found = pageOf(request.frame, listing, reader);
+        return Buffer.isBuffer(found) ? this.#head.page(found) : found;
       };
       const listing = listingOf(view, method, this.#parts);
-      if (listing instanceof Promise) contain(exchange, listing.then(answer));
-      else answer(listing);
+      if (listing instanceof Promise) settleLater(request, listing.then(page));
+      else request.settle(page(listing));
     });
   }
 
-  #route(exchange: ModernExchange): void {
-    this.#withView(exchange, (view, done) => {
+  #route(request: Request): void {
+    this.#withView(request, (view, done) => {
       const go = (route: Route): void => {
         done();
-        follow(exchange, route, this.#parts.calls, this.#wayFor(view));
+        const isSettled = route.kind === 'settled';
+        const own = isSettled ? { ...route, outcome: this.#modern(route.outcome) } : route;
+        follow(request, own, this.#parts.calls, this.#sendWith(view));
       };
-      const route = routeOf(exchange, {
+      const route = routeOf(request, {
         view,
         parts: this.#parts,
         era: 'modern',
-        principal: exchange.client.principal,
+        principal: request.client.principal,
       });
-      if (route instanceof Promise) contain(exchange, route.then(go));
+      if (route instanceof Promise) contain(request, route.then(go));
       else go(route);
     });
   }
 
-  #wayFor(view: View): Way<ModernExchange> {
-    return {
-      refuse: (exchange, error, denial) => {
-        const isNotFound = error.code === RESOURCE_NOT_FOUND;
-        exchange.refuse(isNotFound ? { ...error, code: INVALID_PARAMS } : error, denial);
-      },
-      answer: (exchange, result) => exchange.answer(this.#head.result(result)),
-      send: (exchange, candidate, { limitMs, missed }) => {
-        const { key, gate } = candidate.member;
-        const expose: ExposeUri = (uri, effort) =>
-          view.knownResources().table.exposed(key, uri, effort);
-        const options = { expose, limitMs, missed };
-        gate.serve(new RoutedModernExchange(exchange, candidate, options));
-      },
+  /** Sends requests on as the client sees the servers. */
+  #sendWith(view: View): Send {
+    return (request, candidate, { limitMs, missed }) => {
+      const { key, gate } = candidate.member;
+      const expose: ExposeUri = (uri, effort) =>
+        view.knownResources().table.exposed(key, uri, effort);
+      gate.serve(new RoutedRequest(request, candidate, { expose, limitMs, missed }));
     };
   }
 
-  #discover(exchange: ModernExchange): void {
+  /** What the gateway says itself, for a modern client. */
+  #modern(outcome: Outcome): Outcome {
+    if (Buffer.isBuffer(outcome)) return this.#head.result(outcome);
+    const isNotFound = 'code' in outcome && outcome.code === RESOURCE_NOT_FOUND;
+    return isNotFound ? { ...outcome, code: INVALID_PARAMS } : outcome;
+  }
+
+  #discover(request: Request): void {
     const [only] = this.#parts.members;
     if (only !== undefined && this.#parts.members.length === 1) {
-      only.gate.serve(exchange);
+      only.gate.serve(request);
       return;
     }
-    this.#withView(exchange, (_view, done, seat) => {
+    this.#withView(request, (_view, done, seat) => {
       const seats = this.#keys.map((_, index) => seat(index));
       // One that failed is not waited for: there may be nothing to wait for.
       const ready = seats.map((one, index) => {
@@ -123,7 +122,7 @@ export class ModernService {
         return within(this.#parts.members[index]?.patience.toConnect() ?? 0, ready);
       });
       const discovered = Promise.all(ready).then(() => {
-        const { principal } = exchange.client;
+        const { principal } = request.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
         const known = seats
           .map((one, index) => ({
@@ -134,14 +133,14 @@ export class ModernService {
           }))
           .filter((_, index) => opened[index]);
         done();
-        exchange.answer(mergedDiscovery(known, this.#parts.gatewayVersion));
+        return mergedDiscovery(known, this.#parts.gatewayVersion);
       });
-      contain(exchange, discovered);
+      settleLater(request, discovered);
     });
   }
 
-  async #listen(exchange: ModernExchange): Promise<void> {
-    const listen = new ModernListen(exchange, this.#parts.state.listens);
+  async #listen(request: Request): Promise<void> {
+    const listen = new ModernListen(request, this.#parts.state.listens);
     try {
       await listen.start((client: Downstream) => {
         const links = new ClientLinks(client, this.#parts, (index) => this.#common.isUp(index));
@@ -150,7 +149,7 @@ export class ModernService {
       });
     } catch (error) {
       listen.cancel();
-      exchange.fail(asGatewayError(error));
+      request.settle(asGatewayError(error));
     }
   }
 
@@ -159,10 +158,10 @@ export class ModernService {
    * @param use calls `done` when it needs the places no longer
    */
   #withView(
-    exchange: ModernExchange,
+    request: Request,
     use: (view: View, done: () => void, seat: (index: number) => Seat | undefined) => void,
   ): void {
-    const { client } = exchange;
+    const { client } = request;
     const { members, visibility } = this.#parts;
     const hasOwn = members.some(
       ({ isShared, key }) => !isShared && visibility.opens(client.principal, key),

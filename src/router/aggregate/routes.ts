@@ -24,11 +24,11 @@ import {
   TOOLS_LIST,
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
-import type { Exchange } from '../../ports/exchange.ts';
 import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
+import { Denied, type Outcome, type Request } from '../../ports/request.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
+import type { Route } from './follow.ts';
 import type { Member } from './member.ts';
-import type { Route } from './route.ts';
 import type { Searched } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
 import { kindOf } from './visibility.ts';
@@ -52,8 +52,8 @@ const REFERENCES: ReadonlyMap<unknown, 'name' | 'uri'> = new Map([
 export type Shown = Pick<RouteContext, 'parts' | 'principal'>;
 
 /** Finds the way of a request. Waits only where a list must be read first. */
-export function routeOf(exchange: Exchange, context: RouteContext): Route | Promise<Route> {
-  const { frame } = exchange;
+export function routeOf(request: Request, context: RouteContext): Route | Promise<Route> {
+  const { frame } = request;
   switch (frame.method) {
     case TOOLS_CALL:
       return toolCall(frame, context);
@@ -66,7 +66,7 @@ export function routeOf(exchange: Exchange, context: RouteContext): Route | Prom
     case COMPLETE:
       return byReference(frame, context);
     default:
-      return isTaskMethod(frame.method) ? byTask(exchange, context) : byMethod(exchange, context);
+      return isTaskMethod(frame.method) ? byTask(request, context) : byMethod(request, context);
   }
 }
 
@@ -77,9 +77,7 @@ function toolCall(frame: Frame, context: RouteContext): Route | Promise<Route> {
   const searched = name === undefined ? undefined : search?.take(frame, name, context);
   if (searched === undefined) return byName(frame, TOOLS_LIST, context);
   const to = (found: Searched): Route | Promise<Route> =>
-    'result' in found
-      ? { kind: 'answered', result: found.result }
-      : calledByName(found.call, context);
+    'result' in found ? settled(found.result) : calledByName(found.call, context);
   return searched instanceof Promise ? searched.then(to) : to(searched);
 }
 
@@ -91,9 +89,12 @@ async function calledByName(call: Frame, context: RouteContext): Promise<Route> 
   }
   const { bytes, nameStart, nameEnd } = call;
   const name = parseString(bytes, nameStart, nameEnd);
-  if (route.kind !== 'refused' || route.denial !== undefined || name === undefined) return route;
-  const result = await context.parts.search?.unknown(name, context);
-  return result === undefined ? route : { kind: 'answered', result };
+  const isUnknown = route.kind === 'settled' && 'code' in route.outcome;
+  const result =
+    isUnknown && name !== undefined
+      ? await context.parts.search?.unknown(name, context)
+      : undefined;
+  return result === undefined ? route : settled(result);
 }
 
 function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {
@@ -127,7 +128,7 @@ function toEntry(
 /** There is no such name, unless a server has it whose list can't be had. */
 function missing(kind: AccessKind, name: string, { view }: RouteContext): Route {
   const failure = view.lackOf(kind === 'tool' ? TOOLS_LIST : PROMPTS_LIST, name);
-  return failure === undefined ? unknown(kind, name) : { kind: 'failed', failure };
+  return failure === undefined ? unknown(kind, name) : settled(failure);
 }
 
 /** A request under the name that the server knows. */
@@ -206,28 +207,28 @@ function hasTwoReferences({ bytes, paramsStart, paramsEnd }: Frame): boolean {
 }
 
 /** A task's id says which server runs it. */
-function byTask(exchange: Exchange, context: RouteContext): Route {
+function byTask(request: Request, context: RouteContext): Route {
   const { members, state } = context.parts;
   const [only] = members;
   if (only !== undefined && members.length === 1) {
-    return { kind: 'to', candidate: { member: only, frame: exchange.frame } };
+    return { kind: 'to', candidate: { member: only, frame: request.frame } };
   }
-  const { taskId } = parseParams(exchange.frame);
-  if (taskId === undefined) return notOffered(exchange.frame.method.slice(0, 100));
-  const server = state.tasks.table.open(taskId, exchange.client.principal)?.server;
+  const { taskId } = parseParams(request.frame);
+  if (taskId === undefined) return notOffered(request.frame.method.slice(0, 100));
+  const server = state.tasks.table.open(taskId, request.client.principal)?.server;
   const member = server === undefined ? undefined : memberOf(context.parts, server);
   // Rights may have been taken away since the task was made.
   if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
-    return { kind: 'refused', error: UNKNOWN_TASK };
+    return settled(UNKNOWN_TASK);
   }
-  return { kind: 'to', candidate: { member, frame: exchange.frame } };
+  return { kind: 'to', candidate: { member, frame: request.frame } };
 }
 
 /**
  * What no part of a message says the server of goes nowhere, unless there is but one. What it does
  * there nobody knows, so it is for those who may use everything.
  */
-function byMethod({ frame }: Exchange, context: RouteContext): Route {
+function byMethod({ frame }: Request, context: RouteContext): Route {
   const { method } = frame;
   const { members } = context.parts;
   const [only] = members;
@@ -309,7 +310,7 @@ function withReference(frame: Frame, member: string, own: string): Frame {
 }
 
 function refused(what: string): Route {
-  return { kind: 'refused', error: { code: INVALID_PARAMS, message: `Invalid params: ${what}` } };
+  return settled({ code: INVALID_PARAMS, message: `Invalid params: ${what}` });
 }
 
 function unknown(kind: AccessKind, name: string): Route {
@@ -320,20 +321,20 @@ function unknown(kind: AccessKind, name: string): Route {
 function forbidden(what: string, denial: Denial): Route {
   const message = `Invalid params: you may not use ${what}.`;
   const data = denial.scopes.length === 0 ? {} : { data: { requiredScopes: denial.scopes } };
-  return { kind: 'refused', error: { code: INVALID_PARAMS, message, ...data }, denial };
+  return settled(new Denied({ code: INVALID_PARAMS, message, ...data }, denial));
 }
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */
 function notFound(uri: string): Route {
-  const message = 'Resource not found.';
-  return { kind: 'refused', error: { code: RESOURCE_NOT_FOUND, message, data: { uri } } };
+  return settled({ code: RESOURCE_NOT_FOUND, message: 'Resource not found.', data: { uri } });
 }
 
 function notOffered(what: string): Route {
-  return {
-    kind: 'refused',
-    error: { code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` },
-  };
+  return settled({ code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` });
+}
+
+function settled(outcome: Outcome): Route {
+  return { kind: 'settled', outcome };
 }
 
 function shown(name: string): string {

@@ -13,14 +13,9 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { hasTwins, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { callerOf } from '../../ports/caller.ts';
-import { contain } from '../../ports/contain.ts';
-import type { Exchange } from '../../ports/exchange.ts';
-import type { Way } from './follow.ts';
-import type { Candidate } from './route.ts';
+import { contain, type Request } from '../../ports/request.ts';
+import type { Candidate, Send } from './follow.ts';
 import { ToolLanes } from './tool-lanes.ts';
-
-/** Whatever sends a call on. */
-type Sender<E extends Exchange> = Pick<Way<E>, 'send'>;
 
 /** A call of a tool that was found. */
 interface ToolCall {
@@ -46,63 +41,58 @@ export class ToolCalls {
    * Sends a call on as it is to be made, at once where nothing is said about the tool.
    * @param tool or a prompt, of which nothing is ever said
    */
-  send<E extends Exchange>(
-    exchange: E,
-    candidate: Candidate,
-    tool: OfferedEntry,
-    to: Sender<E>,
-  ): void {
+  send(request: Request, candidate: Candidate, tool: OfferedEntry, send: Send): void {
     const { validation } = candidate.member;
     if (tool.terms === undefined && validation === 'off') {
-      to.send(exchange, candidate, { entry: tool });
+      send(request, candidate, { entry: tool });
       return;
     }
     const terms = tool.terms ?? NOTHING;
     const frame = withArguments(candidate.frame, terms.arguments);
     if (frame === undefined) {
       const message = 'Invalid params: arguments must be an object.';
-      exchange.refuse({ code: INVALID_PARAMS, message });
+      request.settle({ code: INVALID_PARAMS, message });
       return;
     }
     const own: Candidate =
       frame === candidate.frame ? candidate : { ...candidate, frame, isReworded: true };
     const call = { tool, candidate: own };
-    const go = (): void => this.#go(exchange, call, terms, to);
+    const go = (): void => this.#go(request, call, terms, send);
     if (validation === 'off') go();
-    else contain(exchange, this.#check(exchange, call, go));
+    else contain(request, this.#check(request, call, go));
   }
 
-  #go<E extends Exchange>(
-    exchange: E,
+  #go(
+    request: Request,
     { tool, candidate }: ToolCall,
     { concurrency, timeoutMs }: ToolTerms,
-    to: Sender<E>,
+    send: Send,
   ): void {
     const sending = { entry: tool, limitMs: timeoutMs };
     if (concurrency === undefined) {
-      to.send(exchange, candidate, sending);
+      send(request, candidate, sending);
       return;
     }
     const key = `${candidate.member.key} ${tool.upstream}`;
-    this.#lanes.enter(exchange, key, concurrency, (own) => to.send(own as E, candidate, sending));
+    this.#lanes.enter(request, key, concurrency, (own) => send(own, candidate, sending));
   }
 
-  async #check(exchange: Exchange, call: ToolCall, go: () => void): Promise<void> {
+  async #check(request: Request, call: ToolCall, go: () => void): Promise<void> {
     const isEnforced = call.candidate.member.validation === 'enforce';
     const args = argumentsOf(call.candidate.frame);
     // What is checked is the last of two members of one name; a server may read the first.
     if (isEnforced && args !== undefined && hasTwins(args, 0, args.length)) {
-      exchange.refuse(invalid([{ path: '', message: 'has two members of one name' }]));
+      request.settle(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
     }
-    const whom = { caller: callerOf(exchange.client), server: call.candidate.member.key };
+    const whom = { caller: callerOf(request.client), server: call.candidate.member.key };
     const result = await this.#validatorOf(call)?.check(args, whom);
-    if (exchange.isSettled) return;
+    if (request.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
       const text = 'The arguments could not be checked now, since there is too much to check.';
-      exchange.fail(new GatewayError('overloaded', text, { outcome: 'not_sent' }));
+      request.settle(new GatewayError('overloaded', text, { outcome: 'not_sent' }));
     } else if (result?.kind === 'invalid' && isEnforced) {
-      exchange.refuse(invalid(result.errors));
+      request.settle(invalid(result.errors));
     } else {
       if (result?.kind === 'invalid') this.#warn(call, result.errors);
       go();

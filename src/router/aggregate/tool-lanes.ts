@@ -1,9 +1,8 @@
 // Tools that may be called only so many times at once: who is calling, and who waits for a turn.
 import { after, type Timer } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { Relay } from '../../bridge/relay.ts';
-import type { Exchange } from '../../ports/exchange.ts';
-import type { ModernExchange } from '../../ports/modern.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import type { Request } from '../../ports/request.ts';
 
 /** How long a call waits for its turn, as in a server's queue. */
 const WAIT_LIMIT_MS = 5_000;
@@ -29,33 +28,28 @@ export class ToolLanes {
    * @param limit calls at a time
    * @param go gets the call that goes on in its place
    */
-  enter(exchange: Exchange, key: string, limit: number, go: (call: Exchange) => void): void {
+  enter(request: Request, key: string, limit: number, go: (call: Request) => void): void {
     const lane = this.#lanes.get(key) ?? { running: 0, waiting: new Set() };
     this.#lanes.set(key, lane);
     if (lane.running < limit) {
-      this.#run(exchange, key, lane, go);
+      this.#run(request, key, lane, go);
     } else if (lane.waiting.size >= MAX_WAITING) {
-      exchange.fail(failure('overloaded', `already has ${MAX_WAITING} calls that wait`));
+      request.settle(failure('overloaded', `already has ${MAX_WAITING} calls that wait`));
     } else {
-      this.#wait(exchange, key, lane, go);
+      this.#wait(request, key, lane, go);
     }
   }
 
-  #run(exchange: Exchange, key: string, lane: Lane, go: (call: Exchange) => void): void {
+  #run(request: Request, key: string, lane: Lane, go: (call: Request) => void): void {
     lane.running++;
     const leave = (): void => {
       lane.running--;
       this.#next(key, lane);
     };
-    const isModern = 'envelope' in exchange;
-    go(
-      isModern
-        ? new ModernLaneCall(exchange as ModernExchange, leave)
-        : new LaneCall(exchange, leave),
-    );
+    go(new LaneCall(request, leave));
   }
 
-  #wait(exchange: Exchange, key: string, lane: Lane, go: (call: Exchange) => void): void {
+  #wait(request: Request, key: string, lane: Lane, go: (call: Request) => void): void {
     const leave = (): void => {
       entry.timer.cancel();
       lane.waiting.delete(entry);
@@ -63,15 +57,15 @@ export class ToolLanes {
     const entry: Waiting = {
       go: () => {
         leave();
-        this.#run(exchange, key, lane, go);
+        this.#run(request, key, lane, go);
       },
       timer: after(WAIT_LIMIT_MS, () => {
         leave();
-        exchange.fail(failure('queue_timeout', `was busy for ${WAIT_LIMIT_MS} ms`));
+        request.settle(failure('queue_timeout', `was busy for ${WAIT_LIMIT_MS} ms`));
       }),
     };
     lane.waiting.add(entry);
-    exchange.holder = { id: undefined, cancel: leave };
+    request.canceller = { id: undefined, cancel: leave };
   }
 
   #next(key: string, lane: Lane): void {
@@ -82,12 +76,12 @@ export class ToolLanes {
 }
 
 /** A call that holds a place in its lane until it is over. */
-class LaneCall extends Relay {
+class LaneCall extends ForwardedRequest {
   readonly #leave: () => void;
   #hasLeft = false;
 
-  constructor(exchange: Exchange, leave: () => void) {
-    super(exchange);
+  constructor(request: Request, leave: () => void) {
+    super(request);
     this.#leave = leave;
   }
 
@@ -95,17 +89,6 @@ class LaneCall extends Relay {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.#leave();
-  }
-}
-
-class ModernLaneCall extends LaneCall implements ModernExchange {
-  readonly envelope: ModernExchange['envelope'];
-  readonly headers: ModernExchange['headers'];
-
-  constructor(exchange: ModernExchange, leave: () => void) {
-    super(exchange, leave);
-    this.envelope = exchange.envelope;
-    this.headers = exchange.headers;
   }
 }
 

@@ -4,7 +4,7 @@ import { Admission, type AdmissionContext } from '../../../src/backend/admission
 import type { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { InteractiveTools } from '../../../src/mux/interactive-tools.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 
 const ASK = scan(
   Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}'),
@@ -33,7 +33,7 @@ function failureWhile(
   } as unknown as AdmissionContext);
   const { promise, resolve } = Promise.withResolvers<GatewayError>();
   const client = { principal: { key: 'bob', kind: 'key' } };
-  admission.admit({ frame: ASK, client, fail: resolve } as unknown as Exchange);
+  admission.admit({ frame: ASK, client, settle: resolve } as unknown as Request);
   return promise;
 }
 
@@ -65,7 +65,7 @@ it.each([
 
 /** A ready server with eight places, at which nothing ever ends unless a test says so. */
 function eightPlaces(sharing: string) {
-  const held: { exchange: Exchange; abandonedAtMs: undefined }[] = [];
+  const held: { request: Request; abandonedAtMs: undefined }[] = [];
   const mux = {
     isWritable: true,
     get inFlight() {
@@ -73,7 +73,7 @@ function eightPlaces(sharing: string) {
     },
     calls: () => held.values(),
     isLaneBusyFor: () => false,
-    dispatch: (exchange: Exchange) => held.push({ exchange, abandonedAtMs: undefined }),
+    dispatch: (request: Request) => held.push({ request, abandonedAtMs: undefined }),
   };
   const admission = new Admission({
     options: {
@@ -93,11 +93,11 @@ function eightPlaces(sharing: string) {
   const call = (key: string, kind: string | undefined, times: number): void => {
     for (let i = 0; i < times; i++) {
       const client = { principal: { key, kind } };
-      admission.admit({ frame: ASK, client, fail: () => undefined } as unknown as Exchange);
+      admission.admit({ frame: ASK, client, settle: () => undefined } as unknown as Request);
     }
   };
   const countOf = (key: string): number =>
-    held.filter(({ exchange }) => exchange.client.principal.key === key).length;
+    held.filter(({ request }) => request.client.principal.key === key).length;
   onTestFinished(() => admission.refuseWaiting());
   return { admission, held, call, heldBy: countOf };
 }
@@ -113,7 +113,7 @@ it('one principal leaves a quarter of the places of a shared server to others', 
   expect([heldBy('bob'), heldBy('alice')]).toEqual([6, 2]);
   // Hers overtakes all of his that wait.
   held.splice(
-    held.findIndex(({ exchange }) => exchange.client.principal.key === 'alice'),
+    held.findIndex(({ request }) => request.client.principal.key === 'alice'),
     1,
   );
   admission.pump();
@@ -159,7 +159,7 @@ function whileOthersAreAsked(learn: (tools: InteractiveTools) => void) {
     start: () => undefined,
   } as unknown as AdmissionContext);
   const client = { principal: { key: 'bob', kind: 'key' } };
-  admission.admit({ frame: ASK, client, fail: () => undefined } as unknown as Exchange);
+  admission.admit({ frame: ASK, client, settle: () => undefined } as unknown as Request);
   onTestFinished(() => admission.refuseWaiting());
   return dispatch;
 }

@@ -5,7 +5,7 @@ import { monotonicMs } from '../../../src/base/clock.ts';
 import type { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import { type Life, NO_LIFE, scriptedLives } from './scripted-lives.ts';
 
 beforeEach(() => {
@@ -134,10 +134,10 @@ describe('a call that can’t be served within its time in the queue', () => {
       return legacy(method);
     };
   };
-  function callOf(fail: (error: GatewayError) => void): Exchange {
+  function callOf(fail: (error: GatewayError) => void): Request {
     const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}';
     const client = { principal: { key: 'a' } };
-    return { frame: scan(Buffer.from(text)), client, fail } as unknown as Exchange;
+    return { frame: scan(Buffer.from(text)), client, settle: fail } as unknown as Request;
   }
 
   it('is refused at once while its server is not due to be started', async () => {

@@ -2,16 +2,16 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { WaitingCalls } from '../../../src/backend/waiting-calls.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 
-interface Named extends Exchange {
+interface Named extends Request {
   readonly name: string;
 }
 
 const clientOf = (key: string, kind = 'key') => ({ principal: { key, kind } }) as Downstream;
 
 function callOf(client: Downstream, name: string): Named {
-  return { client, name, holder: undefined } as unknown as Named;
+  return { client, name, canceller: undefined } as unknown as Named;
 }
 
 function queueOf(most = 100) {
@@ -19,7 +19,7 @@ function queueOf(most = 100) {
   const events = {
     expired: vi.fn(),
     passed: vi.fn(),
-    displaced: (exchange: Exchange) => displaced.push((exchange as Named).name),
+    displaced: (request: Request) => displaced.push((request as Named).name),
   };
   const queue = new WaitingCalls(most, events);
   onTestFinished(() => void queue.clear());
@@ -67,7 +67,7 @@ it('who can’t go now does not lose its turn', () => {
   add(callOf(a, 'a1'));
   add(callOf(b, 'b1'));
   add(callOf(b, 'b2'));
-  const next = queue.take((exchange) => exchange.client === b) as Named | undefined;
+  const next = queue.take((request) => request.client === b) as Named | undefined;
   expect(next?.name).toBe('b1');
   expect(takeAll()).toEqual(['a1', 'b2']);
 });
@@ -90,8 +90,8 @@ it('a call that is cancelled gives its place back', () => {
   const { queue, add } = queueOf();
   const call = callOf(clientOf('a'), 'a1');
   add(call);
-  call.holder?.cancel(undefined);
-  call.holder?.cancel(undefined);
+  call.canceller?.cancel(undefined);
+  call.canceller?.cancel(undefined);
   expect(queue.size).toBe(0);
   expect(queue.take(() => true)).toBeUndefined();
 });

@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest';
 import { LegacyCall } from '../../../src/bridge/legacy-call.ts';
 import { ModernPass, type ModernPassContext } from '../../../src/bridge/modern-pass.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
-import type { ModernExchange } from '../../../src/ports/modern.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { Seat } from '../../../src/ports/seat.ts';
+import { settleBy } from '../../support/outcomes.ts';
 
 const message = (members: object) =>
   scan(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })));
@@ -19,32 +19,33 @@ function asking(count: number) {
 function setUp() {
   const client = { capabilities: { roots: {} }, info: {}, ask: vi.fn(), withdraw: vi.fn() };
   const frame = message({ method: 'tools/call', params: { name: 'x' } });
-  const exchange = { frame, client, envelope: {}, answer: vi.fn(), fail: vi.fn() };
-  return { client, exchange };
+  const told = { answer: vi.fn(), fail: vi.fn() };
+  const request = { frame, client, ...told, settle: settleBy(told) };
+  return { client, request };
 }
 
 const TOO_MANY = expect.objectContaining({ reason: 'server_protocol_error', server: 's' });
 
 test('a legacy client is asked 100 questions, and none of 101', () => {
   for (const count of [100, 101]) {
-    const { client, exchange } = setUp();
+    const { client, request } = setUp();
     const seat = { server: 's', dispatch: vi.fn() };
-    const call = new LegacyCall(exchange as unknown as Exchange, seat as unknown as Seat);
-    call.respond(asking(count));
+    const call = new LegacyCall(request as unknown as Request, seat as unknown as Seat);
+    call.settle(asking(count));
     call.cancel(undefined);
     expect(client.ask).toHaveBeenCalledTimes(count > 100 ? 0 : 100);
-    if (count > 100) expect(exchange.fail).toHaveBeenCalledExactlyOnceWith(TOO_MANY);
-    else expect(exchange.fail).not.toHaveBeenCalled();
+    if (count > 100) expect(request.fail).toHaveBeenCalledExactlyOnceWith(TOO_MANY);
+    else expect(request.fail).not.toHaveBeenCalled();
   }
 });
 
 test('a modern client is given 100 questions, and an error for 101', () => {
   for (const count of [100, 101]) {
-    const { exchange } = setUp();
+    const { request } = setUp();
     const context = { server: 's', done: vi.fn() } as unknown as ModernPassContext;
-    new ModernPass(exchange as unknown as ModernExchange, context).respond(asking(count));
-    expect(exchange.answer).toHaveBeenCalledTimes(count > 100 ? 0 : 1);
-    if (count > 100) expect(exchange.fail).toHaveBeenCalledExactlyOnceWith(TOO_MANY);
-    else expect(exchange.fail).not.toHaveBeenCalled();
+    new ModernPass(request as unknown as Request, context).settle(asking(count));
+    expect(request.answer).toHaveBeenCalledTimes(count > 100 ? 0 : 1);
+    if (count > 100) expect(request.fail).toHaveBeenCalledExactlyOnceWith(TOO_MANY);
+    else expect(request.fail).not.toHaveBeenCalled();
   }
 });

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LegacyCall } from '../../../src/bridge/legacy-call.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream, Question } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { Seat } from '../../../src/ports/seat.ts';
+import { settleBy } from '../../support/outcomes.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,35 +25,37 @@ function setUp(ask: (question: Question) => void) {
     ask: vi.fn(ask),
     withdraw: vi.fn(),
   };
-  const exchange = {
+  const answer = vi.fn();
+  const request = {
     frame: message({ method: 'tools/call', params: { name: 'x' } }),
     client: client as unknown as Downstream,
-    holder: undefined,
-    answer: vi.fn(),
+    canceller: undefined,
+    answer,
+    settle: settleBy({ answer }),
   };
   const seat = { severity: undefined, dispatch: vi.fn() };
-  const call = new LegacyCall(exchange as unknown as Exchange, seat as unknown as Seat);
+  const call = new LegacyCall(request as unknown as Request, seat as unknown as Seat);
   call.start();
   const inputRequests = { a: ROOTS, b: ROOTS };
-  call.respond(message({ result: { resultType: 'input_required', inputRequests } }));
-  return { client, exchange, seat };
+  call.settle(message({ result: { resultType: 'input_required', inputRequests } }));
+  return { client, request, seat };
 }
 
 describe('a call of a legacy client at a modern server', () => {
   it('ends when the client answers no question, and takes them back', () => {
-    const { client, exchange, seat } = setUp(() => undefined);
-    expect(exchange.answer).not.toHaveBeenCalled();
+    const { client, request, seat } = setUp(() => undefined);
+    expect(request.answer).not.toHaveBeenCalled();
     vi.advanceTimersByTime(600_000);
-    expect(exchange.answer).toHaveBeenCalledOnce();
-    expect(String(exchange.answer.mock.calls[0])).toContain('"isError":true');
+    expect(request.answer).toHaveBeenCalledOnce();
+    expect(String(request.answer.mock.calls[0])).toContain('"isError":true');
     expect(client.withdraw).toHaveBeenCalledTimes(2);
     expect(seat.dispatch).toHaveBeenCalledOnce();
   });
 
   it('that ended with a refused question asks no other', () => {
-    const { client, exchange } = setUp((question) => question.refuse({ code: -1, message: '' }));
+    const { client, request } = setUp((question) => question.refuse({ code: -1, message: '' }));
     expect(client.ask).toHaveBeenCalledOnce();
-    expect(exchange.answer).toHaveBeenCalledOnce();
+    expect(request.answer).toHaveBeenCalledOnce();
     expect(vi.getTimerCount()).toBe(0);
   });
 

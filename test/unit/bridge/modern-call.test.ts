@@ -6,8 +6,9 @@ import { StateSealer } from '../../../src/bridge/request-state.ts';
 import { ResultDress } from '../../../src/bridge/result-text.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Question } from '../../../src/ports/downstream.ts';
-import type { ModernExchange } from '../../../src/ports/modern.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { Seat } from '../../../src/ports/seat.ts';
+import { settleBy } from '../../support/outcomes.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -21,17 +22,23 @@ const message = (members: object) =>
   scan(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })));
 
 function exchangeOf(params: object, severity?: number) {
-  const exchange = {
+  const request = {
     frame: message({ method: 'tools/call', params: { name: 'x', ...params } }),
-    client: { principal: { key: 'p' }, version: '2026-07-28', info: undefined },
-    envelope: { capabilities: { roots: {} }, severity },
-    holder: undefined,
+    client: {
+      principal: { key: 'p' },
+      version: '2026-07-28',
+      info: undefined,
+      capabilities: { roots: {} },
+      logThreshold: severity,
+    },
+    canceller: undefined,
     isSettled: false,
     answer: vi.fn((_result: Buffer) => {
-      exchange.isSettled = true;
+      request.isSettled = true;
     }),
+    settle: settleBy({ answer: (result) => request.answer(result) }),
   };
-  return exchange as typeof exchange & ModernExchange;
+  return request as typeof request & Request;
 }
 
 function setUp(severity?: number) {
@@ -83,7 +90,7 @@ describe('a call of a modern client', () => {
     call.resume(retry, claims);
     expect(question.answer).toHaveBeenCalledOnce();
     vi.advanceTimersByTime(TTL_MS);
-    call.respond(message({ result: { content: [] } }));
+    call.settle(message({ result: { content: [] } }));
     expect(retry.answer).toHaveBeenCalledOnce();
     expect(parks.size).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
@@ -99,7 +106,7 @@ describe('a call of a modern client', () => {
         progress: vi.fn(),
       } satisfies Question;
       const holder = { id: 1, cancel: vi.fn() };
-      rig.call.holder = holder;
+      rig.call.canceller = holder;
       rig.call.ask(question);
       vi.advanceTimersByTime(20 + TTL_MS);
       expect(question.refuse).toHaveBeenCalledOnce();
@@ -109,7 +116,7 @@ describe('a call of a modern client', () => {
 
     it('is not cancelled when the server ends it', () => {
       const { call, done, holder, first } = giveUp();
-      call.respond(message({ result: { content: [] } }));
+      call.settle(message({ result: { content: [] } }));
       expect(done).toHaveBeenCalledOnce();
       vi.advanceTimersByTime(TTL_MS * 10);
       expect(holder.cancel).not.toHaveBeenCalled();

@@ -5,7 +5,7 @@ import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { type ListenPlace, ModernListen } from '../../../src/bridge/modern-listen.ts';
 import { OpenListens } from '../../../src/bridge/open-listens.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
-import type { ModernExchange } from '../../../src/ports/modern.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { SubscribeAnswered } from '../../../src/ports/seat.ts';
 
 const UPDATED = 'notifications/resources/updated';
@@ -29,12 +29,12 @@ it('carries updates of what was asked for, each once before it is acknowledged, 
   const sent: string[] = [];
   const client = { principal: { key: 'p' }, version: '2026-07-28', capabilities: { roots: {} } };
   const notifications = { resourceSubscriptions: ['a:b'] };
-  const exchange = {
+  const request = {
     frame: frameOf({ id: 1, method: 'subscriptions/listen', params: { notifications } }),
     client,
     push: vi.fn((message: Buffer) => sent.push(JSON.parse(String(message)).params.uri)),
-  } as unknown as ModernExchange;
-  const listen = new ModernListen(exchange, new OpenListens());
+  } as unknown as Request;
+  const listen = new ModernListen(request, new OpenListens());
   expect(listen.capabilities).toBe(client.capabilities);
   const started = listen.start(() => seat as unknown as ListenPlace);
   for (const uri of ['a:b', 'a:b', 'a:other']) listen.notify(...update(uri));
@@ -49,22 +49,22 @@ it('carries updates of what was asked for, each once before it is acknowledged, 
 function stream(listens: OpenListens, count: number, subscribeAll: ListenPlace['subscribeAll']) {
   const resourceSubscriptions = Array.from({ length: count }, (_, at) => `a:${at}`);
   const params = { notifications: { resourceSubscriptions } };
-  const exchange = {
+  const request = {
     frame: frameOf({ id: 1, method: 'subscriptions/listen', params }),
     client: { principal: { key: 'p', kind: 'key' }, version: '2026-07-28', capabilities: {} },
     push: vi.fn(),
-    refuse: vi.fn(),
+    settle: vi.fn(),
   };
-  const listen = new ModernListen(exchange as unknown as ModernExchange, listens);
+  const listen = new ModernListen(request as unknown as Request, listens);
   const place = { capabilities: {}, join: async () => undefined, subscribeAll, leave: vi.fn() };
   const started = listen.start(() => place);
-  return { listen, exchange, place, started };
+  return { listen, request, place, started };
 }
 
 it('waits once for all of its resources, not for each of them', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const { exchange, started } = stream(new OpenListens(), 1_000, (uris, answered) => {
+  const { request, started } = stream(new OpenListens(), 1_000, (uris, answered) => {
     for (const uri of uris.slice(0, 600)) answered(uri, undefined);
     return new Promise(() => undefined);
   });
@@ -72,7 +72,7 @@ it('waits once for all of its resources, not for each of them', async () => {
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(5_000);
   await started;
-  const [acknowledgement] = exchange.push.mock.calls[0] as [Buffer];
+  const [acknowledgement] = request.push.mock.calls[0] as [Buffer];
   const { notifications } = JSON.parse(String(acknowledgement)).params;
   expect(notifications.resourceSubscriptions).toHaveLength(600);
 });
@@ -96,11 +96,11 @@ it('is refused before any work when its principal watches ten thousand things al
 
 it('is refused where there is no room for anything that it asks for', async () => {
   const overloaded = { code: -32_603, message: 'full', data: { reason: 'overloaded' } };
-  const { exchange, place, started } = stream(new OpenListens(), 3, async (uris, answered) => {
+  const { request, place, started } = stream(new OpenListens(), 3, async (uris, answered) => {
     for (const uri of uris) answered(uri, overloaded);
   });
   await started;
-  expect(exchange.refuse).toHaveBeenCalledWith(overloaded);
+  expect(request.settle).toHaveBeenCalledWith(overloaded);
   expect(place.leave).toHaveBeenCalled();
-  expect(exchange.push).not.toHaveBeenCalled();
+  expect(request.push).not.toHaveBeenCalled();
 });

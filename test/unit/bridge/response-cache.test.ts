@@ -3,7 +3,7 @@ import { ResponseCache } from '../../../src/bridge/response-cache.ts';
 import { parseText } from '../../../src/jsonrpc/parse.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { callMessage, jsonBytes } from '../../../src/jsonrpc/serialize.ts';
-import type { ModernExchange } from '../../../src/ports/modern.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { ListKind, Seat } from '../../../src/ports/seat.ts';
 
 const READ = 'resources/read';
@@ -23,10 +23,11 @@ class Server {
   }
 }
 
-function asked(method: string, params: object, by = 'ann', severity?: number): ModernExchange {
+function asked(method: string, params: object, by = 'ann', severity?: number): Request {
   const frame = scan(callMessage(method, { ...params, _meta: { asker: by } }, 1));
-  const part = { frame, envelope: { severity }, client: { principal: { key: by } } };
-  return part as unknown as ModernExchange;
+  const logThreshold = severity ?? Number.POSITIVE_INFINITY;
+  const part = { frame, client: { principal: { key: by }, logThreshold } };
+  return part as unknown as Request;
 }
 
 function result(ttlMs: number, cacheScope: string, more: object = {}): Buffer {

@@ -11,7 +11,7 @@ import type { TaskState } from '../../../src/bridge/tasks/task-state.ts';
 import { TaskTable } from '../../../src/bridge/tasks/task-table.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream, Question } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import type { Backend, Seat } from '../../../src/ports/seat.ts';
 
 const SECRET = 'a text of 32 characters or more, really';
@@ -128,16 +128,16 @@ describe('the table of tasks', () => {
   it('opens none of a call that the gateway makes one of, for somebody who had its id', async () => {
     const table = new TaskTable([]);
     const before = table.identity({ ...CLAIMS, principal: 'b' }).id;
-    const sent: Exchange[] = [];
-    const seat = { at: '0', isShared: true, dispatch: (call: Exchange) => sent.push(call) };
+    const sent: Request[] = [];
+    const seat = { at: '0', isShared: true, dispatch: (call: Request) => sent.push(call) };
     const known = (): Map<string, string> => new Map([['must', 'required']]);
     const frame = message({ method: 'tools/call', params: { name: 'must' } });
-    const call = { frame, client: clientOf(A), isSettled: false, fail: vi.fn(), respond: vi.fn() };
+    const call = { frame, client: clientOf(A), isSettled: false, settle: vi.fn() };
     const state = { table, tools: { known } } as unknown as TaskState;
-    await driveIfRequired(call as unknown as Exchange, seat as unknown as Seat, 's', state);
+    await driveIfRequired(call as unknown as Request, seat as unknown as Seat, 's', state);
     expect(table.open(before, B)).toBeDefined();
     const task = { taskId: 't', status: 'working', ttl: 60_000 };
-    sent[0]?.respond(message({ result: { task } }));
+    sent[0]?.settle(message({ result: { task } }));
     expect(table.open(before, B)).toBeUndefined();
     table.close();
   });
@@ -194,7 +194,7 @@ describe('a question of a task', () => {
     const task = new SessionTask(table.identity(CLAIMS), client, SEAT, table);
     task.ask(question());
     expect(client.ask).not.toHaveBeenCalled();
-    const waiting = { client, push: vi.fn() } as unknown as Exchange;
+    const waiting = { client, push: vi.fn() } as unknown as Request;
     task.waits(waiting);
     expect(client.ask).toHaveBeenCalledWith(expect.anything(), waiting);
     task.waitsNoMore(waiting);
@@ -243,9 +243,9 @@ describe('GW-134 a request about a task of another principal', () => {
       );
       return ['tasks/get', 'tasks/result', 'tasks/cancel'].map((method) => {
         const frame = message({ method, params: { taskId: id } });
-        const refuse = vi.fn();
-        expect(tasks.take({ frame, client, refuse } as unknown as Exchange)).toBe(true);
-        return refuse.mock.calls[0]?.[0]?.code;
+        const settle = vi.fn();
+        expect(tasks.take({ frame, client, settle } as unknown as Request)).toBe(true);
+        return settle.mock.calls[0]?.[0]?.code;
       });
     });
     const none = [undefined, undefined, undefined];

@@ -8,7 +8,8 @@ import type { MuxParts } from '../../../src/mux/mux-contract.ts';
 import { RecentCallers } from '../../../src/mux/recent-callers.ts';
 import { RareLine } from '../../../src/observe/rare-line.ts';
 import { Traffic } from '../../../src/observe/traffic.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
+import { settleBy } from '../../support/outcomes.ts';
 
 const LIMITS = { requestMs: 60_000, requestMaxMs: 60_000 };
 
@@ -28,7 +29,8 @@ function muxWithCall() {
   const fail = vi.fn<(failure: GatewayError) => void>();
   const respond = vi.fn();
   const client = { principal: { key: 'a' } };
-  mux.dispatch({ frame: scan(Buffer.from(text)), client, fail, respond } as unknown as Exchange);
+  const settle = settleBy({ fail, respond });
+  mux.dispatch({ frame: scan(Buffer.from(text)), client, settle } as unknown as Request);
   const answer = (id: string): void =>
     mux.receive(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`));
   return { mux, events, fail, respond, answer };

@@ -8,7 +8,7 @@ import { Questions, type QuestionsContext } from '../../../src/mux/questions.ts'
 import { RecentCallers } from '../../../src/mux/recent-callers.ts';
 import { Traffic } from '../../../src/observe/traffic.ts';
 import type { Downstream, Question } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 
 const OPTIONS = { server: 's', protocol: 'mcp', requestMs: 1_000, requestMaxMs: 1_000 } as const;
 const SHORT = 200;
@@ -42,11 +42,11 @@ const client = { principal: { key: 'a' }, capabilities: {} } as unknown as Downs
 test('a cancel with a long reason reaches it without the reason', () => {
   const { mux, sent } = clogged();
   const frame = frameOf({ id: 7, method: 'tools/call', params: { name: 't' } });
-  const exchange = { frame, client, holder: undefined } as unknown as Exchange;
-  mux.dispatch(exchange);
+  const request = { frame, client, canceller: undefined } as unknown as Request;
+  mux.dispatch(request);
   const reason = 'x'.repeat(SHORT);
   const params = { requestId: 7, reason };
-  exchange.holder?.cancel(frameOf({ method: 'notifications/cancelled', params }));
+  request.canceller?.cancel(frameOf({ method: 'notifications/cancelled', params }));
   const cancel = { method: 'notifications/cancelled', params: { requestId: 1 } };
   expect(sent.map((text) => JSON.parse(text))).toContainEqual({ jsonrpc: '2.0', ...cancel });
   mux.close(() => new Error('over') as never);

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Question } from '../../../src/ports/downstream.ts';
-import type { Exchange } from '../../../src/ports/exchange.ts';
+import type { Request } from '../../../src/ports/request.ts';
 import { AskedQuestions } from '../../../src/session/asked-questions.ts';
 
 beforeEach(() => {
@@ -29,14 +29,14 @@ function setUp(isOpen: boolean, push: () => boolean) {
     refuse: vi.fn(),
     progress: vi.fn(),
   };
-  const exchange = { push } as unknown as Exchange;
-  return { sent, question, exchange, asked: new AskedQuestions(outlet) };
+  const request = { push } as unknown as Request;
+  return { sent, question, request, asked: new AskedQuestions(outlet) };
 }
 
 describe('a question', () => {
   it('on the stream of its call has no limit of its own', () => {
-    const { sent, question, exchange, asked } = setUp(false, () => true);
-    asked.ask(question, exchange);
+    const { sent, question, request, asked } = setUp(false, () => true);
+    asked.ask(question, request);
     vi.advanceTimersByTime(3_600_000);
     expect(sent).toEqual([]);
     expect(question.refuse).not.toHaveBeenCalled();
@@ -47,8 +47,8 @@ describe('a question', () => {
     ['of a call without a stream', true],
     ['outside any call', false],
   ])('%s is refused after 30 s when nobody reads', (_, hasCall) => {
-    const { sent, question, exchange, asked } = setUp(false, () => false);
-    asked.ask(question, hasCall ? exchange : undefined);
+    const { sent, question, request, asked } = setUp(false, () => false);
+    asked.ask(question, hasCall ? request : undefined);
     expect(sent).toHaveLength(1);
     vi.advanceTimersByTime(29_900);
     expect(question.refuse).not.toHaveBeenCalled();
@@ -58,8 +58,8 @@ describe('a question', () => {
   });
 
   it('that somebody reads has ten minutes more', () => {
-    const { question, exchange, asked } = setUp(true, () => false);
-    asked.ask(question, exchange);
+    const { question, request, asked } = setUp(true, () => false);
+    asked.ask(question, request);
     vi.advanceTimersByTime(60_000);
     expect(question.refuse).not.toHaveBeenCalled();
     vi.advanceTimersByTime(600_000);
@@ -80,11 +80,11 @@ describe('a question', () => {
   });
 
   it('whose stream is cut while it is asked is refused with the rest', () => {
-    const { sent, question, exchange, asked } = setUp(false, () => {
+    const { sent, question, request, asked } = setUp(false, () => {
       asked.close();
       return false;
     });
-    asked.ask(question, exchange);
+    asked.ask(question, request);
     expect(question.refuse).toHaveBeenCalledOnce();
     expect(sent).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);

@@ -1,11 +1,11 @@
 // A client's request from the moment it is read to the moment it is answered. Restores the caller's
-// id, guarantees that there is one answer at most, and tells whoever holds it of a cancel.
+// id, guarantees that there is one answer at most, and tells whoever works on it of a cancel.
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { type Holding, LARGE_HOLDING } from '../base/held-bytes.ts';
 import type { WireError } from '../jsonrpc/error.ts';
-import { type Frame, GONE } from '../jsonrpc/frame.ts';
+import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage, resultParts } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -14,15 +14,21 @@ import { TOOLS_CALL } from '../mcp/methods.ts';
 import { readableContent, readableResult } from '../mcp/old-content.ts';
 import type { RequestOutcome } from '../observe/metrics.ts';
 import { type RequestMeter, TOO_MUCH_HELD } from '../observe/request-meter.ts';
-import { contain } from '../ports/contain.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Exchange, ExchangeHolder } from '../ports/exchange.ts';
 import { type Denial, type Principal, quotaKeyOf } from '../ports/principal.ts';
+import {
+  type Canceller,
+  contain,
+  Denied,
+  type Headers,
+  type Outcome,
+  type Request,
+} from '../ports/request.ts';
 import type { AnswerSink } from '../ports/sink.ts';
 
-/** Told when an exchange is over. */
-export interface ExchangeOwner {
-  settled(exchange: ClientExchange): void;
+/** Told when a request is over. */
+export interface RequestOwner {
+  settled(request: ClientRequest): void;
 }
 
 /** Up to here copying an answer is cheaper than sending it in pieces. */
@@ -30,13 +36,14 @@ const COPIED_BYTES = 64 * 1024;
 const NULL_ID = Buffer.from('null');
 
 /** One request of one client. */
-export class ClientExchange implements Exchange {
-  /** Gone when nobody wants the answer any more, since somebody may hold on to the exchange. */
+export class ClientRequest implements Request {
+  /** Gone when nobody wants the answer any more, since somebody may hold on to the request. */
   frame: Frame;
   readonly client: Downstream;
-  holder: ExchangeHolder | undefined = undefined;
+  readonly headers: Headers | undefined;
+  canceller: Canceller | undefined = undefined;
   readonly #sink: AnswerSink;
-  readonly #owner: ExchangeOwner;
+  readonly #owner: RequestOwner;
   readonly #meter: RequestMeter;
   readonly #startedMs = monotonicMs();
   /** Who asked; a session may be continued with other proof of the same identity meanwhile. */
@@ -50,14 +57,16 @@ export class ClientExchange implements Exchange {
   constructor(
     frame: Frame,
     parts: {
-      client: Downstream;
-      owner: ExchangeOwner;
-      sink: AnswerSink;
-      meter: RequestMeter;
+      readonly client: Downstream;
+      readonly owner: RequestOwner;
+      readonly sink: AnswerSink;
+      readonly meter: RequestMeter;
+      readonly headers?: Headers | undefined;
     },
   ) {
     this.frame = frame;
     this.client = parts.client;
+    this.headers = parts.headers;
     this.#owner = parts.owner;
     this.#sink = parts.sink;
     this.#meter = parts.meter;
@@ -66,12 +75,11 @@ export class ClientExchange implements Exchange {
   }
 
   /**
-   * Counts its request as held for its client until it is settled.
+   * Counts what it costs to keep as held for its client until it is settled.
    * @returns false when there is no room for it; the refusal was counted
    */
-  takeRoom(): boolean {
+  takeRoom(length = this.frame.bytes.length): boolean {
     const owner = this.#meter.heldFor(this.#principal);
-    const length = this.heldSize;
     if (!owner.hasRoom(length)) {
       this.#meter.refusedForRoom();
       return false;
@@ -85,11 +93,6 @@ export class ClientExchange implements Exchange {
     return true;
   }
 
-  /** What it costs to keep. */
-  protected get heldSize(): number {
-    return this.frame.bytes.length;
-  }
-
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -98,24 +101,32 @@ export class ClientExchange implements Exchange {
     return this.frame.idBytes ?? NULL_ID;
   }
 
-  respond(answer: Frame): void {
+  settle(outcome: Outcome): void {
+    if (outcome instanceof Frame) this.#respond(outcome);
+    else if (Buffer.isBuffer(outcome)) this.#answer(outcome);
+    else if (outcome instanceof GatewayError) this.#fail(outcome);
+    else if (outcome instanceof Denied) this.#refuse(outcome.error, outcome.denial);
+    else this.#refuse(outcome);
+  }
+
+  #respond(answer: Frame): void {
     const { bytes, contentStart, contentEnd } = answer;
     if (this.frame.method !== TOOLS_CALL || contentStart < 0) {
-      this.#respond(answer);
+      this.#endWith(answer);
       return;
     }
     const readable = readableContent(bytes, contentStart, contentEnd, this.client.version);
     if (readable instanceof Promise) {
       contain(
         this,
-        readable.then((text) => this.#respond(withContent(answer, text))),
+        readable.then((text) => this.#endWith(withContent(answer, text))),
       );
-    } else this.#respond(withContent(answer, readable));
+    } else this.#endWith(withContent(answer, readable));
   }
 
-  #respond(answer: Frame): void {
+  #endWith(answer: Frame): void {
     const isResult = answer.resultStart >= 0;
-    if (!this.#settle(isResult ? 'ok' : 'error', answer.bytes.length)) return;
+    if (!this.#over(isResult ? 'ok' : 'error', answer.bytes.length)) return;
     const { bytes, idStart, idEnd } = answer;
     if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
       this.#sink.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
@@ -125,19 +136,19 @@ export class ClientExchange implements Exchange {
     this.#sink.end(message, isResult ? undefined : errorCodeOf(answer));
   }
 
-  answer(result: Buffer): void {
+  #answer(result: Buffer): void {
     const isCall = this.frame.method === TOOLS_CALL;
     const readable = isCall ? readableResult(result, this.client.version) : result;
     if (readable instanceof Promise)
       contain(
         this,
-        readable.then((text) => this.#answer(text)),
+        readable.then((text) => this.#endWithResult(text)),
       );
-    else this.#answer(readable);
+    else this.#endWithResult(readable);
   }
 
-  #answer(readable: Buffer): void {
-    if (!this.#settle('ok', readable.length)) return;
+  #endWithResult(readable: Buffer): void {
+    if (!this.#over('ok', readable.length)) return;
     if (readable.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
       this.#sink.endInParts(resultParts(this.#id, readable));
       return;
@@ -145,16 +156,16 @@ export class ClientExchange implements Exchange {
     this.#sink.end(resultMessage(this.#id, readable));
   }
 
-  refuse(error: WireError, denial?: Denial): void {
-    if (!this.#settle('error')) return;
+  #refuse(error: WireError, denial?: Denial): void {
+    if (!this.#over('error')) return;
     const message = errorMessage(this.#id, error);
     if (denial === undefined || this.#sink.forbid === undefined) {
       this.#sink.end(message, error.code);
     } else this.#sink.forbid(message, denial.scopes);
   }
 
-  fail(failure: GatewayError): void {
-    if (!this.#settle('failed')) return;
+  #fail(failure: GatewayError): void {
+    if (!this.#over('failed')) return;
     this.#meter.failed(failure);
     this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
     this.#letGo();
@@ -169,17 +180,17 @@ export class ClientExchange implements Exchange {
    * @param notice what it sent to say so
    */
   cancel(notice: Frame | undefined): void {
-    if (!this.#settle('cancelled')) return;
-    this.holder?.cancel(notice);
+    if (!this.#over('cancelled')) return;
+    this.canceller?.cancel(notice);
     this.#sink.abandon();
     this.#letGo();
   }
 
   /** It has to go, since too much is held. The server may have run it. */
   #cut(): void {
-    const outcome = this.holder?.id === undefined ? 'not_sent' : 'unknown';
-    if (!this.#settle('failed')) return;
-    this.holder?.cancel(undefined);
+    const outcome = this.canceller?.id === undefined ? 'not_sent' : 'unknown';
+    if (!this.#over('failed')) return;
+    this.canceller?.cancel(undefined);
     const failure = new GatewayError('overloaded', TOO_MUCH_HELD, { outcome });
     this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
     this.#letGo();
@@ -193,10 +204,10 @@ export class ClientExchange implements Exchange {
 
   #letGo(): void {
     this.frame = GONE;
-    this.holder = undefined;
+    this.canceller = undefined;
   }
 
-  #settle(outcome: RequestOutcome, responseBytes = 0): boolean {
+  #over(outcome: RequestOutcome, responseBytes = 0): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
     this.#giveRoomBack();

@@ -1,0 +1,17 @@
+// Responses of the gateway's own as frames, for whoever reads them as it reads those of servers and
+// clients. Their id says nothing.
+import type { WireError } from './error.ts';
+import type { Frame } from './frame.ts';
+import { scan } from './scan.ts';
+import { errorMessage, resultMessage } from './serialize.ts';
+
+const ANY_ID = Buffer.from('0');
+
+/** @param result JSON text */
+export function resultFrame(result: Uint8Array): Frame {
+  return scan(resultMessage(ANY_ID, result));
+}
+
+export function errorFrame(error: WireError): Frame {
+  return scan(errorMessage(ANY_ID, error));
+}

@@ -1,0 +1,76 @@
+// A client that nothing reaches outside its requests, and that nobody can ask: a modern one, the
+// gateway itself, or somebody who left.
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  type WireError,
+} from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import type { Downstream, Question } from './downstream.ts';
+import type { Principal } from './principal.ts';
+
+/** Why a client can't be asked. */
+export const UNASKABLE = {
+  modern: {
+    code: INTERNAL_ERROR,
+    message: 'This client accepts requests only in results (input_required).',
+  },
+  modernServer: {
+    code: INVALID_PARAMS,
+    message: 'A modern server must ask in its results (input_required).',
+  },
+  gateway: {
+    code: INTERNAL_ERROR,
+    message: 'No client can be asked: the gateway sent this request itself.',
+  },
+  nobody: { code: METHOD_NOT_FOUND, message: 'Nobody is here to ask.' },
+} as const satisfies Record<string, WireError>;
+
+/** A client that is told nothing and asked nothing. */
+export class SilentClient implements Downstream {
+  readonly principal: Principal;
+  readonly version: string;
+  readonly logThreshold: number;
+  capabilities: ClientCapabilities;
+  info: unknown;
+  readonly #refusal: WireError;
+
+  /**
+   * @param said what it said of itself
+   * @param refusal what is answered to whoever asks it something
+   * @param logThreshold least severity of the log messages that its calls carry; absent: none
+   */
+  constructor(
+    principal: Principal,
+    said: Pick<Downstream, 'version' | 'capabilities' | 'info'>,
+    refusal: WireError,
+    logThreshold = Number.POSITIVE_INFINITY,
+  ) {
+    this.principal = principal;
+    this.version = said.version;
+    this.capabilities = said.capabilities;
+    this.info = said.info;
+    this.logThreshold = logThreshold;
+    this.#refusal = refusal;
+  }
+
+  notify(_message: Buffer, _kind: string | undefined): void {
+    // What belongs to no request does not reach it.
+  }
+
+  ask(question: Question): void {
+    question.refuse(this.#refusal);
+  }
+
+  withdraw(_question: Question, _notice: Frame | undefined): void {
+    // It was asked nothing.
+  }
+
+  /** Only who it is matters any more. */
+  letGo(): void {
+    this.capabilities = {};
+    this.info = undefined;
+  }
+}
