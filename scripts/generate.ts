@@ -40,10 +40,11 @@ function inputSchema(): Schema {
 
 function configurationSchema(): string {
   const schema = { title: 'Sluice configuration', ...inputSchema() };
-  // `format` is for the documentation; editors complain about formats that they don't know.
+  // `format` is for the documentation, `shown` for `sluice check`; editors complain about what they
+  // don't know.
   const text = JSON.stringify(
     schema,
-    (key, value: unknown) => (key === 'format' ? undefined : value),
+    (key, value: unknown) => (key === 'format' || key === 'shown' ? undefined : value),
     2,
   );
   return `${text}\n`;

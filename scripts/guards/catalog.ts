@@ -143,8 +143,8 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'shaping/fixed-arguments',
     file: 'src/catalog/shaping.ts',
-    find: "if (rules.get(name)?.kind !== 'value') rules.set(name, rule);",
-    replace: 'rules.set(name, rule);',
+    find: "if (rules.get(name)?.kind !== 'value') rules.set(name, { kind, text });",
+    replace: 'rules.set(name, { kind, text });',
     test: ['test/unit/catalog/shaping.test.ts', "of a server can't be undone by an endpoint"],
   },
   {

@@ -57,16 +57,16 @@ export const configurationGuards: readonly Guard[] = [
   },
   {
     name: 'start/issuer-url',
-    file: AUTH_OPTIONS,
-    find: "return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(name));",
-    replace: "return url.protocol === 'https:' || (url.protocol === 'http:' && name !== '');",
+    file: 'src/base/options.ts',
+    find: "return protocol === 'https:' || isLoopbackHost(",
+    replace: "return protocol === 'https:' || Boolean(",
     test: [TESTS, 'issuer: "http://i"'],
   },
   {
     name: 'start/loopback-by-default',
     file: 'src/listener/options.ts',
-    find: "host: host.prefault('127.0.0.1').meta({",
-    replace: "host: host.prefault('localhost.example').meta({",
+    find: "host: address().prefault('127.0.0.1').meta({",
+    replace: "host: address().prefault('localhost.example').meta({",
     test: [TESTS, 'GW-158'],
   },
   {

@@ -191,7 +191,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'body/websocket',
     file: UPGRADE,
-    find: 'maxPayload: context.options.maxBodyBytes,',
+    find: 'maxPayload: context.options.maxBody,',
     replace: 'maxPayload: 0,',
     test: ['test/integration/websocket.test.ts', 'over the size limit close it with 1009'],
   },
@@ -387,7 +387,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/sessions-idle',
     file: 'src/session/session-store.ts',
-    find: 'session.isIdleSince(nowMs - idleMs)) this.end(session);',
+    find: 'session.isIdleSince(nowMs - idle)) this.end(session);',
     replace: 'nowMs < 0) this.end(session);',
     test: ['test/integration/process-sharing.test.ts', 'end after their time'],
   },

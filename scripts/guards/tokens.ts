@@ -42,7 +42,7 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'token/expired',
     file: TOKENS,
-    find: 'clockTolerance: options.clockSkewMs / 1_000,',
+    find: 'clockTolerance: options.clockSkew / 1_000,',
     replace: 'clockTolerance: 1e9,',
     test: [TOKEN_TESTS, 'G06 that is over'],
   },
@@ -68,8 +68,8 @@ export const tokenGuards: readonly Guard[] = [
     also: [
       {
         file: TOKENS,
-        find: '!(Number(exp) * 1_000 <= nowMs + maxLifetimeMs + clockSkewMs)',
-        replace: '(exp ?? 0) * 1_000 > nowMs + maxLifetimeMs + clockSkewMs',
+        find: '!(Number(exp) * 1_000 <= nowMs + maxLifetime + clockSkew)',
+        replace: '(exp ?? 0) * 1_000 > nowMs + maxLifetime + clockSkew',
       },
     ],
     test: [TOKEN_TESTS, 'G06 without an end'],
@@ -77,14 +77,14 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'token/lifetime',
     file: TOKENS,
-    find: '!(Number(exp) * 1_000 <= nowMs + maxLifetimeMs + clockSkewMs)',
+    find: '!(Number(exp) * 1_000 <= nowMs + maxLifetime + clockSkew)',
     replace: 'nowMs < 0',
     test: [TOKEN_TESTS, 'G06 for ten years'],
   },
   {
     name: 'token/issued-ahead',
     file: TOKENS,
-    find: 'iat !== undefined && !(iat * 1_000 <= nowMs + clockSkewMs)',
+    find: 'iat !== undefined && !(iat * 1_000 <= nowMs + clockSkew)',
     replace: 'iat !== undefined && nowMs < 0',
     test: [ISSUER_TESTS, 'is told, counted and logged: issued_at'],
   },

@@ -1,26 +1,18 @@
-// What a user may say about the admin listener (docs/configuration.md#admin): the type after load, and
-// the schema that makes it from the file.
+// What a user may say about the admin listener (docs/configuration.md#admin).
 import { isLoopbackHost } from '../base/loopback.ts';
-import { flag, integer, isMap, section, text } from '../base/options.ts';
-
-/** The listener of /metrics, /healthz and /readyz. */
-export interface AdminOptions {
-  readonly host: string;
-  /** 0 lets the system choose. */
-  readonly port: number;
-  /** Serve a host that is not loopback. */
-  readonly allowRemote: boolean;
-  /** Absolute path of a socket to listen on instead of host and port. */
-  readonly socket: string | undefined;
-}
-
-const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
-  error: 'must be an address such as 127.0.0.1 or ::1, without a port or brackets',
-});
+import {
+  address,
+  filledText,
+  flag,
+  integer,
+  isMap,
+  type Options,
+  section,
+} from '../base/options.ts';
 
 /** `admin:` */
 export const adminSchema = section({
-  host: host.prefault('127.0.0.1').meta({
+  host: address().prefault('127.0.0.1').meta({
     description: 'Address to listen on. An address that is not loopback needs `allowRemote`.',
   }),
   port: integer(0, 65_535).prefault(9464).meta({
@@ -30,21 +22,19 @@ export const adminSchema = section({
     description:
       'Allow an address that is not loopback. Metrics contain the names of your servers. Make sure that only your monitoring can reach the port.',
   }),
-  socket: text('the path of a socket')
-    .refine((value) => value !== '', { error: 'must be the path of a socket' })
-    .optional()
-    .meta({
-      description:
-        'Path of a Unix socket to listen on, instead of `host` and `port`. Only its owner can connect.',
-    }),
-})
-  .refine((value) => isSafeHost(value.host, value.allowRemote), {
-    path: ['host'],
-    when: isMap,
-    error:
-      'is reachable from other machines: must be a loopback address such as 127.0.0.1, or set admin.allowRemote: true if only the monitoring reaches the port',
-  })
-  .transform(({ socket, ...rest }): AdminOptions => ({ ...rest, socket }));
+  socket: filledText('the path of a socket').optional().meta({
+    description:
+      'Path of a Unix socket to listen on, instead of `host` and `port`. Only its owner can connect.',
+  }),
+}).refine((value) => isSafeHost(value.host, value.allowRemote), {
+  path: ['host'],
+  when: isMap,
+  error:
+    'is reachable from other machines: must be a loopback address such as 127.0.0.1, or set admin.allowRemote: true if only the monitoring reaches the port',
+});
+
+/** Paths are absolute. */
+export type AdminOptions = Options<typeof adminSchema>;
 
 // A host of a wrong type has its own issue already.
 function isSafeHost(value: unknown, isAllowed: unknown): boolean {

@@ -96,7 +96,7 @@ export function createAccess(
     leases,
     pressure: new Pressure(),
     bodies: new RequestBodies(held, {
-      maxBytes: listen.maxBodyBytes,
+      maxBytes: listen.maxBody,
       allBytes: limits.bodyBytes,
     }),
     sessions,

@@ -85,11 +85,11 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     isDraining: () => false,
   });
   const stopped = untilStopped(false);
-  await Promise.race([connection.serve(channel, server.limits.messageBytes), stopped.reason]);
+  await Promise.race([connection.serve(channel, server.limits.message), stopped.reason]);
   channel.fallSilent();
   state.listens.end();
   const isAnswered = (): boolean => connection.isEnded || channel.pending === 0;
-  await waitUntil(isAnswered, config.drainMs, stopped.reason);
+  await waitUntil(isAnswered, config.drain, stopped.reason);
   stopped.isStopping = true;
   // The server first, so that what is left gets its error before the channel ends.
   await within(CLOSE_LIMIT_MS, backend.close('draining'));

@@ -76,10 +76,7 @@ function curated(name: string, server: Shown, parts: EndpointParts): Endpoint {
   const { backend, curation } = server;
   const isOpen = parts.policy === undefined || backend.protocol === 'jsonrpc';
   if (isAsItIs(curation) && isOpen) return new DirectEndpoint(name, backend, parts.state);
-  const options: EndpointOptions = {
-    ...DEFAULT_ENDPOINT,
-    naming: { ...DEFAULT_ENDPOINT.naming, prefix: 'never' },
-  };
+  const options: EndpointOptions = { ...DEFAULT_ENDPOINT, prefix: 'never' };
   return aggregate(name, options, [server], parts);
 }
 
@@ -114,12 +111,12 @@ function aggregate(
 ): Endpoint {
   const members = servers.map(({ backend, lists, isShared, curation }): AggregatedServer => {
     const key = backend.name;
-    const shaping = [curation, options.shape[key]];
+    const shaping = [curation, options.shape?.[key]];
     const pin = strictest(curation.pin, options.pin);
     const catalog = new MemberCatalog({ key, shaping, pin }, parts);
     const validation = strictest(curation.validateArguments, options.validateArguments);
     return { backend, lists, isShared, catalog, validation };
   });
-  const { naming, waits, toolList } = options;
-  return new AggregateEndpoint({ name, naming, waits, toolList }, members, parts);
+  const { toolList } = options;
+  return new AggregateEndpoint({ name, naming: options, waits: options, toolList }, members, parts);
 }

@@ -137,7 +137,7 @@ export class Gateway {
     this.#isDraining = true;
     // A listener that is about to open has to be there to be closed.
     await this.#opening?.catch(() => undefined);
-    const endMs = monotonicMs() + this.#config.drainMs;
+    const endMs = monotonicMs() + this.#config.drain;
     this.#sessions.drain();
     this.#http.drain();
     this.#modern.listens.end();

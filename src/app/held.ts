@@ -6,6 +6,6 @@ import type { Metrics } from '../observe/metrics.ts';
 
 /** Makes the budget, and counts what it cuts. */
 export function createHeldBytes({ listen, limits }: Config, metrics: Metrics): HeldBytes {
-  const fitting = heldLimits(availableMemory(), listen.maxBodyBytes, limits.heldBytes);
+  const fitting = heldLimits(availableMemory(), listen.maxBody, limits.heldBytes);
   return new HeldBytes(fitting, (kind) => metrics.heldCut.inc({ kind }));
 }

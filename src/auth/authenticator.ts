@@ -47,8 +47,7 @@ export class Authenticator {
    * @param proxies which keys of issuers are fetched through
    */
   constructor(options: AuthOptions, logger: Logger, changed: () => void, proxies?: ProxyRules) {
-    const { keyFile } = options;
-    this.#keys = keyFile === undefined ? undefined : new KeyRing(keyFile, logger, changed);
+    this.#keys = options.keys && new KeyRing(options.keys.file, logger, changed);
     this.#tokens = new TokenVerifier(options, logger, proxies);
     this.#takesTokens = options.issuers.length > 0;
     this.#certificates = options.certificates;

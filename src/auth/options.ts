@@ -1,8 +1,16 @@
-// What a user may say about who may come in (`auth:`): the types after load, and the schemas that make
-// them from the file.
+// What a user may say about who may come in (`auth:`).
 import type { z } from 'zod';
-import { isLoopbackHost } from '../base/loopback.ts';
-import { duration, isMap, list, oneOf, section, text } from '../base/options.ts';
+import {
+  duration,
+  filledText,
+  isMap,
+  isSecureUrl,
+  list,
+  type Options,
+  oneOf,
+  section,
+  text,
+} from '../base/options.ts';
 
 /** Signatures that can be checked with a public key. Anything else is refused, `none` and HMAC first. */
 const ALGORITHMS = [
@@ -18,57 +26,7 @@ const ALGORITHMS = [
   'EdDSA',
 ] as const;
 
-/** One authorization server whose tokens are accepted. */
-export interface IssuerOptions {
-  /** As it stands in `iss`, compared exactly. */
-  readonly issuer: string;
-  readonly jwksUrl: string;
-  /** Values of `aud` that are accepted on every endpoint, besides the endpoint's own address. */
-  readonly audiences: readonly string[];
-  readonly algorithms: readonly string[];
-  readonly groupsClaim: string;
-  readonly tokenType: 'any' | 'at+jwt';
-  readonly maxLifetimeMs: number;
-  readonly clockSkewMs: number;
-}
-
-/** Client certificates that are principals. */
-export interface CertificateOptions {
-  /** Glob over subject alternative names as Node writes them, `DNS:a.example`. */
-  readonly san: string;
-  readonly groups: readonly string[];
-}
-
-/** What one rule allows. */
-export interface AllowRule {
-  readonly who: {
-    readonly groups: readonly string[];
-    readonly scopes: readonly string[];
-    /** Ids or names. */
-    readonly keys: readonly string[];
-  };
-  /** Globs, as are the others. */
-  readonly servers: readonly string[];
-  readonly tools: readonly string[] | undefined;
-  readonly prompts: readonly string[] | undefined;
-  readonly resources: readonly string[] | undefined;
-}
-
-export type DeniedForm = 'hide' | 'challenge';
-
-/** Authentication that is on. */
-export interface AuthOptions {
-  /** Absolute path of the file of API keys. */
-  readonly keyFile: string | undefined;
-  readonly issuers: readonly IssuerOptions[];
-  readonly certificates: readonly CertificateOptions[];
-  readonly allow: readonly AllowRule[];
-  readonly onDenied: DeniedForm;
-  /** Whether verified tokens are kept for an exchange, since a server is called in their name. */
-  readonly keepsTokens: boolean;
-}
-
-const word = text('text').refine((value) => value !== '', { error: 'must not be empty' });
+const word = filledText('text', 'must not be empty');
 
 function words(what: string): z.ZodArray<z.ZodString> {
   return list(word, `a list of ${what}`);
@@ -80,17 +38,17 @@ function some(what: string): z.ZodType<string[], string[]> {
   });
 }
 
-const secureUrl = text('a URL').refine(isSecureUrl, {
-  error: 'must be an https URL without user, query or fragment (http only on loopback)',
-});
-
 const issuer = section({
-  issuer: secureUrl.meta({
-    description:
-      'Issuer identifier of the authorization server. Must equal the `iss` claim of its tokens.',
-  }),
+  issuer: text('a URL')
+    .refine((value) => isSecureUrl(value, /[?#]/), {
+      error: 'must be an https URL without user, query or fragment (http only on loopback)',
+    })
+    .meta({
+      description:
+        'Issuer identifier of the authorization server. Must equal the `iss` claim of its tokens.',
+    }),
   jwksUrl: text('a URL')
-    .refine(isKeysUrl, {
+    .refine((value) => isSecureUrl(value, /#/), {
       error: 'must be an https URL without user or fragment (http only on loopback)',
     })
     .meta({
@@ -117,13 +75,10 @@ const issuer = section({
   clockSkew: duration(0).prefault('60s').meta({
     description: 'Largest difference between the clocks of issuer and gateway.',
   }),
-}).transform(
-  ({ maxLifetime, clockSkew, ...rest }): IssuerOptions => ({
-    ...rest,
-    maxLifetimeMs: maxLifetime,
-    clockSkewMs: clockSkew,
-  }),
-);
+});
+
+/** One authorization server whose tokens are accepted. */
+export type IssuerOptions = Options<typeof issuer>;
 
 const certificate = section({
   san: word.meta({
@@ -134,6 +89,9 @@ const certificate = section({
     .prefault([])
     .meta({ description: 'Groups of the principal. `allow` refers to them.' }),
 });
+
+/** Client certificates that are principals. */
+export type CertificateOptions = Options<typeof certificate>;
 
 const who = section({
   groups: words('groups')
@@ -161,11 +119,12 @@ const allowRule = section({
   }),
   prompts: globs('prompt names').meta({ description: 'Names of prompts. `*` matches any text.' }),
   resources: globs('URIs').meta({ description: 'URIs of resources. `*` matches any text.' }),
-}).transform(
-  ({ tools, prompts, resources, ...rest }): AllowRule => ({ ...rest, tools, prompts, resources }),
-);
+});
 
-/** `auth:` when it is not `none`. Paths are made absolute by config/resolve.ts. */
+/** What one rule allows. */
+export type AllowRule = Options<typeof allowRule>;
+
+/** `auth:` when it is not `none`. */
 export const authSchema = section({
   keys: section({
     file: word.meta({
@@ -191,14 +150,17 @@ export const authSchema = section({
     description:
       '`hide` answers as if the denied tool, prompt, resource or endpoint did not exist. `challenge` answers 403 and names the scopes that an access token lacks. Scopes that a whole endpoint needs are always named.',
   }),
-})
-  .refine((value) => hasSource(value), {
-    when: isMap,
-    error: 'must have keys, issuers or certificates: otherwise nobody could come in',
-  })
-  .transform(
-    ({ keys, ...rest }): AuthOptions => ({ keyFile: keys?.file, ...rest, keepsTokens: false }),
-  );
+}).refine((value) => hasSource(value), {
+  when: isMap,
+  error: 'must have keys, issuers or certificates: otherwise nobody could come in',
+});
+
+/** Authentication that is on. Paths are absolute. */
+export interface AuthOptions extends Options<typeof authSchema> {
+  /** Whether verified tokens are kept for an exchange, since a server is called in their name. */
+  readonly keepsTokens?: boolean;
+}
+export type DeniedForm = AuthOptions['onDenied'];
 
 interface Sources {
   readonly keys?: unknown;
@@ -209,16 +171,4 @@ interface Sources {
 function hasSource({ keys, issuers, certificates }: Sources): boolean {
   const has = (value: unknown): boolean => !Array.isArray(value) || value.length > 0;
   return keys !== undefined || has(issuers) || has(certificates);
-}
-
-function isSecureUrl(value: string): boolean {
-  return isKeysUrl(value) && !value.includes('?');
-}
-
-function isKeysUrl(value: string): boolean {
-  const url = URL.parse(value);
-  if (url === null || url.username !== '' || url.password !== '' || value.includes('#'))
-    return false;
-  const name = url.hostname.replace(/^\[|\]$/g, '');
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(name));
 }

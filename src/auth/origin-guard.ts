@@ -8,7 +8,7 @@ export interface GuardOptions {
   readonly host: string;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  readonly publicUrl: string | undefined;
+  readonly publicUrl?: string | undefined;
 }
 
 /** Why a request is refused. */

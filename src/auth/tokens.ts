@@ -60,7 +60,7 @@ export class TokenVerifier {
   ) {
     this.#proxies = proxies;
     this.#options = options.issuers;
-    this.#keepsTokens = options.keepsTokens;
+    this.#keepsTokens = options.keepsTokens === true;
     this.#logger = logger;
   }
 
@@ -127,7 +127,7 @@ export class TokenVerifier {
         issuer: options.issuer,
         algorithms: [...options.algorithms],
         requiredClaims: ['sub', 'exp', 'aud'],
-        clockTolerance: options.clockSkewMs / 1_000,
+        clockTolerance: options.clockSkew / 1_000,
         ...(options.tokenType === 'at+jwt' ? { typ: 'at+jwt' } : {}),
       });
       return payload;
@@ -212,7 +212,7 @@ async function withAnyOf(
 function refusalBy(
   error: unknown,
   { alg, kid, typ }: { readonly alg?: string; readonly kid?: string; readonly typ?: string },
-  { algorithms, clockSkewMs }: IssuerOptions,
+  { algorithms, clockSkew }: IssuerOptions,
 ): RefusedToken {
   const code = codeOf(error);
   switch (code) {
@@ -238,7 +238,7 @@ function refusalBy(
       if (claim === 'typ') return wrongType(typ);
       if (code === EXPIRED) return wrongTime('expired', 'exp', 'in the future', given);
       const isEarly = claim === 'nbf' && typeof given === 'number';
-      if (isEarly) return wrongTime('not_before', 'nbf', latest(clockSkewMs), given);
+      if (isEarly) return wrongTime('not_before', 'nbf', latest(clockSkew), given);
       const expected = given === undefined ? 'to be there' : 'another value';
       return new RefusedToken('claim', { claim, expected, given });
     }
@@ -270,17 +270,17 @@ function latest(skewMs: number): string {
 
 function faultOf(payload: JWTPayload, options: IssuerOptions): RefusedToken | undefined {
   const { sub, exp, iat } = payload;
-  const { maxLifetimeMs, clockSkewMs } = options;
+  const { maxLifetime, clockSkew } = options;
   if (typeof sub !== 'string' || sub === '' || sub.length > MAX_NAME_LENGTH) {
     const expected = `text of 1 to ${MAX_NAME_LENGTH} characters`;
     return new RefusedToken('claim', { claim: 'sub', expected, given: sub });
   }
   const nowMs = wallClockMs();
-  if (iat !== undefined && !(iat * 1_000 <= nowMs + clockSkewMs)) {
-    return wrongTime('issued_at', 'iat', latest(clockSkewMs), iat);
+  if (iat !== undefined && !(iat * 1_000 <= nowMs + clockSkew)) {
+    return wrongTime('issued_at', 'iat', latest(clockSkew), iat);
   }
-  if (!(Number(exp) * 1_000 <= nowMs + maxLifetimeMs + clockSkewMs)) {
-    const expected = `in ${formatDuration(maxLifetimeMs)} at most (maxLifetime)`;
+  if (!(Number(exp) * 1_000 <= nowMs + maxLifetime + clockSkew)) {
+    const expected = `in ${formatDuration(maxLifetime)} at most (maxLifetime)`;
     return wrongTime('lifetime', 'exp', expected, exp);
   }
   return undefined;
@@ -296,7 +296,7 @@ function verifiedToken(
   // These were required.
   const { iss = '', sub = '', exp = 0, aud } = payload;
   const clientId = textOf(payload['client_id']) ?? textOf(payload['azp']) ?? '';
-  const expiresAtMs = exp * 1_000 + options.clockSkewMs;
+  const expiresAtMs = exp * 1_000 + options.clockSkew;
   const principal: Principal = Object.freeze({
     key: principalKey('token', [iss, sub, clientId]),
     quotaKey: principalKey('token', [iss, sub]),

@@ -202,11 +202,11 @@ export class Admission {
   // of a call for it, and then for the call to end.
   #waitLimitMs(request: Request): number {
     const { options, tools } = this.#context;
-    const { queueMs, startMs, requestMs, requestMaxMs } = options.timeouts;
+    const { timeouts } = options;
     const state = this.#context.state();
-    if (state === 'idle' || state === 'starting') return startMs;
+    if (state === 'idle' || state === 'starting') return timeouts.start;
     const isForPerson = state === 'ready' && tools.match(request.frame) !== undefined;
-    return isForPerson ? Math.min(2 * requestMs, requestMaxMs) : queueMs;
+    return isForPerson ? Math.min(2 * timeouts.request, timeouts.requestMax) : timeouts.queue;
   }
 
   #waitedTooLong(request: Request): void {

@@ -43,6 +43,11 @@ export interface BackendParts {
   readonly firstStarts?: FirstStarts | undefined;
 }
 
+/** After this without a call a client that had a stream open and has none now has probably left. */
+const ABSENT_MS = 300_000;
+/** The same for a client that never opened one: some don't, and show that they are there by calls alone. */
+const UNHEARD_MS = 1_800_000;
+
 /** Stands between the name of an instance and its life. */
 const LIFE = '@';
 
@@ -178,8 +183,8 @@ export class ServerBackend implements Backend {
       server: this.name,
       sharing,
       isReplaceable: this.protocol === 'mcp',
-      absentMs: this.#options.timeouts.absentMs,
-      unheardMs: this.#options.timeouts.unheardMs,
+      absentMs: this.#options.timeouts.idle ?? ABSENT_MS,
+      unheardMs: this.#options.timeouts.idle ?? UNHEARD_MS,
       budget: this.#parts.budget,
       logger: this.#logger,
       variantOf: (client) => variantOf(this.#options, client.principal),

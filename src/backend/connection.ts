@@ -114,7 +114,7 @@ export class Connection {
         closed: (reason, notTaken) => this.end(reason, notTaken),
       },
     });
-    const { requestMs, requestMaxMs } = options.timeouts;
+    const { request: requestMs, requestMax: requestMaxMs } = options.timeouts;
     const misnamed = new RareLine<number>((count, id) =>
       logger.warn(
         { count, id },

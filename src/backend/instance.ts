@@ -180,7 +180,7 @@ export class Instance {
    */
   async running(): Promise<void> {
     const { options } = this.#context;
-    const endMs = monotonicMs() + options.timeouts.startMs;
+    const endMs = monotonicMs() + options.timeouts.start;
     if (this.#state === 'idle') this.takePlace();
     this.start();
     while (this.#state !== 'ready' && monotonicMs() < endMs) {
@@ -266,7 +266,7 @@ export class Instance {
         const { introduction } = this.#context;
         this.#identity = await handshake(connection.mux, introduction, {
           ...this.#era.begin(connection.program),
-          limitMs: options.timeouts.startMs,
+          limitMs: options.timeouts.start,
         });
       } else if (connection.pid === undefined) {
         // No process could be started; the channel is about to say why.
@@ -394,7 +394,7 @@ export class Instance {
   }
 
   #watchIdle(): void {
-    const { idleMs } = this.#context.options.timeouts;
+    const { idle: idleMs = 0 } = this.#context.options.timeouts;
     if (idleMs === 0 || this.#state !== 'ready') return;
     this.#idleTimer?.cancel();
     this.#idleTimer = after(idleMs, () => {

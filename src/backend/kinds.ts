@@ -38,14 +38,12 @@ export function channelOpener(
       return new RemoteChannel(target, options, { ...parts, access: access.of(principal) });
     }
     const startedFor = { server: name, principal: principal() };
-    const { messageBytes } = limits;
-    const { stopMs, requestMs } = timeouts;
     // A tool that keeps its server from reading is not cut off before its call would be.
-    const stallMs = Math.max(requestMs, MAX_STALL_MS);
+    const stallMs = Math.max(timeouts.request, MAX_STALL_MS);
     const program = programs.get(target) ?? programOf(target, environment, parts.logger);
     return new StdioChannel(
       target,
-      { messageBytes, stopMs, stallMs },
+      { messageBytes: limits.message, stopMs: timeouts.stop, stallMs },
       { ...parts, environment, startedFor, program },
     );
   };

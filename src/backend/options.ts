@@ -1,8 +1,18 @@
-// What a user may say about one server (docs/configuration.md#serversname) and about processes: the
-// types after load (durations in milliseconds, sizes in bytes, every default filled in) and the
-// schemas that make them from the file.
-import type { z } from 'zod';
-import { byteSize, duration, integer, isMap, list, oneOf, section, text } from '../base/options.ts';
+// What a user may say about one server (docs/configuration.md#serversname) and about processes.
+import {
+  byteSize,
+  duration,
+  integer,
+  isMap,
+  type KeyOptions,
+  list,
+  type Options,
+  oneOf,
+  type Rule,
+  section,
+  split,
+  text,
+} from '../base/options.ts';
 import {
   framingKey,
   hasPrincipalVariable,
@@ -10,84 +20,15 @@ import {
   resolveProcess,
   type StdioTarget,
 } from './stdio/options.ts';
-import { isLimitable, NO_PRLIMIT, resourceKeys, resourceLimits } from './stdio/resource-limits.ts';
+import { isLimitable, NO_PRLIMIT, resourceKeys } from './stdio/resource-limits.ts';
 import { type RemoteTarget, remoteKeys, resolveRemote } from './streamable-http/options.ts';
-
-/** Which clients share one instance (docs/configuration.md#serversname). */
-export type Sharing = 'shared' | 'principal' | 'session';
-
-/** Limits of every wait on a server, all in milliseconds. */
-export interface ServerTimeouts {
-  /** From spawn to the end of the handshake. */
-  readonly startMs: number;
-  /** One call without an answer or progress. */
-  readonly requestMs: number;
-  /** One call in all, whatever its progress. */
-  readonly requestMaxMs: number;
-  /** How long a call may wait in the server's queue. */
-  readonly queueMs: number;
-  /** Without a call for this long the process is stopped; 0 is never. */
-  readonly idleMs: number;
-  /** The same for the process of clients that have no stream open, as if they had left. */
-  readonly absentMs: number;
-  /** The same for the process of clients that never opened a stream. */
-  readonly unheardMs: number;
-  /** Between TERM and KILL when the process is stopped. */
-  readonly stopMs: number;
-}
-
-/** Bounds on what is held for a server. */
-export interface ServerLimits {
-  /** Calls that one instance works on at a time. */
-  readonly inFlight: number;
-  /** Calls that wait when an instance is full. */
-  readonly queue: number;
-  /** The largest message that is accepted from the server, in bytes. */
-  readonly messageBytes: number;
-}
-
-/** After this without a call a client that had a stream open and has none now has probably left. */
-const ABSENT_MS = 300_000;
-/** The same for a client that never opened one: some don't, and show that they are there by calls alone. */
-const UNHEARD_MS = 1_800_000;
-
-/** A static root that the gateway answers `roots/list` with. */
-export interface RootOptions {
-  readonly uri: string;
-  readonly name?: string;
-}
-
-/** One entry under `servers:`. */
-export interface ServerOptions {
-  readonly name: string;
-  /** `jsonrpc` skips MCP: any JSON-RPC 2.0 server. */
-  readonly protocol: 'mcp' | 'jsonrpc';
-  /** Where the server is. */
-  readonly target: StdioTarget | RemoteTarget;
-  readonly sharing: Sharing;
-  /** Instances of a shared server. */
-  readonly replicas: number;
-  readonly start: 'eager' | 'lazy';
-  readonly roots: readonly RootOptions[];
-  readonly era: 'auto' | 'legacy' | 'modern';
-  readonly timeouts: ServerTimeouts;
-  readonly limits: ServerLimits;
-}
-
-/** Caps over all private instances (`principal` and `session` sharing) of all servers. */
-export interface ProcessOptions {
-  readonly max: number;
-  readonly maxPerPrincipal: number;
-  /** Processes that start at once, over all servers. */
-  readonly maxStarting: number;
-}
 
 const root = section({
   uri: text('a file:// URI')
     .refine((value) => /^file:\/\/./.test(value), { error: 'must be a file:// URI' })
     .meta({ description: 'URI of the root.' }),
   name: text('a name').optional().meta({ description: 'Display name of the root.' }),
-}).transform(({ uri, name }): RootOptions => (name === undefined ? { uri } : { uri, name }));
+});
 
 const timeouts = section({
   start: duration(1).prefault('30s').meta({
@@ -109,25 +50,11 @@ const timeouts = section({
   stop: duration(0).prefault('5s').meta({
     description: 'Time between SIGTERM and SIGKILL when the process is stopped.',
   }),
-})
-  .refine((value) => !isGreater(value.request, value.requestMax), {
-    path: ['request'],
-    when: isMap,
-    error:
-      'is longer than requestMax: must be at most requestMax, or raise timeouts.requestMax too',
-  })
-  .transform(
-    (value): ServerTimeouts => ({
-      startMs: value.start,
-      requestMs: value.request,
-      requestMaxMs: value.requestMax,
-      queueMs: value.queue,
-      idleMs: value.idle ?? 0,
-      absentMs: value.idle ?? ABSENT_MS,
-      unheardMs: value.idle ?? UNHEARD_MS,
-      stopMs: value.stop,
-    }),
-  );
+}).refine((value) => !isGreater(value.request, value.requestMax), {
+  path: ['request'],
+  when: isMap,
+  error: 'is longer than requestMax: must be at most requestMax, or raise timeouts.requestMax too',
+});
 
 const limitKeys = {
   inFlight: integer(1, 100_000).prefault(256).meta({
@@ -142,19 +69,16 @@ const limitKeys = {
   }),
 };
 
-const limits = section(limitKeys).transform(
-  ({ inFlight, queue, message }): ServerLimits => ({ inFlight, queue, messageBytes: message }),
-);
+const limits = section(limitKeys);
+
+/** Bounds on what is held for a server. */
+export type ServerLimits = Options<typeof limits>;
 
 /** Those of a process are set by the system too. */
-const processLimits = section({ ...limitKeys, ...resourceKeys })
-  .refine(isLimitable, { when: isMap, error: NO_PRLIMIT })
-  .transform(({ inFlight, queue, message, ...resources }) => ({
-    inFlight,
-    queue,
-    messageBytes: message,
-    resources: resourceLimits(resources),
-  }));
+const processLimits = section({ ...limitKeys, ...resourceKeys }).refine(isLimitable, {
+  when: isMap,
+  error: NO_PRLIMIT,
+});
 
 /** What entries of both kinds have. */
 const common = {
@@ -179,29 +103,6 @@ const common = {
   timeouts: timeouts.prefault({}).meta({ description: 'Time limits for the server.' }),
 };
 
-/** Refuses replicas of what is not shared. */
-export const REPLICAS_NEED_SHARED = {
-  path: ['replicas'],
-  when: isMap,
-  error:
-    'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
-};
-
-/** Refuses the framing of language servers for MCP servers. */
-export const FRAMING_NEEDS_JSONRPC = {
-  path: ['framing'],
-  when: isMap,
-  error: '`content-length` needs protocol: jsonrpc, since MCP servers frame by lines',
-};
-
-/** Refuses what is of one client for what all share. */
-export const PRINCIPAL_NEEDS_PRIVATE = {
-  path: ['env'],
-  when: isMap,
-  error:
-    'has ${principal...}, but all clients share the process: set sharing: principal or sharing: session',
-};
-
 /** Keys of an entry with a `command`. */
 export const serverKeys = {
   ...processKeys,
@@ -217,7 +118,7 @@ export const serverKeys = {
 };
 
 /** What they make: not yet resolved against a folder. */
-export type ServerEntry = z.output<z.ZodObject<typeof serverKeys>>;
+export type ServerEntry = KeyOptions<typeof serverKeys>;
 
 /** Keys of an entry with a `url`. */
 export const remoteServerKeys = {
@@ -227,7 +128,7 @@ export const remoteServerKeys = {
 };
 
 /** What they make. */
-export type RemoteServerEntry = z.output<z.ZodObject<typeof remoteServerKeys>>;
+export type RemoteServerEntry = KeyOptions<typeof remoteServerKeys>;
 
 /** `processes:` */
 export const processesSchema = section({
@@ -241,23 +142,35 @@ export const processesSchema = section({
     description:
       'Processes of all servers that may start at the same time. One server or principal gets half of them at most.',
   }),
-}).transform((value): ProcessOptions => value);
+});
+
+/** Caps over all private instances (`principal` and `session` sharing) of all servers. */
+export type ProcessOptions = Options<typeof processesSchema>;
+
+/** Which clients share one instance. */
+export type Sharing = 'shared' | 'principal' | 'session';
+
+/** One entry under `servers:`. */
+export interface ServerOptions extends KeyOptions<typeof common> {
+  readonly name: string;
+  readonly protocol: ServerEntry['protocol'];
+  /** Where the server is. */
+  readonly target: StdioTarget | RemoteTarget;
+  readonly sharing: Sharing;
+  readonly limits: ServerLimits;
+}
 
 /**
  * Resolves an entry with a command: default sharing, absolute folder, absolute command when it is a
  * path.
  *
- * @param name the server's name
- * @param entry what the file says
  * @param folder absolute; what relative paths start at
- * @returns the options
  */
 export function resolveServer(name: string, entry: ServerEntry, folder: string): ServerOptions {
-  const { command, args, env, inheritEnv, cwd, framing, runAs, wrap, limits, ...rest } = entry;
-  const { resources, ...held } = limits;
-  const process = { command, args, env, inheritEnv, cwd, framing, runAs, wrap, resources };
-  const target = resolveProcess(process, folder);
-  return { name, ...rest, limits: held, target, sharing: sharingOf(entry) };
+  const [process, rest] = split(entry, { ...processKeys, ...framingKey });
+  const [resources, limits] = split(entry.limits, resourceKeys);
+  const target = resolveProcess({ ...process, resources }, folder);
+  return { name, ...rest, limits, target, sharing: sharingOf(entry) };
 }
 
 /**
@@ -269,89 +182,85 @@ export function remoteServer(
   entry: RemoteServerEntry,
   folder: string,
 ): ServerOptions {
-  const { url, transport, headers, allowPrivate, proxy, tls, auth, ...rest } = entry;
-  const remote = { url, transport, headers, allowPrivate, proxy, tls, auth };
+  const [remote, rest] = split(entry, remoteKeys);
   const target = resolveRemote(remote, folder);
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
 }
 
-/** What keeps the ways to come in at a remote server apart. */
-export const REMOTE_RULES = [
-  {
-    holds: (value: RemoteRuleInput): boolean =>
-      value.auth?.type !== 'token_exchange' || sharingOf(value) !== 'shared',
-    message: {
-      path: ['auth'],
-      when: isMap,
-      error:
-        'is a token_exchange in the name of each client, but all clients share the connection: set sharing: principal or sharing: session',
-    },
-  },
-  {
-    holds: (value: RemoteRuleInput): boolean =>
-      value.auth === undefined || !Object.keys(value.headers ?? {}).includes('authorization'),
-    message: {
-      path: ['headers'],
-      when: isMap,
-      error: 'has Authorization, which auth makes: must be one of the two',
-    },
-  },
-  {
-    holds: (value: RemoteRuleInput): boolean =>
-      value.auth?.clientAuth !== 'certificate' || value.tls?.cert !== undefined,
-    message: {
-      path: ['auth'],
-      when: isMap,
-      error: 'has clientAuth: certificate, and there is none: set tls.cert and tls.key',
-    },
-  },
-  {
-    holds: (value: RemoteRuleInput): boolean =>
-      value.url?.startsWith?.('https:') !== false ||
-      Object.values(value.tls ?? {}).every((file) => file === undefined),
-    message: { path: ['tls'], when: isMap, error: 'needs an https URL: set url, or remove tls' },
-  },
-];
-
-interface RemoteRuleInput {
+/** What rules look at; each value may be of a wrong type, which has an issue of its own already. */
+interface RuleInput {
+  readonly command?: unknown;
   readonly url?: string;
   readonly sharing?: Sharing | undefined;
+  readonly replicas?: number;
+  readonly protocol?: string;
+  readonly framing?: string;
+  readonly env?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly tls?: { readonly cert?: string | undefined };
   readonly auth?: { readonly type?: string; readonly clientAuth?: string } | undefined;
 }
+
+const REPLICAS: Rule<RuleInput> = {
+  at: 'replicas',
+  holds: (value) => !isGreater(value.replicas, 1) || sharingOf(value) === 'shared',
+  error:
+    'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
+};
+
+/** What options of an entry with a command must fit together. */
+export const SERVER_RULES: readonly Rule<RuleInput>[] = [
+  REPLICAS,
+  {
+    at: 'framing',
+    holds: ({ framing, protocol }) => framing !== 'content-length' || protocol === 'jsonrpc',
+    error: '`content-length` needs protocol: jsonrpc, since MCP servers frame by lines',
+  },
+  {
+    at: 'env',
+    holds: (value) => sharingOf(value) !== 'shared' || !hasPrincipalVariable(value.env),
+    error:
+      'has ${principal...}, but all clients share the process: set sharing: principal or sharing: session',
+  },
+];
+
+/** The same of an entry with a URL: they keep the ways to come in there apart. */
+export const REMOTE_RULES: readonly Rule<RuleInput>[] = [
+  REPLICAS,
+  {
+    at: 'auth',
+    holds: (value) => value.auth?.type !== 'token_exchange' || sharingOf(value) !== 'shared',
+    error:
+      'is a token_exchange in the name of each client, but all clients share the connection: set sharing: principal or sharing: session',
+  },
+  {
+    at: 'headers',
+    holds: ({ auth, headers }) =>
+      auth === undefined || !Object.keys(headers ?? {}).includes('authorization'),
+    error: 'has Authorization, which auth makes: must be one of the two',
+  },
+  {
+    at: 'auth',
+    holds: ({ auth, tls }) => auth?.clientAuth !== 'certificate' || tls?.cert !== undefined,
+    error: 'has clientAuth: certificate, and there is none: set tls.cert and tls.key',
+  },
+  {
+    at: 'tls',
+    holds: ({ url, tls }) =>
+      url?.startsWith?.('https:') !== false ||
+      Object.values(tls ?? {}).every((file) => file === undefined),
+    error: 'needs an https URL: set url, or remove tls',
+  },
+];
 
 /** Whether clients' tokens are exchanged for those that a server is called with. */
 export function isTokenExchange({ target }: ServerOptions): boolean {
   return target.kind === 'remote' && target.auth?.type === 'token_exchange';
 }
 
-/** Whether replicas and sharing fit. */
-export function hasRoomForReplicas(value: {
-  readonly replicas: number;
-  readonly sharing?: Sharing | undefined;
-  readonly protocol?: string;
-}): boolean {
-  return !(isGreater(value.replicas, 1) && sharingOf(value) !== 'shared');
-}
-
 // A language server keeps one client's documents, so sharing one is never a good default.
 function sharingOf(entry: { sharing?: Sharing | undefined; protocol?: string }): Sharing {
   return entry.sharing ?? (entry.protocol === 'jsonrpc' ? 'session' : 'shared');
-}
-
-/** Whether only processes of one client have variables of a client. */
-export function keepsPrincipalsApart(value: {
-  readonly env?: unknown;
-  readonly sharing?: Sharing | undefined;
-  readonly protocol?: string;
-}): boolean {
-  return sharingOf(value) !== 'shared' || !hasPrincipalVariable({ env: value.env });
-}
-
-/** Whether framing and protocol fit. */
-export function hasOwnFraming(value: { framing?: unknown; protocol?: unknown }): boolean {
-  return value.framing !== 'content-length' || value.protocol === 'jsonrpc';
 }
 
 // Values of a wrong type have their own issue already.

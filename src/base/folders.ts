@@ -1,5 +1,11 @@
-// What stands at a path.
+// What stands at a path, and paths that are relative to a folder.
 import { lstatSync, statSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+
+/** A path that starts at a folder unless it is absolute, which is left as it is written. */
+export function absolutePath<P extends string | undefined>(path: P, folder: string): P | string {
+  return path === undefined || isAbsolute(path) ? path : resolve(folder, path);
+}
 
 /** Whether `path` is a folder, or a link to one. */
 export function isFolder(path: string): boolean {

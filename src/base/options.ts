@@ -1,19 +1,25 @@
 // The kinds of value that options are made of, as zod schemas: the raw YAML on the way in, plain
 // numbers in milliseconds and bytes on the way out. Each kind's message says what would be right
-// and starts with `must be`; config/issues.ts puts what is there in front of it.
+// and starts with `must be`; config/issues.ts puts what is there in front of it. A schema is all that
+// is written of an option: its type after load is what the schema makes, under the name in the file,
+// and its description says what it means.
 import { z } from 'zod';
 import { formatByteSize, MAX_BYTE_SIZE, parseByteSize } from './byte-size.ts';
 import { formatDuration, MAX_DURATION_MS, parseDuration } from './duration.ts';
+import { isLoopbackHost } from './loopback.ts';
+
+/** What a schema makes. Durations are milliseconds, sizes bytes; nothing of it may be changed. */
+export type Options<Schema extends z.ZodType> = Frozen<z.output<Schema>>;
+
+/** What a map with some keys makes. */
+export type KeyOptions<Shape extends z.ZodRawShape> = Options<z.ZodObject<Shape>>;
+
+type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
 /** The message kind of an unknown key: the keys that are known, for config/issues.ts to choose from. */
 export const KNOWN_KEYS = 'known keys:';
 
-/**
- * A map with exactly these keys. The message of its `unrecognized_keys` issue lists the known ones.
- *
- * @param shape the schema of each key
- * @returns the schema
- */
+/** A map with exactly these keys. The message of its `unrecognized_keys` issue lists the known ones. */
 export function section<Shape extends z.ZodRawShape>(
   shape: Shape,
 ): z.ZodObject<Shape, z.core.$strict> {
@@ -27,7 +33,6 @@ export function section<Shape extends z.ZodRawShape>(
  * Any text without NUL, which neither the system nor a header can carry.
  *
  * @param what what would be right, after `must be`
- * @returns the schema
  */
 export function text(what: string): z.ZodString {
   return z
@@ -35,13 +40,37 @@ export function text(what: string): z.ZodString {
     .refine((value) => !value.includes('\0'), { error: 'must be text without a NUL character' });
 }
 
+/** The same, and not empty. */
+export function filledText(what: string, error = `must be ${what}`): z.ZodString {
+  return text(what).refine((value) => value !== '', { error });
+}
+
+/** An address to listen on. */
+export function address(): z.ZodString {
+  return text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
+    error: 'must be an address such as 127.0.0.1 or ::1, without a port or brackets',
+  });
+}
+
 /**
- * A whole number in a range.
+ * Whether a text is an http or https URL without user name and password.
  *
- * @param min smallest value
- * @param max largest value
- * @returns the schema
+ * @param unwanted what else it must not have
  */
+export function isUrl(value: string, unwanted: RegExp): boolean {
+  const url = URL.parse(value);
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && !unwanted.test(value);
+}
+
+/** The same; http only for this machine, since secrets go there. */
+export function isSecureUrl(value: string, unwanted: RegExp): boolean {
+  if (!isUrl(value, unwanted)) return false;
+  const { protocol, hostname } = new URL(value);
+  return protocol === 'https:' || isLoopbackHost(hostname.replace(/^\[|\]$/g, ''));
+}
+
+/** A whole number in a range. */
 export function integer(min: number, max: number): z.ZodNumber {
   const error = `must be a whole number from ${min} to ${max}`;
   // Not z.int(): a fraction would keep the rules of the map around it from running.
@@ -56,12 +85,7 @@ export function flag(): z.ZodBoolean {
   return z.boolean({ error: 'must be true or false' });
 }
 
-/**
- * One of some words.
- *
- * @param words the words
- * @returns the schema
- */
+/** One of some words. */
 export function oneOf<const Words extends readonly [string, string, ...string[]]>(
   words: Words,
 ): z.ZodEnum<{ [Word in Words[number]]: Word }> {
@@ -71,56 +95,83 @@ export function oneOf<const Words extends readonly [string, string, ...string[]]
 /**
  * A list.
  *
- * @param item the schema of each item
  * @param what what would be right, after `must be`
- * @returns the schema
  */
 export function list<Item extends z.ZodType>(item: Item, what: string): z.ZodArray<Item> {
   return z.array(item, { error: `must be ${what}` });
 }
 
-/**
- * A duration; milliseconds after parsing.
- *
- * @param minMs smallest value in milliseconds
- * @returns the schema
- */
+/** A duration of at least `minMs`; milliseconds after parsing. */
 export function duration(minMs: number): z.ZodType<number, string> {
   const least = minMs === 0 ? '' : `, at least ${formatDuration(minMs)}`;
-  const error = `must be a duration such as 250ms, 30s, 5m or 2h${least}, at most ${Math.floor(MAX_DURATION_MS / 3_600_000)}h`;
+  const right = `a duration such as 250ms, 30s, 5m or 2h${least}, at most ${Math.floor(MAX_DURATION_MS / 3_600_000)}h`;
+  return measure('duration', 'ms|s|m|h', right, (value) => {
+    const ms = parseDuration(value);
+    return ms !== undefined && ms >= minMs ? ms : undefined;
+  });
+}
+
+/** A size in a range; bytes after parsing. */
+export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<number, string> {
+  const right = `a size such as 64KiB or 4MiB, from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
+  return measure('size', 'B|KiB|MiB|GiB', right, (value) => {
+    const bytes = parseByteSize(value, maxBytes);
+    return bytes !== undefined && bytes >= minBytes ? bytes : undefined;
+  });
+}
+
+/** A number with a unit; config/report.ts writes it again by its format. */
+function measure(
+  format: 'duration' | 'size',
+  units: string,
+  right: string,
+  parse: (value: string) => number | undefined,
+): z.ZodType<number, string> {
+  const error = `must be ${right}`;
   return z
     .string({ error })
-    .meta({ pattern: '^(\\d+(ms|s|m|h)|.*\\$\\{.*)$', format: 'duration' })
+    .meta({ pattern: `^(\\d+(${units})|.*\\$\\{.*)$`, format })
     .transform((value, context) => {
-      const ms = parseDuration(value);
-      if (ms === undefined || ms < minMs) {
-        context.issues.push({ code: 'custom', message: error, input: value });
-        return z.NEVER;
-      }
-      return ms;
+      const parsed = parse(value);
+      if (parsed !== undefined) return parsed;
+      context.issues.push({ code: 'custom', message: error, input: value });
+      return z.NEVER;
     });
 }
 
+/** What two keys of one map must say together. */
+export interface Rule<Value> {
+  /** The key that the fault is about. */
+  readonly at: string;
+  readonly holds: (value: Value) => boolean;
+  /** What is wrong with its value. */
+  readonly error: string;
+}
+
+/** A schema that refuses what breaks a rule. */
+export function withRules<Schema extends z.ZodType>(
+  schema: Schema,
+  rules: readonly Rule<z.output<Schema>>[],
+): Schema {
+  return rules.reduce(
+    (all, { at, holds, error }) => all.refine(holds, { path: [at], when: isMap, error }),
+    schema,
+  );
+}
+
 /**
- * A size; bytes after parsing.
+ * The members of a value that have some keys, and all others.
  *
- * @param minBytes smallest value in bytes
- * @param maxBytes largest value in bytes
- * @returns the schema
+ * @param keys a map that has the keys
  */
-export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<number, string> {
-  const error = `must be a size such as 64KiB or 4MiB, from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
-  return z
-    .string({ error })
-    .meta({ pattern: '^(\\d+(B|KiB|MiB|GiB)|.*\\$\\{.*)$', format: 'size' })
-    .transform((value, context) => {
-      const bytes = parseByteSize(value, maxBytes);
-      if (bytes === undefined || bytes < minBytes) {
-        context.issues.push({ code: 'custom', message: error, input: value });
-        return z.NEVER;
-      }
-      return bytes;
-    });
+export function split<T extends object, Key extends keyof T>(
+  value: T,
+  keys: Readonly<Record<Key, unknown>>,
+): [Pick<T, Key>, Omit<T, Key>] {
+  const members = Object.entries(value);
+  const own = members.filter(([key]) => Object.hasOwn(keys, key));
+  const others = members.filter(([key]) => !Object.hasOwn(keys, key));
+  return [Object.fromEntries(own) as Pick<T, Key>, Object.fromEntries(others) as Omit<T, Key>];
 }
 
 /**
@@ -128,7 +179,6 @@ export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<
  * a rule must therefore cope with members that are missing or of a wrong type.
  *
  * @param payload what zod checks
- * @returns whether there is a map to look at
  */
 export function isMap(payload: { value: unknown }): boolean {
   return (

@@ -65,7 +65,7 @@ export function createModernState(
   held?: HeldBytes,
 ): ModernState {
   return {
-    parks: new Parks<ModernCall>(options.ttlMs, held),
+    parks: new Parks<ModernCall>(options.ttl, held),
     sealer: new StateSealer(options.keys),
     results: new ResponseCache(),
     tasks: { table: new TaskTable(options.keys, held), tools: taskTools(tools) },

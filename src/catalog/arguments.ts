@@ -4,7 +4,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
-import type { ArgumentRule } from './shaping-options.ts';
+import type { ArgumentRule } from './shaping.ts';
 
 const EMPTY = Buffer.from('{}');
 const NULL = 'null';

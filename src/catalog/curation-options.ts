@@ -1,27 +1,33 @@
 // What a user may say about the catalog of one server, besides how the server is run: what is shown
 // of it, and how far it is trusted.
-import type { PinMode } from './pins/options.ts';
-import { pinSchema } from './pins/options.ts';
-import { type ShapingOptions, shapingKeys } from './shaping-options.ts';
-import { type ValidationMode, validateArgumentsSchema } from './validation/options.ts';
-
-/** Keys of an entry under `servers:`. */
-export const curationKeys = {
-  ...shapingKeys,
-  pin: pinSchema,
-  validateArguments: validateArgumentsSchema,
-};
-
-/** What is said about the catalog of a server. */
-export interface Curation extends ShapingOptions {
-  readonly pin: PinMode;
-  readonly validateArguments: ValidationMode;
-}
+import { type KeyOptions, oneOf } from '../base/options.ts';
+import { shapingKeys } from './shaping-options.ts';
 
 const MODES = ['off', 'warn', 'enforce'] as const;
 
+/** Keys of servers and of endpoints (docs/pinning.md, docs/validation.md). */
+export const trustKeys = {
+  pin: oneOf(MODES).prefault('off').meta({
+    description:
+      'Compare tools with the definitions that were accepted with `sluice pin`. `warn` logs new and changed tools, `enforce` hides them.',
+  }),
+  validateArguments: oneOf(MODES).prefault('off').meta({
+    description:
+      "Check the arguments of tool calls against the tool's input schema. `warn` logs calls with invalid arguments, `enforce` refuses them.",
+  }),
+};
+
+/** Keys of an entry under `servers:`. */
+export const curationKeys = { ...shapingKeys, ...trustKeys };
+
+/** What is said about the catalog of a server. */
+export type Curation = KeyOptions<typeof curationKeys>;
+
+/** What becomes of what is not as it should be. */
+export type TrustMode = (typeof MODES)[number];
+
 /** The stricter of two modes: an endpoint adds to what the server's entry says. */
-export function strictest(a: (typeof MODES)[number], b: (typeof MODES)[number]): PinMode {
+export function strictest(a: TrustMode, b: TrustMode): TrustMode {
   return MODES.indexOf(a) > MODES.indexOf(b) ? a : b;
 }
 

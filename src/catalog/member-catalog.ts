@@ -1,18 +1,20 @@
 // What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
 // accepted (pins), let through and reworded (shaping). Made once for each list.
 import { type Logger, someOf } from '../observe/logger.ts';
+import type { TrustMode } from './curation-options.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
-import type { PinMode } from './pins/options.ts';
 import type { Pins } from './pins/pins.ts';
 import { ResourceFilter } from './resource-filter.ts';
 import type { ListedEntry, ServerList } from './server-list.ts';
-import { argumentRules, NameShaping, shapedPrompt, shapedTool, toolLimits } from './shaping.ts';
-import type {
-  ArgumentRule,
-  EntryOverride,
-  ShapingOptions,
-  ToolOverride,
-} from './shaping-options.ts';
+import {
+  type ArgumentRule,
+  argumentRules,
+  NameShaping,
+  shapedPrompt,
+  shapedTool,
+  toolLimits,
+} from './shaping.ts';
+import type { EntryOverride, ShapingOptions, ToolOverride } from './shaping-options.ts';
 
 /** How a tool is called, where that is not as the client says. */
 export interface ToolTerms {
@@ -41,13 +43,13 @@ export interface MemberCatalogOptions {
   readonly key: string;
   /** The server's own first, then the endpoint's. */
   readonly shaping: readonly (ShapingOptions | undefined)[];
-  readonly pin: PinMode;
+  readonly pin: TrustMode;
 }
 
 /** What an endpoint shows of one server. */
 export class MemberCatalog {
   readonly key: string;
-  readonly #pin: PinMode;
+  readonly #pin: TrustMode;
   readonly #pins: Pins;
   readonly #logger: Logger;
   readonly #tools: NameShaping<ToolOverride>;

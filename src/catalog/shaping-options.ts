@@ -1,53 +1,19 @@
 // What a user may say about the tools, prompts and resources that are shown (`tools`, `prompts` and
-// `resources` of a server, and of a server in an endpoint's `shape`): the types after load and the
-// schemas that make them from the file. All names are those of the level below: a server's entry
-// speaks of the server's own names, an endpoint of the names that the entry made of them.
+// `resources` of a server, and of a server in an endpoint's `shape`). All names are those of the level
+// below: a server's entry speaks of the server's own names, an endpoint of the names that the entry
+// made of them.
 import { z } from 'zod';
-import { duration, flag, integer, list, section, text } from '../base/options.ts';
-import { parseText } from '../jsonrpc/parse.ts';
+import {
+  duration,
+  flag,
+  integer,
+  type KeyOptions,
+  list,
+  type Options,
+  section,
+  text,
+} from '../base/options.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
-import type { Filter } from './globs.ts';
-
-/** What is said about an argument that clients don't see. */
-export interface ArgumentRule {
-  /** `value` stands whatever the client sends; `default` where it sends nothing. */
-  readonly kind: 'value' | 'default';
-  /** JSON text. */
-  readonly text: string;
-}
-
-/** What is shown instead of what the server says about a prompt. */
-export interface EntryOverride {
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-}
-
-/** The same about a tool, and how it is called. */
-export interface ToolOverride extends EntryOverride {
-  /** Members that are set; the server's others stay. */
-  readonly annotations?: Readonly<Record<string, unknown>> | undefined;
-  readonly arguments?: Readonly<Record<string, ArgumentRule>> | undefined;
-  /** Instead of the server's `timeouts.request`, in milliseconds. */
-  readonly timeoutMs?: number | undefined;
-  /** Calls of the tool that run at a time. */
-  readonly concurrency?: number | undefined;
-}
-
-/** What is said about tools or prompts. */
-export interface NamedOptions<Override extends EntryOverride> extends Filter {
-  /** New names by old ones. */
-  readonly rename?: Readonly<Record<string, string>> | undefined;
-  /** By old names. */
-  readonly overrides?: Readonly<Record<string, Override>> | undefined;
-}
-
-/** What one level says about a server. */
-export interface ShapingOptions {
-  readonly tools?: NamedOptions<ToolOverride> | undefined;
-  readonly prompts?: NamedOptions<EntryOverride> | undefined;
-  /** On URIs and the texts of templates. */
-  readonly resources?: Filter | undefined;
-}
 
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const NAME_ERROR = 'must be a name: 1 to 128 of A-Z, a-z, 0-9, _, - and .';
@@ -87,7 +53,7 @@ function renameKey(what: string) {
     .meta({ description: `New names of ${what}. The keys are the names that the server uses.` });
 }
 
-const entryKeys = {
+const words = {
   title: text('a title').optional().meta({ description: 'Replaces the title.' }),
   description: text('a description').optional().meta({ description: 'Replaces the description.' }),
 };
@@ -103,21 +69,17 @@ const argument = section({
   default: json.optional().meta({
     description: 'Value that the server gets when the client does not send the argument.',
   }),
-}).transform((rule, context): ArgumentRule => {
-  if ((rule.value === undefined) === (rule.default === undefined)) {
-    const there = rule.value === undefined ? 'neither value nor default' : 'both value and default';
-    const message = `has ${there}: must have one of the two`;
-    context.issues.push({ code: 'custom', message, input: rule });
-    return z.NEVER;
-  }
-  const kind = rule.value === undefined ? 'default' : 'value';
-  return { kind, text: jsonText(rule[kind]) };
+}).superRefine((rule, context) => {
+  if ((rule.value === undefined) !== (rule.default === undefined)) return;
+  const there = rule.value === undefined ? 'neither value nor default' : 'both value and default';
+  const message = `has ${there}: must have one of the two`;
+  context.addIssue({ code: 'custom', message });
 });
 
 const hint = (what: string) => flag().optional().meta({ description: what });
 
 const toolOverride = section({
-  ...entryKeys,
+  ...words,
   annotations: section({
     title: text('a title').optional().meta({ description: 'Display title.' }),
     readOnlyHint: hint('The tool changes nothing.'),
@@ -143,7 +105,13 @@ const toolOverride = section({
   concurrency: integer(1, 100_000).optional().meta({
     description: 'Calls of this tool that may run at the same time.',
   }),
-}).transform(({ timeout, ...rest }): ToolOverride => ({ ...rest, timeoutMs: timeout }));
+});
+
+/** What is shown instead of what the server says about a prompt. */
+export type EntryOverride = KeyOptions<typeof words>;
+
+/** The same about a tool, and how it is called. */
+export type ToolOverride = Options<typeof toolOverride>;
 
 function overridesKey<Schema extends z.ZodType>(what: string, override: Schema) {
   return z
@@ -166,7 +134,7 @@ export const shapingKeys = {
   prompts: section({
     ...filterKeys('prompts'),
     rename: renameKey('prompts'),
-    overrides: overridesKey('prompts', section(entryKeys)),
+    overrides: overridesKey('prompts', section(words)),
   })
     .optional()
     .meta({ description: 'Which prompts clients see, and how.' }),
@@ -175,6 +143,9 @@ export const shapingKeys = {
     .meta({ description: 'Which resources clients see.' }),
 };
 
+/** What one level says about a server. */
+export type ShapingOptions = KeyOptions<typeof shapingKeys>;
+
 /** `shape` of an endpoint: what it shows of each of its servers, on top of what their entries say. */
 export const shapeSchema = z
   .record(z.string(), section(shapingKeys), { error: 'must be a map of server names' })
@@ -182,11 +153,6 @@ export const shapeSchema = z
     description:
       'Which tools, prompts and resources of each server this endpoint shows. The keys are server names. It applies after the options of the server itself.',
   });
-
-/** A rule as the file has it. */
-export function writtenArgument({ kind, text: value }: ArgumentRule): object {
-  return { [kind]: parseText(value) };
-}
 
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);

@@ -3,10 +3,24 @@
 // called; then the text of an entry. What isn't replaced is copied as it stands.
 import { editObject, lastMember, type Member, membersOf, memberText } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
-import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
-import { passesFilter } from './globs.ts';
-import type { ArgumentRule, EntryOverride, NamedOptions, ToolOverride } from './shaping-options.ts';
+import { type Filter, passesFilter } from './globs.ts';
+import type { EntryOverride, ToolOverride } from './shaping-options.ts';
+
+/** What is done to an argument that clients don't see. */
+export interface ArgumentRule {
+  /** `value` stands whatever the client sends; `default` where it sends nothing. */
+  readonly kind: 'value' | 'default';
+  /** JSON text. */
+  readonly text: string;
+}
+
+/** What one level says about tools or prompts, by old names. */
+interface NamedOptions<Override extends EntryOverride> extends Filter {
+  readonly rename?: Readonly<Record<string, string>> | undefined;
+  readonly overrides?: Readonly<Record<string, Override>> | undefined;
+}
 
 /** A name that isn't shown, since another one was renamed to it. */
 export interface ShadowedName {
@@ -131,7 +145,9 @@ export function argumentRules(
   const rules = new Map<string, ArgumentRule>();
   for (const { arguments: level } of overrides) {
     for (const [name, rule] of Object.entries(level ?? {})) {
-      if (rules.get(name)?.kind !== 'value') rules.set(name, rule);
+      const kind = rule.value === undefined ? 'default' : 'value';
+      const text = jsonText(rule[kind]);
+      if (rules.get(name)?.kind !== 'value') rules.set(name, { kind, text });
     }
   }
   return rules;
@@ -143,7 +159,7 @@ export function argumentRules(
  * @param overrides the server's own first
  */
 export function toolLimits(overrides: readonly ToolOverride[]): ToolLimits {
-  const timeoutMs = overrides.findLast((one) => one.timeoutMs !== undefined)?.timeoutMs;
+  const timeoutMs = overrides.findLast(({ timeout }) => timeout !== undefined)?.timeout;
   const numbers = overrides.flatMap(({ concurrency }) => concurrency ?? []);
   return { timeoutMs, concurrency: numbers.length === 0 ? undefined : Math.min(...numbers) };
 }

@@ -136,7 +136,7 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
 
 async function keys(invocation: KeysInvocation, world: Surroundings): Promise<number> {
   const { config, file: given, ...rest } = invocation;
-  const file = given ?? loadFrom(config, world)?.config.auth?.keyFile;
+  const file = given ?? loadFrom(config, world)?.config.auth?.keys?.file;
   if (file === undefined) {
     world.err('sluice: no key file: give one with --file, or set auth.keys.file\n');
     return EXIT.usage;

@@ -1,11 +1,7 @@
 // The `endpoints` of the configuration: which servers each merges, and where it is.
 
 import type { ServerOptions } from '../backend/options.ts';
-import {
-  type EndpointEntry,
-  type EndpointOptions,
-  resolveEndpoint,
-} from '../catalog/endpoint-options.ts';
+import type { EndpointEntry, EndpointOptions } from '../catalog/endpoint-options.ts';
 import type { Fault } from './issues.ts';
 import { nearest } from './nearest.ts';
 
@@ -36,7 +32,7 @@ export function readEndpoints(
     }
     checkServers(path, given.servers, { servers, off }, faults);
     checkShape(path, options, servers, faults);
-    return resolveEndpoint(path, options);
+    return { path, ...options };
   });
 }
 

@@ -1,161 +1,131 @@
 // The resolved configuration as YAML with human units, for `sluice check`. Loads back to the same
-// configuration, except for what is masked.
+// configuration, except for what is masked. How a value is written is said by the schema of its option.
 import { stringify } from 'yaml';
-import type { AuthOptions } from '../auth/options.ts';
+import { z } from 'zod';
+import { authSchema } from '../auth/options.ts';
 import type { ServerOptions } from '../backend/options.ts';
-import type { ResourceLimits } from '../backend/stdio/resource-limits.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
-import type { LimitOptions } from '../listener/options.ts';
+import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { MIN_SECRET_PART } from './document.ts';
 import type { LoadedConfig } from './load.ts';
-import { describeCuration, describeEndpoint } from './report-catalog.ts';
+import { isRecord } from './records.ts';
+import { settingsSchema } from './schema.ts';
+import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 const MASK = '***';
 
 /** Names whose values are masked wherever they come from. */
 const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
 
+/** Keys that are written after the others of their section, `*` for entries that the user names. */
+const LAST: Readonly<Record<string, readonly string[]>> = {
+  listen: ['tls', 'maxBody', 'publicUrl'],
+  tls: ['clientCa'],
+  auth: ['scope', 'audience', 'resource', 'clientSecret', 'ca'],
+  '*': ['shape', 'pin', 'validateArguments', 'toolList', 'arguments', 'timeout'],
+};
+
+type Mask = (text: string) => string;
+type Schema = z.core.$ZodType;
+
 /**
  * Writes a configuration.
  *
- * @param loaded what `load` returned
  * @returns YAML text that ends in a newline
  */
-export function checkReport(loaded: LoadedConfig): string {
-  const { listen, admin, log, audit, processes, state, drainMs, servers } = loaded.config;
-  const { sessions, limits, curations, endpoints } = loaded.config;
-  const { maxBodyBytes, publicUrl, ...listenRest } = listen;
-  const { idleMs, maxAgeMs, ...sessionRest } = sessions;
-  const mask = maskOf(loaded.secrets);
+export function checkReport({ config, secrets }: LoadedConfig): string {
+  const { auth, servers, curations, endpoints, ...settings } = config;
+  const mask = maskOf(secrets);
+  const entry = (server: ServerOptions): unknown => {
+    const shown = curations.get(server.name);
+    if (server.target.kind === 'remote') {
+      return print(remoteServerSchema, { ...server, ...server.target, ...shown }, mask, '*');
+    }
+    const { resources, ...target } = server.target;
+    const limits = { ...server.limits, ...resources };
+    return print(serverSchema, { ...server, ...target, limits, ...shown }, mask, '*');
+  };
   return stringify({
-    listen: {
-      ...listenRest,
-      maxBody: formatByteSize(maxBodyBytes),
-      ...(publicUrl === undefined ? {} : { publicUrl: mask(publicUrl) }),
-    },
-    admin,
-    log,
-    audit,
-    sessions: {
-      idle: formatDuration(idleMs),
-      maxAge: formatDuration(maxAgeMs),
-      ...sessionRest,
-    },
-    limits: describeLimits(limits),
-    processes,
-    state: { keys: state.keys.map(() => '***'), ttl: formatDuration(state.ttlMs) },
-    drain: formatDuration(drainMs),
-    auth: describeAuth(loaded.config.auth, mask),
-    servers: Object.fromEntries(
-      servers.map((server) => [
-        server.name,
-        { ...describe(server, mask), ...describeCuration(curations.get(server.name)) },
-      ]),
+    ...(print(settingsSchema, settings, mask, '') as object),
+    auth: auth === undefined ? 'none' : print(authSchema, auth, mask, ''),
+    servers: Object.fromEntries(servers.map((server) => [server.name, entry(server)])),
+    endpoints: Object.fromEntries(
+      endpoints.map((one) => [one.path, print(endpointSchema, one, mask, '*')]),
     ),
-    endpoints: Object.fromEntries(endpoints.map((one) => [one.path, describeEndpoint(one)])),
   });
 }
 
-type Mask = (text: string) => string;
-
-function describeLimits({ heldBytes, bodyBytes, ...rest }: LimitOptions): Record<string, unknown> {
-  return {
-    ...rest,
-    ...(heldBytes === undefined ? {} : { heldBytes: formatByteSize(heldBytes) }),
-    ...(bodyBytes === undefined ? {} : { bodyBytes: formatByteSize(bodyBytes) }),
-  };
-}
-
-function describe(server: ServerOptions, mask: Mask): Record<string, unknown> {
-  const { timeouts, limits } = server;
-  return {
-    ...describeTarget(server, mask),
-    sharing: server.sharing,
-    replicas: server.replicas,
-    start: server.start,
-    roots: server.roots.map((root) => ({ ...root, uri: mask(root.uri) })),
-    era: server.era,
-    timeouts: {
-      start: formatDuration(timeouts.startMs),
-      request: formatDuration(timeouts.requestMs),
-      requestMax: formatDuration(timeouts.requestMaxMs),
-      queue: formatDuration(timeouts.queueMs),
-      ...(timeouts.idleMs === timeouts.absentMs ? { idle: formatDuration(timeouts.idleMs) } : {}),
-      stop: formatDuration(timeouts.stopMs),
-    },
-    limits: {
-      inFlight: limits.inFlight,
-      queue: limits.queue,
-      message: formatByteSize(limits.messageBytes),
-      ...(server.target.kind === 'stdio' ? describeResources(server.target.resources) : {}),
-    },
-  };
-}
-
-function describeResources(resources: ResourceLimits): Record<string, unknown> {
-  const { memoryBytes, openFiles, processes, cpuMs, fileBytes } = resources;
-  return {
-    ...(memoryBytes === undefined ? {} : { memory: formatByteSize(memoryBytes) }),
-    ...(openFiles === undefined ? {} : { openFiles }),
-    ...(processes === undefined ? {} : { processes }),
-    ...(cpuMs === undefined ? {} : { cpu: formatDuration(cpuMs) }),
-    ...(fileBytes === undefined ? {} : { fileSize: formatByteSize(fileBytes) }),
-  };
-}
-
-function describeAuth(auth: AuthOptions | undefined, mask: Mask): unknown {
-  if (auth === undefined) return 'none';
-  const { keyFile, issuers, keepsTokens: _, ...rest } = auth;
-  return {
-    ...(keyFile === undefined ? {} : { keys: { file: mask(keyFile) } }),
-    issuers: issuers.map(({ maxLifetimeMs, clockSkewMs, ...issuer }) => ({
-      ...issuer,
-      issuer: mask(issuer.issuer),
-      jwksUrl: mask(issuer.jwksUrl),
-      maxLifetime: formatDuration(maxLifetimeMs),
-      clockSkew: formatDuration(clockSkewMs),
-    })),
-    ...rest,
-  };
-}
-
-function describeTarget(server: ServerOptions, mask: Mask): Record<string, unknown> {
-  const { target } = server;
-  if (target.kind === 'remote') {
-    const headers = maskValues(target.headers, mask);
-    const { url, transport, allowPrivate, proxy, tls, auth } = target;
-    const oauth = auth && {
-      ...auth,
-      clientId: mask(auth.clientId),
-      ...(auth.clientSecret && { clientSecret: MASK }),
-    };
-    return {
-      url: mask(url),
-      transport,
-      headers,
-      allowPrivate,
-      ...(proxy === undefined ? {} : { proxy: mask(withoutPassword(proxy)) }),
-      tls,
-      ...(oauth && { auth: oauth }),
-    };
+/**
+ * A value as a configuration file has it.
+ *
+ * @param schema of an option or of a map of them
+ * @param key the key that the value has, `*` for one of the user's own
+ */
+function print(schema: Schema, value: unknown, mask: Mask, key: string): unknown {
+  if (value === undefined) return undefined;
+  const { shown, format } = z.globalRegistry.get(schema) ?? {};
+  if (shown !== undefined) return printGuarded(shown, value, mask);
+  if (format === 'duration') return formatDuration(Number(value));
+  if (format === 'size') return formatByteSize(Number(value));
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'optional':
+    case 'prefault':
+      return print(def.innerType, value, mask, key);
+    case 'pipe':
+      return print(def.in, value, mask, key);
+    case 'enum':
+      return value;
+    case 'object':
+      return printSection(def.shape, value, mask, key);
+    case 'array':
+      return printEach(value, (one) => print(def.element, one, mask, '*'));
+    case 'record':
+      return printEach(value, (one) => print(def.valueType, one, mask, '*'));
+    default:
+      return maskAll(value, mask);
   }
-  const { runAs } = target;
-  return {
-    command: mask(target.command),
-    args: maskArguments(target.args, mask),
-    env: maskValues(target.env, mask),
-    inheritEnv: target.inheritEnv,
-    cwd: mask(target.cwd),
-    ...(runAs === undefined ? {} : { runAs: { user: runAs.user, group: runAs.group } }),
-    wrap: maskArguments(target.wrap, mask),
-    protocol: server.protocol,
-    framing: target.framing,
-  };
 }
 
-function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)?[^@/]*@/i, `$1${MASK}@`);
+function printSection(
+  shape: Readonly<Record<string, Schema>>,
+  value: unknown,
+  mask: Mask,
+  key: string,
+): unknown {
+  const last = LAST[key] ?? [];
+  const members = isRecord(value) ? value : {};
+  const written = Object.entries(shape)
+    .toSorted(([one], [other]) => last.indexOf(one) - last.indexOf(other))
+    .map(([name, schema]) => [name, print(schema, members[name], mask, name)] as const);
+  return Object.fromEntries(written.filter(([, text]) => text !== undefined));
+}
+
+/** A list or map with each of its values written. */
+function printEach(value: unknown, write: (one: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(write);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, write(one)]));
+}
+
+/** All texts in a value masked. */
+function maskAll(value: unknown, mask: Mask): unknown {
+  return typeof value === 'string' ? mask(value) : printEach(value, (one) => maskAll(one, mask));
+}
+
+/** What may be a secret although it stands in the file. */
+function printGuarded(shown: unknown, value: unknown, mask: Mask): unknown {
+  switch (shown) {
+    case 'variables':
+      return maskValues(value as Record<string, string>, mask);
+    case 'arguments':
+      return maskArguments(value as string[], mask);
+    case 'proxy':
+      return mask(String(value).replace(/^([a-z]+:\/\/)?[^@/]*@/i, `$1${MASK}@`));
+    default:
+      return MASK;
+  }
 }
 
 function maskValues(values: Readonly<Record<string, string>>, mask: Mask): Record<string, string> {

@@ -1,14 +1,9 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
-import { isAbsolute, resolve } from 'node:path';
-import type { AdminOptions } from '../admin/options.ts';
 import { type AuthOptions, authSchema } from '../auth/options.ts';
 import { isTokenExchange } from '../backend/options.ts';
-import type { ListenOptions } from '../listener/options.ts';
-import type { AuditOptions } from '../observe/options.ts';
-import { unknownServers } from './access-rules.ts';
-import { readableFiles } from './child-access.ts';
-import { missingProofs } from './client-proofs.ts';
+import { absolutePath } from '../base/folders.ts';
+import { missingProofs, readableFiles, unknownServers } from './access-checks.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
@@ -96,11 +91,10 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   }
   const { file } = context;
   const keepsTokens = servers.some(isTokenExchange);
-  const { drain, auth: _, servers: __, mcpServers: ___, $schema: ____, ...rest } = settings.data;
+  const { servers: _, mcpServers: __, $schema: ___, ...options } = settings.data;
   const config: Config = {
-    ...withAbsolutePaths({ ...rest, auth: auth && { ...auth, keepsTokens } }, context.folder),
+    ...withAbsolutePaths({ ...options, auth: auth && { ...auth, keepsTokens } }, context.folder),
     file,
-    drainMs: drain,
     endpoints,
     servers,
     curations: new Map(read.entries.map(({ server, curation }) => [server.name, curation])),
@@ -128,33 +122,20 @@ function readAuth(
   return 'unclear';
 }
 
-interface WithPaths {
-  readonly listen: ListenOptions;
-  readonly admin: AdminOptions;
-  readonly audit: AuditOptions;
-  readonly auth: AuthOptions | undefined;
-}
-
-function withAbsolutePaths<T extends WithPaths>(options: T, folder: string): T {
+function withAbsolutePaths<T extends Pick<Config, 'listen' | 'admin' | 'audit' | 'auth'>>(
+  options: T,
+  folder: string,
+): T {
   const { listen, admin, audit, auth } = options;
-  const path = (given: string): string => (isAbsolute(given) ? given : resolve(folder, given));
-  const optional = (given: string | undefined): string | undefined =>
-    given === undefined ? undefined : path(given);
+  const path = <P extends string | undefined>(given: P): P | string => absolutePath(given, folder);
   const { tls } = listen;
+  const files = tls && { cert: path(tls.cert), key: path(tls.key), clientCa: path(tls.clientCa) };
   return {
     ...options,
-    listen: {
-      ...listen,
-      tls: tls && {
-        ...tls,
-        cert: path(tls.cert),
-        key: path(tls.key),
-        clientCa: optional(tls.clientCa),
-      },
-    },
-    admin: { ...admin, socket: optional(admin.socket) },
-    audit: { ...audit, to: audit.to === 'stdout' ? 'stdout' : optional(audit.to) },
-    auth: auth && { ...auth, keyFile: optional(auth.keyFile) },
+    listen: { ...listen, tls: tls && { ...tls, ...files } },
+    admin: { ...admin, socket: path(admin.socket) },
+    audit: { ...audit, to: audit.to === 'stdout' ? audit.to : path(audit.to) },
+    auth: auth && { ...auth, keys: auth.keys && { file: path(auth.keys.file) } },
   };
 }
 

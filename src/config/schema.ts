@@ -10,7 +10,6 @@ import { stateSchema } from '../bridge/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
 import { auditSchema, logSchema } from '../observe/options.ts';
-
 import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 /** The grammar of server names. */
@@ -69,7 +68,7 @@ export const settingsSchema = section({
     when: isMap,
     error: 'is the port of the public listener too: must be a port of its own',
   })
-  .refine(({ limits, listen }) => isEnough(limits?.heldBytes, listen?.maxBodyBytes), {
+  .refine(({ limits, listen }) => isEnough(limits?.heldBytes, listen?.maxBody), {
     path: ['limits', 'heldBytes'],
     when: isMap,
     error: 'is less than two messages of listen.maxBody: must be at least twice as much as that',
@@ -99,9 +98,9 @@ export const documentSchema = section({
   ...editorKeys,
 });
 
-function isEnough(heldBytes: unknown, maxBodyBytes: unknown): boolean {
-  const isKnown = typeof heldBytes === 'number' && typeof maxBodyBytes === 'number';
-  return !isKnown || heldBytes >= 2 * maxBodyBytes;
+function isEnough(heldBytes: unknown, maxBody: unknown): boolean {
+  const isKnown = typeof heldBytes === 'number' && typeof maxBody === 'number';
+  return !isKnown || heldBytes >= 2 * maxBody;
 }
 
 type Address = { readonly host: string; readonly port: number } | undefined;

@@ -11,8 +11,7 @@ import { isRecord, valueUnder } from './records.ts';
 import { SERVER_NAME } from './schema.ts';
 import {
   type ConfiguredServer,
-  farServer,
-  ownServer,
+  configuredServer,
   remoteServerSchema,
   serverSchema,
 } from './server-entry.ts';
@@ -193,7 +192,7 @@ function readEntry(one: Readable, faults: Fault[], context: ServersContext): Con
     faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
     return [];
   }
-  return [ownServer(name, parsed.data, context.folder)];
+  return [configuredServer(name, parsed.data, context.folder)];
 }
 
 function readRemote(
@@ -208,7 +207,7 @@ function readRemote(
     return [];
   }
   const parsed = remoteServerSchema.safeParse(entry);
-  if (parsed.success) return [farServer(name, parsed.data, context.folder)];
+  if (parsed.success) return [configuredServer(name, parsed.data, context.folder)];
   const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
   const found = faultsOf(parsed.error.issues, [], entry, isHidden);
   faults.push(...found.map((fault) => ({ ...fault, path: placeOf(fault.path) })));

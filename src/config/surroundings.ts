@@ -42,7 +42,7 @@ function lookAtOwnFiles({ listen, auth, audit, file }: Config): Fault[] {
   const faults = pemFaults({ cert, key, ca }).map((fault) =>
     at(['listen', 'tls', fault.file === 'ca' ? 'clientCa' : fault.file], fault.message),
   );
-  if (auth?.keyFile !== undefined) faults.push(...lookAtKeys(auth.keyFile));
+  if (auth?.keys !== undefined) faults.push(...lookAtKeys(auth.keys.file));
   if (audit.to !== undefined && audit.to !== 'stdout') faults.push(...lookAtAuditFile(audit.to));
   if (file !== undefined) faults.push(...complaintsOf([], () => readLockFile(lockFileOf(file))));
   return faults;

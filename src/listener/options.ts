@@ -1,97 +1,30 @@
 // What a user may say about the public listener (docs/configuration.md#listen), its sessions and
-// limits: the types after load, and the schemas that make them from the file. What is safe together
-// is decided in config/exposure.ts.
+// limits. What is safe together is decided in config/exposure.ts.
 import { isIP } from 'node:net';
-import type { z } from 'zod';
 import {
+  address,
   byteSize,
   duration,
+  filledText,
   flag,
   integer,
   isMap,
+  isUrl,
   list,
+  type Options,
   oneOf,
   section,
   text,
 } from '../base/options.ts';
 
-/** TLS of the public listener. Paths are absolute. */
-export interface TlsOptions {
-  readonly cert: string;
-  readonly key: string;
-  /** Who signs clients' certificates. */
-  readonly clientCa: string | undefined;
-  readonly clientCerts: 'none' | 'optional' | 'required';
-}
-
-/** The public listener. */
-export interface ListenOptions {
-  readonly host: string;
-  /** 0 lets the system choose. */
-  readonly port: number;
-  /** Serve a host that is not loopback although nobody has to authenticate. */
-  readonly allowUnauthenticated: boolean;
-  /** Host names that are served besides loopback names and `host`. */
-  readonly allowedHosts: readonly string[];
-  /** Exact origins, `https://app.example`. */
-  readonly allowedOrigins: readonly string[];
-  /** Largest request body and WebSocket message, in bytes. */
-  readonly maxBodyBytes: number;
-  /** The address that clients use, when a proxy stands in front; its path is put before emitted paths. */
-  readonly publicUrl: string | undefined;
-  readonly tls: TlsOptions | undefined;
-  /** A proxy in front has TLS, so that what arrives in clear text was not so on its way. */
-  readonly tlsTerminatedUpstream: boolean;
-  /** Addresses and ranges whose `X-Forwarded-*` are believed. */
-  readonly trustedProxies: readonly string[];
-  /** Connections that one address may have open. */
-  readonly maxConnectionsPerAddress: number;
-}
-
-/** Client sessions. */
-export interface SessionOptions {
-  /** A session with no request and no open stream for this long is ended. */
-  readonly idleMs: number;
-  /** A session older than this is ended as soon as nobody reads and nothing is in flight. */
-  readonly maxAgeMs: number;
-  /** Open sessions in all. */
-  readonly max: number;
-  /** Open sessions of one principal, where there is authentication. */
-  readonly maxPerPrincipal: number;
-  /** Calls that one session may have in flight. */
-  readonly maxInFlight: number;
-}
-
-/** How much clients may ask for. Those of a principal count only where there is authentication. */
-export interface LimitOptions {
-  /** Of one principal; 0 is no limit. */
-  readonly requestsPerSecond: number;
-  /** Of one address; 0 is no limit. */
-  readonly addressRequestsPerSecond: number;
-  /** Calls in flight of one principal. */
-  readonly callsPerPrincipal: number;
-  /** Event streams and WebSockets that one principal may have open. */
-  readonly streamsPerPrincipal: number;
-  /** Of one address. */
-  readonly failedLoginsPerMinute: number;
-  /** What may be held for all clients and servers at once; undefined: what fits the memory there is. */
-  readonly heldBytes: number | undefined;
-  /** Bodies that may be on their way in at once, in bytes; undefined: as much as may be held. */
-  readonly bodyBytes: number | undefined;
-}
-
 /** More than any machine has to spare for it. */
 const MAX_HELD_BYTES = 64 * 1024 ** 3;
-
-const host = text('an address such as 127.0.0.1').refine((value) => /^[^\s/[\]]+$/.test(value), {
-  error: 'must be an address such as 127.0.0.1 or ::1, without a port or brackets',
-});
 
 const ORIGIN = 'must be an origin such as https://app.example or http://localhost:5173';
 const origin = text('an origin').refine(isOrigin, { error: ORIGIN });
 
 const PUBLIC_URL = 'must be an http or https URL without user, query or fragment';
-const publicUrl = text('a URL').refine(isPublicUrl, { error: PUBLIC_URL });
+const publicUrl = text('a URL').refine((value) => isUrl(value, /[?#]/), { error: PUBLIC_URL });
 
 const ALLOWED_HOST = 'must be a host name such as mcp.example.com or mcp.example.com:8443';
 const allowedHost = text('a host name').refine((value) => /^[^\s/@*]+$/.test(value), {
@@ -101,34 +34,30 @@ const allowedHost = text('a host name').refine((value) => /^[^\s/@*]+$/.test(val
 const PROXY = 'must be an address or a range such as 10.0.0.0/8';
 const proxy = text('an address').refine(isAddressRange, { error: PROXY });
 
-const file = (): z.ZodString =>
-  text('the path of a file').refine((value) => value !== '', {
-    error: 'must be the path of a file',
-  });
-
 const tls = section({
-  cert: file().meta({
+  cert: filledText('the path of a file').meta({
     description: 'PEM file with the certificate chain. Read again when it changes.',
   }),
-  key: file().meta({ description: 'PEM file with the private key.' }),
-  clientCa: file().optional().meta({
+  key: filledText('the path of a file').meta({ description: 'PEM file with the private key.' }),
+  clientCa: filledText('the path of a file').optional().meta({
     description: 'PEM file with the CA certificates that sign client certificates.',
   }),
   clientCerts: oneOf(['none', 'optional', 'required']).prefault('none').meta({
     description:
       'Whether clients must present a certificate. `auth.certificates` maps certificates to principals.',
   }),
-})
-  .refine((value) => value.clientCerts === 'none' || value.clientCa !== undefined, {
-    path: ['clientCa'],
-    when: isMap,
-    error: 'is missing: must be the file of who signs the certificates of clients (clientCerts)',
-  })
-  .transform(({ clientCa, ...rest }): TlsOptions => ({ ...rest, clientCa }));
+}).refine((value) => value.clientCerts === 'none' || value.clientCa !== undefined, {
+  path: ['clientCa'],
+  when: isMap,
+  error: 'is missing: must be the file of who signs the certificates of clients (clientCerts)',
+});
+
+/** TLS of the public listener. Paths are absolute. */
+export type TlsOptions = Options<typeof tls>;
 
 /** `listen:` */
 export const listenSchema = section({
-  host: host.prefault('127.0.0.1').meta({
+  host: address().prefault('127.0.0.1').meta({
     description:
       'Address to listen on. An address that is not loopback needs `auth` and TLS, or `allowUnauthenticated`.',
   }),
@@ -165,14 +94,10 @@ export const listenSchema = section({
     description:
       'Open connections of one IPv4 address or one IPv6 /64 network. At the limit the connection that was idle for longest is closed, or the new one if none is idle. One address never gets more than half of all connections. 0 means no limit. Loopback and trusted proxies have no limit.',
   }),
-}).transform(
-  ({ maxBody, publicUrl, tls: secured, ...rest }): ListenOptions => ({
-    ...rest,
-    maxBodyBytes: maxBody,
-    publicUrl,
-    tls: secured,
-  }),
-);
+});
+
+/** The public listener. */
+export type ListenOptions = Options<typeof listenSchema>;
 
 /** `sessions:` */
 export const sessionsSchema = section({
@@ -195,9 +120,7 @@ export const sessionsSchema = section({
     description:
       'Calls in flight of one session. More calls fail with `overloaded`. At a `jsonrpc` server all POSTs of one principal count as one session.',
   }),
-}).transform(
-  ({ idle, maxAge, ...rest }): SessionOptions => ({ ...rest, idleMs: idle, maxAgeMs: maxAge }),
-);
+});
 
 /** `limits:` */
 export const limitsSchema = section({
@@ -230,9 +153,10 @@ export const limitsSchema = section({
       description:
         'Bytes of request bodies that are being received. More get 503. Default: `heldBytes`.',
     }),
-}).transform(
-  ({ heldBytes, bodyBytes, ...rest }): LimitOptions => ({ ...rest, heldBytes, bodyBytes }),
-);
+});
+
+/** How much clients may ask for. Those of a principal count only where there is authentication. */
+export type LimitOptions = Options<typeof limitsSchema>;
 
 function isOrigin(value: string): boolean {
   const url = URL.parse(value);
@@ -245,16 +169,5 @@ function isAddressRange(value: string): boolean {
   if (family === 0 || more.length > 0) return false;
   return (
     bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32))
-  );
-}
-
-function isPublicUrl(value: string): boolean {
-  const url = URL.parse(value);
-  return (
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    !/[?#]/.test(value)
   );
 }

@@ -17,10 +17,10 @@ export function newSessionId(): string {
 }
 
 export interface SessionLimits {
-  /** After this without a request or a reader a session ends. */
-  readonly idleMs: number;
+  /** After this many milliseconds without a request or a reader a session ends. */
+  readonly idle: number;
   /** After this it ends as soon as nobody reads and nothing is in flight. */
-  readonly maxAgeMs?: number;
+  readonly maxAge?: number;
   readonly max: number;
   /** Of one principal; absent while all clients are one. */
   readonly maxPerPrincipal?: number | undefined;
@@ -65,7 +65,7 @@ export class SessionStore {
   constructor(options: SessionLimits, events?: SessionEvents) {
     this.#options = options;
     this.#events = events;
-    const periodMs = Math.min(Math.max(options.idleMs / 4, 50), MAX_PERIOD_MS);
+    const periodMs = Math.min(Math.max(options.idle / 4, 50), MAX_PERIOD_MS);
     this.#sweeper = every(periodMs, () => this.#sweep());
   }
 
@@ -201,10 +201,10 @@ export class SessionStore {
 
   #sweep(): void {
     const nowMs = monotonicMs();
-    const { idleMs, maxAgeMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { idle, maxAge = Number.POSITIVE_INFINITY } = this.#options;
     for (const session of [...this.#sessions.values()]) {
-      const isOld = session.openedMs < nowMs - maxAgeMs && session.isIdleSince(nowMs);
-      if (isOld || session.isIdleSince(nowMs - idleMs)) this.end(session);
+      const isOld = session.openedMs < nowMs - maxAge && session.isIdleSince(nowMs);
+      if (isOld || session.isIdleSince(nowMs - idle)) this.end(session);
       else session.outlet.tidy();
     }
   }

@@ -31,7 +31,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:net':
     /^listener\/|^http\/|^admin\/|^base\/(http-pool|loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
   'node:path':
-    /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^backend\/credentials\/options|^catalog\/pins\/lock-file/,
+    /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^base\/folders|^catalog\/pins\/lock-file/,
   'node:stream': /^listener\/|^http\/|^app\/connect|^backend\/stdio\/child-output/,
   'node:tls': /^listener\/|^http\//,
   'node:util': /^cli\/(args|keys-args)/,
@@ -57,7 +57,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.
-  zod: /[/-]options\.ts$|^config\/(schema|issues|endpoints)/,
+  zod: /[/-]options\.ts$|^config\/(schema|issues|report)/,
 };
 
 /** What a home does, and where. */

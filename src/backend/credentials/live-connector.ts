@@ -37,7 +37,9 @@ export class LiveConnector {
   }
 
   #current(): Connector {
-    const files = Object.entries(this.#tls).filter(([, path]) => path !== undefined);
+    const files = Object.entries(this.#tls).flatMap(([name, path]): [string, string][] =>
+      path === undefined ? [] : [[name, path]],
+    );
     const nowMs = monotonicMs();
     if (this.#connector !== undefined && (files.length === 0 || nowMs - this.#lookedMs < LOOK_MS)) {
       return this.#connector;

@@ -123,7 +123,7 @@ export class SseChannel implements ServerChannel {
   }
 
   async #open(): Promise<void> {
-    const { startMs } = this.#options.timeouts;
+    const { start: startMs } = this.#options.timeouts;
     try {
       const answer = await this.#endpoint.request({
         method: 'GET',
@@ -137,7 +137,7 @@ export class SseChannel implements ServerChannel {
         return;
       }
       const position = { lastId: undefined, retryMs: undefined };
-      await readEvents(answer, this.#options.limits.messageBytes, position, {
+      await readEvents(answer, this.#options.limits.message, position, {
         message: (bytes) => this.#received(bytes),
         oversize: (...dropped) => this.#events.oversize(...dropped),
         other: (event) => this.#onEvent(event),

@@ -1,4 +1,4 @@
-// What a user may say about a child process: the type after load and the keys that it is made from.
+// What a user may say about a child process.
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -8,32 +8,9 @@ import {
   parseLiveText,
   plainText,
 } from '../../base/live-text.ts';
-import { list, oneOf, text } from '../../base/options.ts';
+import { type KeyOptions, list, oneOf, section, text } from '../../base/options.ts';
 import type { ResourceLimits } from './resource-limits.ts';
-import type { RunAs } from './run-as.ts';
-import { runAsSchema } from './run-as-options.ts';
-
-/** A server that is a child process on stdio. */
-export interface StdioTarget {
-  readonly kind: 'stdio';
-  /** `content-length` is what language servers use; only with protocol jsonrpc. */
-  readonly framing: 'newline' | 'content-length';
-  readonly command: string;
-  readonly args: readonly string[];
-  /** As at load; what is known of a client stands there as it is written. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The variables among them that are read again, or made, at each start. */
-  readonly liveEnv: Readonly<Record<string, LiveText>>;
-  /** Names of the gateway's own variables that the child gets besides the minimal set. */
-  readonly inheritEnv: readonly string[];
-  /** Absolute. */
-  readonly cwd: string;
-  /** Undefined: as the gateway itself. */
-  readonly runAs: RunAs | undefined;
-  /** A program and its arguments that start the command, which is put behind them. */
-  readonly wrap: readonly string[];
-  readonly resources: ResourceLimits;
-}
+import { isId, type RunAs, resolveUser } from './run-as.ts';
 
 const COMMAND = 'must be a command: a program on PATH, or a path';
 const command = text('a command: a program on PATH, or a path').min(1, { error: COMMAND });
@@ -52,6 +29,24 @@ const variable = text('the name of a variable').refine(isVariableName, {
   error: 'must be the name of a variable such as HTTPS_PROXY',
 });
 
+const USER_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*\$?$/;
+const id = z
+  .union([z.string(), z.number()], { error: 'must be a name or a number' })
+  .refine((value) => isId(value) || (typeof value === 'string' && USER_NAME.test(value)), {
+    error: 'must be a name or a number',
+  });
+const runAs = section({
+  user: id.meta({ description: 'User name from /etc/passwd, or user id.' }),
+  group: id.optional().meta({
+    description: 'Group name from /etc/group, or group id. Default: the primary group of the user.',
+  }),
+}).transform((value, context): RunAs => {
+  const found = resolveUser(value.user, value.group);
+  if (typeof found !== 'string') return found;
+  context.issues.push({ code: 'custom', message: found, input: value });
+  return z.NEVER;
+});
+
 /** The keys of an entry that say what to start. */
 export const processKeys = {
   command: command.meta({
@@ -59,9 +54,11 @@ export const processKeys = {
       'The program to start. A name without a slash is looked up on PATH once. A relative path is relative to the configuration file.',
   }),
   args: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
+    shown: 'arguments',
     description: 'Arguments of the program. No shell changes them.',
   }),
   env: environment.prefault({}).meta({
+    shown: 'variables',
     description:
       'Environment variables of the process. Values are strings; put numbers in quotes. With `sharing: principal` or `sharing: session` a value can contain `${principal.name}` and `${principal.claims.NAME}`. Files are read again at each start.',
   }),
@@ -73,11 +70,12 @@ export const processKeys = {
     description:
       'Working directory of the process. Default: the folder of the configuration file. A relative path is relative to that folder.',
   }),
-  runAs: runAsSchema.optional().meta({
+  runAs: runAs.optional().meta({
     description:
       'Run the process as another user. The gateway must run as root, or have CAP_SETUID, CAP_SETGID and CAP_KILL.',
   }),
   wrap: list(text('text: put it in quotes'), 'a list of texts').prefault([]).meta({
+    shown: 'arguments',
     description:
       'A command that starts the server, such as a sandbox. `command` and `args` are added at its end. Example: `[bwrap, --ro-bind, /, /, --dev, /dev, --unshare-pid, --proc, /proc, --die-with-parent, --]`.',
   }),
@@ -91,24 +89,28 @@ export const framingKey = {
   }),
 };
 
-/** What the keys say, not yet resolved. */
-export interface ProcessEntry extends Omit<StdioTarget, 'kind' | 'cwd' | 'liveEnv' | 'runAs'> {
-  readonly cwd?: string | undefined;
-  readonly runAs?: RunAs | undefined;
+type ProcessEntry = KeyOptions<typeof processKeys & typeof framingKey>;
+
+/** A server that is a child process on stdio. Paths are absolute. */
+export interface StdioTarget extends ProcessEntry {
+  readonly kind: 'stdio';
+  readonly cwd: string;
+  /** The variables of `env` that are read again, or made, at each start; `env` has them as at load. */
+  readonly liveEnv: Readonly<Record<string, LiveText>>;
+  readonly resources: ResourceLimits;
 }
 
 /**
  * Makes the paths of an entry absolute.
- *
- * @param entry what the file says
  * @param folder absolute; what relative paths start at
- * @returns the target
  */
-export function resolveProcess(entry: ProcessEntry, folder: string): StdioTarget {
+export function resolveProcess(
+  entry: ProcessEntry & { readonly resources: ResourceLimits },
+  folder: string,
+): StdioTarget {
   return {
     kind: 'stdio',
     ...entry,
-    runAs: entry.runAs,
     ...environments(entry.env),
     command: programAt(entry.command, folder),
     wrap: entry.wrap.map((word, index) => (index === 0 ? programAt(word, folder) : word)),
@@ -122,7 +124,7 @@ function programAt(command: string, folder: string): string {
 }
 
 /** Whether a variable depends on the client. */
-export function hasPrincipalVariable({ env }: { readonly env: unknown }): boolean {
+export function hasPrincipalVariable(env: unknown): boolean {
   return Object.values(env ?? {}).some(
     (value) => typeof value === 'string' && isOfPrincipal(parseLiveText(value) ?? []),
   );

@@ -1,16 +1,7 @@
 // What one child process may take of the machine: limits of the system's own (getrlimit(2)), set by
 // prlimit(1) of util-linux, which then becomes the program itself. No shell has a part in it.
 import { statSync } from 'node:fs';
-import { byteSize, duration, integer } from '../../base/options.ts';
-
-/** Undefined: as the gateway itself. */
-export interface ResourceLimits {
-  readonly memoryBytes?: number | undefined;
-  readonly openFiles?: number | undefined;
-  readonly processes?: number | undefined;
-  readonly cpuMs?: number | undefined;
-  readonly fileBytes?: number | undefined;
-}
+import { byteSize, duration, integer, type KeyOptions } from '../../base/options.ts';
 
 const MAX_BYTES = 1024 ** 4;
 const PLACES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
@@ -39,23 +30,11 @@ export const resourceKeys = {
   }),
 };
 
-/** What the keys say. */
-export interface ResourceEntry {
-  readonly memory?: number | undefined;
-  readonly openFiles?: number | undefined;
-  readonly processes?: number | undefined;
-  readonly cpu?: number | undefined;
-  readonly fileSize?: number | undefined;
-}
-
-/** The limits that an entry has. */
-export function resourceLimits(entry: ResourceEntry): ResourceLimits {
-  const { memory, openFiles, processes, cpu, fileSize } = entry;
-  return { memoryBytes: memory, openFiles, processes, cpuMs: cpu, fileBytes: fileSize };
-}
+/** Undefined: as the gateway itself. */
+export type ResourceLimits = KeyOptions<typeof resourceKeys>;
 
 /** Whether this system has the means to set what is asked for. */
-export function isLimitable(entry: ResourceEntry): boolean {
+export function isLimitable(entry: ResourceLimits): boolean {
   const isAsked = Object.keys(resourceKeys).some((key) => Reflect.get(entry, key) !== undefined);
   return !isAsked || prlimitPath() !== undefined;
 }
@@ -65,13 +44,13 @@ export function isLimitable(entry: ResourceEntry): boolean {
  * @throws Error when there is no prlimit
  */
 export function limitingWords(limits: ResourceLimits): string[] {
-  const { memoryBytes, openFiles, processes, cpuMs, fileBytes } = limits;
+  const { memory, openFiles, processes, cpu, fileSize } = limits;
   const options = [
-    option('data', memoryBytes),
+    option('data', memory),
     option('nofile', openFiles),
     option('nproc', processes),
-    option('cpu', cpuMs === undefined ? undefined : Math.ceil(cpuMs / 1_000)),
-    option('fsize', fileBytes),
+    option('cpu', cpu === undefined ? undefined : Math.ceil(cpu / 1_000)),
+    option('fsize', fileSize),
   ].flat();
   if (options.length === 0) return [];
   const prlimit = prlimitPath();

@@ -89,7 +89,7 @@ export class HttpChannel implements ServerChannel {
     this.#tools = new ToolHeaders(parts.logger);
     this.#answers = new PostAnswers({
       endpoint: this.#endpoint,
-      maxBytes: options.limits.messageBytes,
+      maxBytes: options.limits.message,
       headers: () => sessionHeaders(this.#session),
       isMissing: (id) => this.#isMissing(id),
       deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
@@ -125,7 +125,7 @@ export class HttpChannel implements ServerChannel {
   async close(): Promise<void> {
     this.#isOver = true;
     this.#letGo();
-    await deleteSession(this.#endpoint, this.#session, this.#options.timeouts.stopMs);
+    await deleteSession(this.#endpoint, this.#session, this.#options.timeouts.stop);
     await this.#endpoint.close();
   }
 
@@ -176,7 +176,7 @@ export class HttpChannel implements ServerChannel {
     const quiet = this.#endpoint.quiet(out.from);
     try {
       if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet, false);
-      const { requestMaxMs } = this.#options.timeouts;
+      const { requestMax: requestMaxMs } = this.#options.timeouts;
       const answer = await this.#endpoint.request({
         method: 'POST',
         headers: messageHeaders(out, this.#session, this.#tools),
@@ -199,7 +199,7 @@ export class HttpChannel implements ServerChannel {
     if (out.method !== INITIALIZED || this.#isOver) return;
     this.#listening = new ListeningStream({
       endpoint: this.#endpoint,
-      maxBytes: this.#options.limits.messageBytes,
+      maxBytes: this.#options.limits.message,
       logger: this.#logger,
       headers: () => sessionHeaders(this.#session),
       refused: (refusal, wasOpen) => this.#onStreamRefused(out, refusal, wasOpen),
@@ -269,7 +269,7 @@ export class HttpChannel implements ServerChannel {
   }
 
   async #onRefused(out: Outgoing, answer: HttpAnswer): Promise<void> {
-    const refusal = await refusalOf(answer, out.id, this.#options.limits.messageBytes);
+    const refusal = await refusalOf(answer, out.id, this.#options.limits.message);
     if (this.#isOver) return;
     if (out.isHandshake) this.#onHandshakeRefused(out, answer.status, refusal);
     else if (await this.#isSessionGone(out, refusal)) this.#lose(out);
@@ -335,7 +335,7 @@ export class HttpChannel implements ServerChannel {
   async #callWithNewHeaders(out: Outgoing): Promise<void> {
     out.hasNewHeaders = true;
     this.#logger.debug('server wants other headers: its tools are listed again');
-    await refreshTools(this.#endpoint, out, this.#tools, this.#options.limits.messageBytes);
+    await refreshTools(this.#endpoint, out, this.#tools, this.#options.limits.message);
     await this.#run(out);
   }
 

@@ -1,35 +1,11 @@
-// What a user may say about a remote server: the type after load and the keys that it is made from.
-// One set for both transports, since which one it is may be found out.
+// What a user may say about a remote server. One set of keys for both transports, since which one it is
+// may be found out.
 import { z } from 'zod';
+import { absolutePath } from '../../base/folders.ts';
 import { isLive, type LiveText, parseLiveText, plainText } from '../../base/live-text.ts';
-import { flag, oneOf, text } from '../../base/options.ts';
+import { flag, isUrl, type KeyOptions, oneOf, text } from '../../base/options.ts';
 import { parseProxy } from '../../base/proxies.ts';
-import {
-  type OAuthOptions,
-  oauthSchema,
-  type RemoteTls,
-  remoteTlsSchema,
-  resolveOAuth,
-  resolveRemoteTls,
-} from '../credentials/options.ts';
-
-/** A server that is reached over HTTP. */
-export interface RemoteTarget {
-  readonly kind: 'remote';
-  readonly url: string;
-  readonly transport: 'auto' | 'streamable-http' | 'sse';
-  /** Sent with every request; lower-case names. As at load. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Those among them that may change. */
-  readonly liveHeaders: Readonly<Record<string, LiveText>>;
-  /** Whether it may be at an address that is not public; else addresses are checked as they are dialled. */
-  readonly allowPrivate: boolean;
-  /** The proxy, whatever the environment says; `none` is none, undefined what the environment says. */
-  readonly proxy?: string | undefined;
-  readonly tls: RemoteTls;
-  /** Undefined: with headers only. */
-  readonly auth: OAuthOptions | undefined;
-}
+import { oauthSchema, remoteTlsSchema } from '../credentials/options.ts';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible characters, spaces and tabs inside, nothing that ends a line. */
@@ -57,9 +33,9 @@ const URL_RIGHT = 'must be an http or https URL without user name and fragment';
 
 /** The keys of an entry that say where the server is. */
 export const remoteKeys = {
-  url: text('an http or https URL').refine(isEndpoint, { error: URL_RIGHT }).meta({
-    description: 'URL of the MCP endpoint of the remote server.',
-  }),
+  url: text('an http or https URL')
+    .refine((value) => isUrl(value, /#./), { error: URL_RIGHT })
+    .meta({ description: 'URL of the MCP endpoint of the remote server.' }),
   transport: oneOf(['auto', 'streamable-http', 'sse']).prefault('auto').meta({
     description:
       'Transport of the remote server: Streamable HTTP, HTTP+SSE (`sse`), or `auto` to detect it.',
@@ -78,6 +54,7 @@ export const remoteKeys = {
     .transform(lowerNames)
     .prefault({})
     .meta({
+      shown: 'variables',
       description:
         'Headers that are added to every request. Files are read again when they change. Headers of clients are never forwarded.',
     }),
@@ -91,6 +68,7 @@ export const remoteKeys = {
     })
     .optional()
     .meta({
+      shown: 'proxy',
       description:
         'The proxy for the server and its token endpoint: `http://USER:PASSWORD@HOST:PORT`, or `none`. Default: what the environment says (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).',
     }),
@@ -100,15 +78,13 @@ export const remoteKeys = {
   }),
 };
 
-/** What the keys say, not yet resolved. */
-export interface RemoteEntry {
-  readonly url: string;
-  readonly transport: RemoteTarget['transport'];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly allowPrivate: boolean;
-  readonly proxy?: string | undefined;
-  readonly tls: Parameters<typeof resolveRemoteTls>[0];
-  readonly auth?: Parameters<typeof resolveOAuth>[0] | undefined;
+type RemoteEntry = KeyOptions<typeof remoteKeys>;
+
+/** A server that is reached over HTTP. Paths are absolute; names of headers are in lower case. */
+export interface RemoteTarget extends RemoteEntry {
+  readonly kind: 'remote';
+  /** The headers that may change; `headers` has them as at load. */
+  readonly liveHeaders: Readonly<Record<string, LiveText>>;
 }
 
 /**
@@ -116,40 +92,27 @@ export interface RemoteEntry {
  * @param folder absolute; what relative paths start at
  */
 export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget {
-  const { url, transport, headers, allowPrivate, proxy, tls, auth } = entry;
+  const { headers, tls, auth } = entry;
   const texts = Object.entries(headers).map(([name, value]): [string, LiveText] => [
     name,
     parseLiveText(value) ?? [],
   ]);
+  const path = (given: string | undefined): string | undefined => absolutePath(given, folder);
   return {
     kind: 'remote',
-    url,
-    transport,
+    ...entry,
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, plainText(value)]),
     ),
     liveHeaders: Object.fromEntries(texts.filter(([, value]) => isLive(value))),
-    allowPrivate,
-    ...(proxy === undefined ? {} : { proxy }),
-    tls: resolveRemoteTls(tls, folder),
-    auth: auth && resolveOAuth(auth, folder),
+    tls: { ca: path(tls.ca), cert: path(tls.cert), key: path(tls.key) },
+    auth: auth && { ...auth, ca: path(auth.ca) },
   };
 }
 
 /** Whether a text can be sent as a header. */
 export function isHeaderValue(value: string): boolean {
   return VALUE.test(value);
-}
-
-function isEndpoint(value: string): boolean {
-  const url = URL.parse(value);
-  return (
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    url.hash === ''
-  );
 }
 
 function isFreeName(name: string): boolean {

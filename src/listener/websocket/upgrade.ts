@@ -45,7 +45,7 @@ export class WebSockets {
     this.#context = context;
     const options: ServerOptions & { readonly closeTimeout: number } = {
       noServer: true,
-      maxPayload: context.options.maxBodyBytes,
+      maxPayload: context.options.maxBody,
       maxBufferedChunks: MAX_CHUNKS,
       perMessageDeflate: false,
       clientTracking: false,
@@ -126,7 +126,7 @@ export class WebSockets {
     const connection = new WebSocketConnection(opened, socket as Socket, {
       owner: () => held.client(principal),
       turns,
-      maxBytes: options.maxBodyBytes,
+      maxBytes: options.maxBody,
       slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),
     });

@@ -2,9 +2,8 @@
 // requests are served by themselves.
 import type { ModernState } from '../../bridge/modern-gate.ts';
 import { Composer } from '../../catalog/composer.ts';
-import type { WaitLimits } from '../../catalog/endpoint-options.ts';
+import type { EndpointOptions, WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
-import type { ToolListMode } from '../../catalog/search/options.ts';
 import type { ArgumentValidators } from '../../catalog/validation/argument-validators.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
@@ -24,7 +23,7 @@ import { Visibility } from './visibility.ts';
 export interface AggregateOptions {
   readonly name: string;
   readonly naming: NamingOptions;
-  readonly toolList: ToolListMode;
+  readonly toolList: EndpointOptions['toolList'];
   readonly waits: WaitLimits;
 }
 

@@ -120,7 +120,7 @@ export class ClientLinks {
     if (inTime.includes(true)) return;
     // There is nobody else to serve the client meanwhile.
     const inTheEnd = await within(
-      this.#parts.waits.listMs,
+      this.#parts.waits.listTimeout,
       Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
     );
     if (inTheEnd?.includes(true) === false) throw this.#failure;

@@ -1,9 +1,9 @@
 // One server of an endpoint: what is known of its lists, and the way of modern requests to it.
 import { ModernGate, type ModernState } from '../../bridge/modern-gate.ts';
+import type { TrustMode } from '../../catalog/curation-options.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
-import type { ValidationMode } from '../../catalog/validation/options.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
 import type { Backend, Seat } from '../../ports/seat.ts';
 import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
@@ -24,7 +24,7 @@ export interface AggregatedServer {
   readonly isShared: boolean;
   /** What of it the endpoint shows. */
   readonly catalog: MemberCatalog;
-  readonly validation: ValidationMode;
+  readonly validation: TrustMode;
 }
 
 /** One server as an endpoint shows it. */
@@ -36,7 +36,7 @@ export class Member {
   readonly lists: ServerLists;
   readonly gate: ModernGate;
   readonly catalog: MemberCatalog;
-  readonly validation: ValidationMode;
+  readonly validation: TrustMode;
   /** Whether all clients use the same instances. */
   readonly isShared: boolean;
   readonly patience: Patience;

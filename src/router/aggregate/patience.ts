@@ -21,7 +21,7 @@ export class Patience {
 
   /** How much longer a client that connects waits for a server that is not ready. */
   toConnect(): number {
-    return this.#left(this.#limits.connectMs);
+    return this.#left(this.#limits.connectTimeout);
   }
 
   /**
@@ -29,15 +29,15 @@ export class Patience {
    * @param isReady whether the server is ready, so that only the list is waited for
    */
   toList(method: string, isReady: boolean): number {
-    const { connectMs, listMs } = this.#limits;
-    if (isReady) return this.#overdue.has(method) ? 0 : listMs;
+    const { connectTimeout, listTimeout } = this.#limits;
+    if (isReady) return this.#overdue.has(method) ? 0 : listTimeout;
     // A private instance is started for each client, so a list without it would be the rule.
-    return this.#left(this.#isShared ? connectMs : listMs);
+    return this.#left(this.#isShared ? connectTimeout : listTimeout);
   }
 
   /** How long a call waits for the list of the server that it is for. */
   get toCall(): number {
-    return this.#limits.listMs;
+    return this.#limits.listTimeout;
   }
 
   /** The server did not give a list in time. One client's own instance says nothing of the others'. */

@@ -51,16 +51,14 @@ const OPTIONS: Omit<ServerOptions, 'sharing' | 'replicas'> = {
   roots: [],
   era: 'legacy',
   timeouts: {
-    startMs: 30_000,
-    requestMs: 60_000,
-    requestMaxMs: 120_000,
-    queueMs: 60_000,
-    idleMs: 0,
-    absentMs: 0,
-    unheardMs: 0,
-    stopMs: 1_000,
+    start: 30_000,
+    request: 60_000,
+    requestMax: 120_000,
+    queue: 60_000,
+    idle: 0,
+    stop: 1_000,
   },
-  limits: { inFlight: 6, queue: 64, messageBytes: 1_000_000 },
+  limits: { inFlight: 6, queue: 64, message: 1_000_000 },
 };
 
 /** Lets promises run; timers stand still meanwhile. */
@@ -75,7 +73,7 @@ export class World {
   readonly #setting: Setting;
   readonly #servers: ScriptedChannel[] = [];
   readonly #backend: ServerBackend;
-  readonly #sessions = new SessionStore({ idleMs: 3_600_000, max: 100, maxInFlight: 64 });
+  readonly #sessions = new SessionStore({ idle: 3_600_000, max: 100, maxInFlight: 64 });
   readonly #place: Place;
   readonly #principals = new Map<string, string>();
   /** Who sits there now, or did last. */
@@ -101,7 +99,7 @@ export class World {
       endpoint: new DirectEndpoint(
         '/',
         this.#backend,
-        createModernState({ keys: [], ttlMs: 600_000 }, new AllLists(logger)),
+        createModernState({ keys: [], ttl: 600_000 }, new AllLists(logger)),
       ),
       sessions: this.#sessions,
       meter,

@@ -18,7 +18,7 @@ function failureWhile(
 ): Promise<GatewayError> {
   const tools = new InteractiveTools();
   if (isKnownToAsk) tools.learn(['ask']);
-  const timeouts = { queueMs: 1, startMs: 1, requestMs: 1, requestMaxMs: 1 };
+  const timeouts = { queue: 1, start: 1, request: 1, requestMax: 1 };
   const limits = { queue: 8, inFlight: 1 };
   const mux = { isWritable, inFlight: 1, isLaneBusyFor: () => isLaneBusy };
   const admission = new Admission({
@@ -79,7 +79,7 @@ function eightPlaces(sharing: string) {
     options: {
       name: 'one',
       sharing,
-      timeouts: { queueMs: 60_000, startMs: 1, requestMs: 1, requestMaxMs: 1 },
+      timeouts: { queue: 60_000, start: 1, request: 1, requestMax: 1 },
       limits: { queue: 99, inFlight: 8 },
     },
     tools: new InteractiveTools(),
@@ -147,7 +147,7 @@ function whileOthersAreAsked(learn: (tools: InteractiveTools) => void) {
     options: {
       name: 'one',
       sharing: 'shared',
-      timeouts: { queueMs: 5_000, startMs: 1, requestMs: 60_000, requestMaxMs: 600_000 },
+      timeouts: { queue: 5_000, start: 1, request: 60_000, requestMax: 600_000 },
       limits: { queue: 9, inFlight: 8 },
     },
     tools,

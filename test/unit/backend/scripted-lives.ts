@@ -33,16 +33,13 @@ const OPTIONS: ServerOptions = {
   roots: [],
   era: 'auto',
   timeouts: {
-    startMs: 30_000,
-    requestMs: 60_000,
-    requestMaxMs: 120_000,
-    queueMs: 60_000,
-    idleMs: 0,
-    absentMs: 300_000,
-    unheardMs: 1_800_000,
-    stopMs: 1_000,
+    start: 30_000,
+    request: 60_000,
+    requestMax: 120_000,
+    queue: 60_000,
+    stop: 1_000,
   },
-  limits: { inFlight: 6, queue: 64, messageBytes: 1_000_000 },
+  limits: { inFlight: 6, queue: 64, message: 1_000_000 },
 };
 
 /**

@@ -43,11 +43,11 @@ describe('the options', () => {
       title: 'Read',
       annotations: { readOnlyHint: true },
       arguments: {
-        root: { kind: 'value', text: '{"path":"/data","depth":[1,null]}' },
-        limit: { kind: 'default', text: '10' },
-        none: { kind: 'value', text: 'null' },
+        root: { value: { path: '/data', depth: [1, null] } },
+        limit: { default: 10 },
+        none: { value: null },
       },
-      timeoutMs: 5_000,
+      timeout: 5_000,
       concurrency: 2,
     });
     expect(data?.['remote']).toEqual({});

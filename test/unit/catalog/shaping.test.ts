@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { withArguments } from '../../../src/catalog/arguments.ts';
 import {
+  type ArgumentRule,
   argumentRules,
   NameShaping,
   shapedPrompt,
   shapedTool,
   toolLimits,
 } from '../../../src/catalog/shaping.ts';
-import type { ArgumentRule, ToolOverride } from '../../../src/catalog/shaping-options.ts';
+import type { ToolOverride } from '../../../src/catalog/shaping-options.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 
 function fixed(value: unknown): { kind: 'value'; text: string } {
@@ -82,7 +83,7 @@ describe('the entry of a tool', () => {
 
   it('is itself when nothing is said', () => {
     expect(shapedTool(entry, [])).toBe(entry);
-    expect(shapedTool(entry, [{}, { timeoutMs: 5 }])).toBe(entry);
+    expect(shapedTool(entry, [{}, { timeout: 5 }])).toBe(entry);
   });
 
   it('has new words where the old ones stood, and all other values as they were', () => {
@@ -98,18 +99,18 @@ describe('the entry of a tool', () => {
   });
 
   it('has no arguments that clients do not see', () => {
-    const one = shapedTool(entry, [{ arguments: { path: fixed('/data') } }]).toString();
+    const one = shapedTool(entry, [{ arguments: { path: { value: '/data' } } }]).toString();
     expect(one).toContain('"properties":{"limit":{"maximum":1E2}},"required":["limit"],"x":-0}');
     const both = shapedTool(entry, [
-      { arguments: { path: fixed('/data') } },
-      { arguments: { limit: byDefault(1), none: fixed(0) } },
+      { arguments: { path: { value: '/data' } } },
+      { arguments: { limit: { default: 1 }, none: { value: 0 } } },
     ]);
     expect(both.toString()).toContain('"inputSchema":{"type":"object","properties":{},"x":-0}');
   });
 
   it('may be odd', () => {
     const overrides: ToolOverride[] = [
-      { annotations: { readOnlyHint: true }, arguments: { a: fixed(1) } },
+      { annotations: { readOnlyHint: true }, arguments: { a: { value: 1 } } },
     ];
     for (const odd of [
       '{"name":"a"}',
@@ -144,11 +145,11 @@ describe('limits of a tool', () => {
     expect(toolLimits([])).toEqual({ timeoutMs: undefined, concurrency: undefined });
     expect(
       toolLimits([
-        { timeoutMs: 5, concurrency: 2 },
-        { timeoutMs: 9, concurrency: 4 },
+        { timeout: 5, concurrency: 2 },
+        { timeout: 9, concurrency: 4 },
       ]),
     ).toEqual({ timeoutMs: 9, concurrency: 2 });
-    expect(toolLimits([{ timeoutMs: 5 }, { concurrency: 4 }])).toEqual({
+    expect(toolLimits([{ timeout: 5 }, { concurrency: 4 }])).toEqual({
       timeoutMs: 5,
       concurrency: 4,
     });
@@ -158,8 +159,8 @@ describe('limits of a tool', () => {
 describe('rules of arguments', () => {
   it("of a server can't be undone by an endpoint", () => {
     const rules = argumentRules([
-      { arguments: { a: fixed(1), b: byDefault(1), c: byDefault(1) } },
-      { arguments: { a: fixed(2), b: byDefault(2), c: fixed(2), d: fixed(2) } },
+      { arguments: { a: { value: 1 }, b: { default: 1 }, c: { default: 1 } } },
+      { arguments: { a: { value: 2 }, b: { default: 2 }, c: { value: 2 }, d: { value: 2 } } },
     ]);
     expect(Object.fromEntries(rules)).toEqual({
       a: fixed(1),

@@ -207,7 +207,7 @@ describe('sluice serve', () => {
   it('takes flags in the place of what the file says', async () => {
     const { started } = await sluice('serve -c ports.yaml --port 8090 --host ::1 --admin-port 0');
     expect(started[0]?.config).toMatchObject({
-      listen: { host: '::1', port: 8090, maxBodyBytes: 1024 * 1024 },
+      listen: { host: '::1', port: 8090, maxBody: 1024 * 1024 },
       admin: { host: '127.0.0.1', port: 0, socket: undefined },
     });
     expect((await sluice('serve -c secret.yaml -p 0')).started[0]?.config.listen.port).toBe(0);

@@ -99,7 +99,7 @@ describe('G01 authentication', () => {
     const { config } = read(
       `listen: { tls: { cert: c.pem, key: /k.pem } }\nadmin: { socket: run/a.sock }\naudit: { to: a.log }\n${AUTH}`,
     );
-    expect(config.auth?.keyFile).toBe('/etc/k.json');
+    expect(config.auth?.keys?.file).toBe('/etc/k.json');
     expect(config.listen.tls).toMatchObject({ cert: '/etc/c.pem', key: '/k.pem' });
     expect(config.admin.socket).toBe('/etc/run/a.sock');
     expect(config.audit.to).toBe('/etc/a.log');

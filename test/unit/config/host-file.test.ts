@@ -45,7 +45,7 @@ describe('a file with mcpServers', () => {
         a: { ...x, sharing: 'session', timeouts: { start: '1s' }, tools: { allow: ['b'] } },
       },
     });
-    expect(config.servers[0]).toMatchObject({ sharing: 'session', timeouts: { startMs: 1000 } });
+    expect(config.servers[0]).toMatchObject({ sharing: 'session', timeouts: { start: 1000 } });
     expect(config.curations.get('a')?.tools?.allow).toEqual(['b']);
   });
 

@@ -27,9 +27,9 @@ function warnings({ warnings: found }: LoadedConfig): string[] {
 function served({ config }: LoadedConfig) {
   return config.servers.map(({ name, target, timeouts }) => {
     const { start, request, requestMax } = {
-      start: timeouts.startMs === 30_000 ? undefined : timeouts.startMs,
-      request: timeouts.requestMs === 60_000 ? undefined : timeouts.requestMs,
-      requestMax: timeouts.requestMaxMs === 600_000 ? undefined : timeouts.requestMaxMs,
+      start: timeouts.start === 30_000 ? undefined : timeouts.start,
+      request: timeouts.request === 60_000 ? undefined : timeouts.request,
+      requestMax: timeouts.requestMax === 600_000 ? undefined : timeouts.requestMax,
     };
     const { allow, deny } = config.curations.get(name)?.tools ?? {};
     const where =

@@ -17,6 +17,7 @@ servers:
     env: { A: "Bearer \${TOKEN}", API_KEY: typed-3, dbPassword: typed-4, PLAIN: "\${NOPE:-plain}" }
   b: { url: "https://x/mcp", headers: { Authorization: "Bearer typed-5", X-A: "\${TOKEN}" } }
   c: { url: "https://x/mcp", proxy: "http://me:typed-6@proxy.example:3128" }
+  d: { command: x, tools: { overrides: { t: { arguments: { key: { value: ["\${TOKEN}"] } } } } } }
 `;
     const report = checkReport(loadText(FILE, text, environment));
     expect(report).not.toMatch(/hunter2|typed|\bab\b|\/home\/u/);

@@ -159,7 +159,7 @@ describe('TOML', () => {
       {
         name: 'a',
         target: { command: 'x', args: ['1', '2'], env: { A: 'b' } },
-        timeouts: { startMs: 1000 },
+        timeouts: { start: 1000 },
       },
       { name: 'b', roots: [{ uri: 'file:///1' }, { uri: 'file:///2' }] },
     ]);

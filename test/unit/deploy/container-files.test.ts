@@ -28,7 +28,7 @@ describe('E09 the container', () => {
   test('has more time to stop than the gateway takes to drain', () => {
     const { services } = parse(read('deploy/compose.yaml'));
     expect(Number.parseInt(services.sluice.stop_grace_period, 10) * 1000).toBeGreaterThan(
-      config.drainMs,
+      config.drain,
     );
   });
 

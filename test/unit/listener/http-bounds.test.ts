@@ -28,7 +28,7 @@ async function listener(bounds: Partial<HttpBounds>) {
     options: {
       host: '127.0.0.1',
       port: 0,
-      maxBodyBytes: 1_000_000,
+      maxBody: 1_000_000,
       allowedHosts: [],
       allowedOrigins: [],
       publicUrl: undefined,

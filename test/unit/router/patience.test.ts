@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Patience } from '../../../src/router/aggregate/patience.ts';
 
-const WAITS = { connectMs: 1_000, listMs: 5_000 };
+const WAITS = { connectTimeout: 1_000, listTimeout: 5_000 };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });

@@ -16,7 +16,7 @@ it('B09 ids are long, visible and share nothing but by chance', () => {
 });
 
 it('B12 places are counted for each principal and in all', () => {
-  const store = new SessionStore({ idleMs: 60_000, max: 3, maxPerPrincipal: 2, maxInFlight: 64 });
+  const store = new SessionStore({ idle: 60_000, max: 3, maxPerPrincipal: 2, maxInFlight: 64 });
   const a = { key: 'a' };
   const b = { key: 'b' };
   expect([store.reserve(a), store.reserve(a), store.reserve(a)]).toEqual([

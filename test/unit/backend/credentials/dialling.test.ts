@@ -3,7 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { publicOnly } from '../../../../src/backend/credentials/dialling.ts';
-import { resolveOAuth } from '../../../../src/backend/credentials/options.ts';
+import type { OAuthOptions } from '../../../../src/backend/credentials/options.ts';
 import { requestToken } from '../../../../src/backend/credentials/token-request.ts';
 import { HttpFailure } from '../../../../src/backend/streamable-http/http-endpoint.ts';
 import type { RemoteTarget } from '../../../../src/backend/streamable-http/options.ts';
@@ -109,11 +109,13 @@ describe('a name', () => {
 });
 
 it('the token endpoint of such a server is not called either (D06)', async () => {
-  const entry = { tokenUrl: tokens.url, clientId: 'a', clientSecret: 'b' };
-  const options = resolveOAuth(
-    { ...entry, type: 'client_credentials', clientAuth: 'basic', subjectTokenType: 'access_token' },
-    '/',
-  );
+  const entry = { tokenUrl: tokens.url, clientId: 'a', clientSecret: ['b'] };
+  const options: OAuthOptions = {
+    ...entry,
+    type: 'client_credentials',
+    clientAuth: 'basic',
+    subjectTokenType: 'access_token',
+  };
   const proofs = { secret: 'b', certificate: {}, subject: undefined };
   const refused = requestToken(options, proofs, { allowPrivate: false });
   await expect(refused).rejects.toThrow('its token endpoint has no public address');

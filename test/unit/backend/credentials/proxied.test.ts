@@ -7,7 +7,7 @@ import { createLocalJWKSet } from 'jose';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IssuerKeys } from '../../../../src/auth/issuer-keys.ts';
 import type { DialPolicy } from '../../../../src/backend/credentials/dialling.ts';
-import { resolveOAuth } from '../../../../src/backend/credentials/options.ts';
+import type { OAuthOptions } from '../../../../src/backend/credentials/options.ts';
 import { requestToken } from '../../../../src/backend/credentials/token-request.ts';
 import type { RemoteTarget } from '../../../../src/backend/streamable-http/options.ts';
 import { proxyRules } from '../../../../src/base/proxies.ts';
@@ -158,11 +158,13 @@ describe('with allowPrivate: false', () => {
 
 it('a token endpoint is called through the proxy', async () => {
   proxy.hosts.set('auth.invalid:80', Number(new URL(tokens.url).port));
-  const entry = { tokenUrl: 'http://auth.invalid/token', clientId: 'a', clientSecret: 'b' };
-  const options = resolveOAuth(
-    { ...entry, type: 'client_credentials', clientAuth: 'basic', subjectTokenType: 'access_token' },
-    '/',
-  );
+  const entry = { tokenUrl: 'http://auth.invalid/token', clientId: 'a', clientSecret: ['b'] };
+  const options: OAuthOptions = {
+    ...entry,
+    type: 'client_credentials',
+    clientAuth: 'basic',
+    subjectTokenType: 'access_token',
+  };
   const proofs = { secret: 'b', certificate: {}, subject: undefined };
   const ask = (policy: DialPolicy): Promise<unknown> => requestToken(options, proofs, policy);
   const proxies = proxyRules({ HTTP_PROXY: proxy.url });

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trustKeys } from '../../../../src/catalog/curation-options.ts';
 import { compareTools } from '../../../../src/catalog/pins/comparison.ts';
 import { digestOf } from '../../../../src/catalog/pins/definition.ts';
 import {
@@ -13,7 +14,6 @@ import {
   readLockFile,
   writeLockFile,
 } from '../../../../src/catalog/pins/lock-file.ts';
-import { pinSchema } from '../../../../src/catalog/pins/options.ts';
 import { Pins } from '../../../../src/catalog/pins/pins.ts';
 import { comparisonReport } from '../../../../src/catalog/pins/report.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
@@ -74,7 +74,7 @@ describe('a pin', () => {
   });
 
   it('is off by default', () => {
-    expect(pinSchema.parse(undefined)).toBe('off');
+    expect(trustKeys.pin.parse(undefined)).toBe('off');
   });
 });
 

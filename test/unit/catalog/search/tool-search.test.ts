@@ -2,7 +2,7 @@
 import MiniSearch from 'minisearch';
 import { describe, expect, it, vi } from 'vitest';
 import { onNextTurn } from '../../../../src/base/turns.ts';
-import { toolListSchema } from '../../../../src/catalog/search/options.ts';
+import { endpointSchema } from '../../../../src/catalog/endpoint-options.ts';
 import { searchableTool, ToolSearch } from '../../../../src/catalog/search/tool-search.ts';
 
 function tool(name: string, description: string, args: readonly string[] = [], server = 'files') {
@@ -98,7 +98,7 @@ describe('a search for tools', () => {
   });
 
   it('is not what an endpoint has by default', async () => {
-    expect(toolListSchema.parse(undefined)).toBe('full');
+    expect(endpointSchema.shape.toolList.parse(undefined)).toBe('full');
   });
 });
 

@@ -1,13 +1,13 @@
 // Validation through the process. The limits of tests with good schemas are far away, since a machine
 // may be slow; those with schemas that never end are near.
 import { afterEach, describe, expect, it } from 'vitest';
+import { trustKeys } from '../../../../src/catalog/curation-options.ts';
 import {
   ArgumentValidators,
   type CheckFor,
   type CheckResult,
   type Validator,
 } from '../../../../src/catalog/validation/argument-validators.ts';
-import { validateArgumentsSchema } from '../../../../src/catalog/validation/options.ts';
 
 const AMPLE_MS = 60_000;
 const LIMIT_MS = 300;
@@ -173,8 +173,8 @@ describe('validators', () => {
   });
 
   it('are off by default', () => {
-    expect(validateArgumentsSchema.parse(undefined)).toBe('off');
-    expect(validateArgumentsSchema.safeParse('on').error?.issues[0]?.message).toBe(
+    expect(trustKeys.validateArguments.parse(undefined)).toBe('off');
+    expect(trustKeys.validateArguments.safeParse('on').error?.issues[0]?.message).toBe(
       'must be one of off, warn, enforce',
     );
   });

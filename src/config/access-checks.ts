@@ -1,0 +1,118 @@
+// Who may use which server, and what the gateway and its servers learn of each other: rules that are
+// about no server, clients that are not known well enough, files that processes could read.
+import type { AuthOptions } from '../auth/options.ts';
+import { isTokenExchange, type ServerOptions } from '../backend/options.ts';
+import { mayRead } from '../backend/stdio/run-as.ts';
+import { matchesGlob } from '../base/glob.ts';
+import { isOfPrincipal, type LiveText } from '../base/live-text.ts';
+import type { Config } from './config.ts';
+import type { Fault } from './issues.ts';
+import { nearest } from './nearest.ts';
+
+/** Rules that are about nothing. */
+export interface IdleRules {
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/**
+ * A fault for each name of no server, and a warning for each pattern that fits none: what it is meant
+ * for may come.
+ * @param known the servers that there are, those included that are off, or wrong in themselves
+ */
+export function unknownServers(auth: AuthOptions | undefined, known: readonly string[]): IdleRules {
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  // Where no server could be read, no rule is to blame.
+  const rules = known.length === 0 ? [] : (auth?.allow ?? []);
+  for (const [at, rule] of rules.entries()) {
+    for (const [index, name] of rule.servers.entries()) {
+      if (known.some((server) => matchesGlob(name, server))) continue;
+      const path = ['auth', 'allow', at, 'servers', index];
+      const message = `fits no server: must be one of ${known.join(', ')}, or a pattern of them${hint(name, known)}`;
+      (/[*?]/.test(name) ? warnings : faults).push({ path, at: 'value', message });
+    }
+  }
+  return { faults, warnings };
+}
+
+function hint(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/**
+ * A fault for each server that is started or called with what is known of its clients, in a gateway that
+ * knows too little of them: every call would fail, so the start does.
+ */
+export function missingProofs(
+  servers: readonly ServerOptions[],
+  auth: AuthOptions | undefined,
+): Fault[] {
+  const hasTokens = auth !== undefined && auth.issuers.length > 0;
+  return servers.flatMap((server): Fault[] => {
+    if (isTokenExchange(server) && !hasTokens) {
+      const message = 'exchanges the tokens of clients: must have auth.issuers, which verify them';
+      return [{ path: ['servers', server.name, 'auth'], at: 'key', message }];
+    }
+    const variable = variableWithout(server, { hasTokens, hasNames: auth !== undefined });
+    if (variable === undefined) return [];
+    const message =
+      'has ${principal...}, which nobody verifies: must have auth, and auth.issuers for claims';
+    return [{ path: ['servers', server.name, 'env', variable], at: 'value', message }];
+  });
+}
+
+function variableWithout(
+  { target }: ServerOptions,
+  has: { readonly hasTokens: boolean; readonly hasNames: boolean },
+): string | undefined {
+  if (target.kind !== 'stdio') return undefined;
+  const live = Object.entries(target.liveEnv).filter(([, text]) => isOfPrincipal(text));
+  const found = live.find(([, text]) =>
+    text.some(
+      (part) =>
+        typeof part !== 'string' &&
+        ((part.kind === 'claim' && !has.hasTokens) || (part.kind === 'name' && !has.hasNames)),
+    ),
+  );
+  return found?.[0];
+}
+
+/**
+ * A warning for each server whose user could read what the gateway keeps for itself: those with a user
+ * of their own should not (docs/reliability.md#e05, #e10). Processes of the gateway's user can read all
+ * that it can.
+ */
+export function readableFiles(
+  config: Pick<Config, 'file' | 'listen' | 'auth' | 'servers'>,
+): Fault[] {
+  const { file, listen, auth, servers } = config;
+  const own = [file, auth?.keys?.file, listen.tls?.key];
+  return servers.flatMap((server): Fault[] => {
+    const { target } = server;
+    if (target.kind !== 'stdio' || target.runAs === undefined) return [];
+    const { runAs } = target;
+    const others = servers.filter((other) => other !== server).flatMap(secretFiles);
+    const readable = [...own, ...others].filter(
+      (path) => path !== undefined && mayRead(runAs, path),
+    );
+    if (readable.length === 0) return [];
+    const files = [...new Set(readable)].join(', ');
+    const message = `can read ${files}: take the right from that user with chmod or chown`;
+    return [{ path: ['servers', server.name, 'runAs'], at: 'key', message }];
+  });
+}
+
+function secretFiles({ target }: ServerOptions): string[] {
+  if (target.kind === 'stdio') return filesOf(Object.values(target.liveEnv).flat());
+  const { liveHeaders, auth, tls } = target;
+  const texts = [...Object.values(liveHeaders), auth?.clientSecret ?? []];
+  return [...filesOf(texts.flat()), ...(tls.key === undefined ? [] : [tls.key])];
+}
+
+function filesOf(text: LiveText): string[] {
+  return text.flatMap((part) =>
+    typeof part !== 'string' && part.kind === 'file' ? [part.path] : [],
+  );
+}
