@@ -18,7 +18,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { accessGuards } from './guards/access.ts';
-import { bridgeGuards } from './guards/bridge.ts';
 import { catalogGuards } from './guards/catalog.ts';
 import { configurationGuards } from './guards/configuration.ts';
 import { connectionGuards } from './guards/connections.ts';
@@ -27,6 +26,7 @@ import { listenerGuards } from './guards/listener.ts';
 import { messageGuards } from './guards/messages.ts';
 import { serverGuards } from './guards/servers.ts';
 import { tokenGuards } from './guards/tokens.ts';
+import { translateGuards } from './guards/translate.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PARALLEL = 2;
@@ -39,7 +39,7 @@ const ALL: readonly Guard[] = [
   ...accessGuards,
   ...tokenGuards,
   ...messageGuards,
-  ...bridgeGuards,
+  ...translateGuards,
   ...catalogGuards,
   ...serverGuards,
   ...configurationGuards,

@@ -117,9 +117,9 @@ export const accessGuards: readonly Guard[] = [
   },
   {
     name: 'key/revoked-streams',
-    file: 'src/listener/leases.ts',
-    find: 'if (!this.#rules.holds(lease.principal)) lease.end();',
-    replace: 'void lease;',
+    file: 'src/listener/open-streams.ts',
+    find: 'if (!this.#rules.holds(openStream.principal)) openStream.end();',
+    replace: 'void openStream;',
     test: [KEY_TESTS, 'G08 gets 401 at once'],
   },
   {
@@ -132,13 +132,13 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'key/revoked-parks',
     file: 'src/app/access.ts',
-    find: 'parked.endOf(isGone);',
+    find: 'suspended.endOf(isGone);',
     replace: '',
     test: [KEY_TESTS, 'G08 ends with the key'],
   },
   {
     name: 'key/runs-out',
-    file: 'src/listener/heartbeat.ts',
+    file: 'src/listener/stream-timers.ts',
     find: 'this.#sweep();',
     replace: '',
     test: [KEY_TESTS, 'G08 ends when the key runs out'],
@@ -273,14 +273,14 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'rules/paths-for-strangers',
     file: SERVER,
-    find: 'if (gate.isOn && !isPublic) return false;',
-    replace: 'if (gate.isOn && request.url === undefined) return false;',
+    find: 'if (gatekeeper.isOn && !isPublic) return false;',
+    replace: 'if (gatekeeper.isOn && request.url === undefined) return false;',
     test: [KEY_TESTS, 'A08 G05 with no key'],
   },
   {
     name: 'rules/paths-of-upgrades',
     file: SERVER,
-    find: '} else if (route === undefined && !this.#context.gate.isOn) {',
+    find: '} else if (route === undefined && !this.#context.gatekeeper.isOn) {',
     replace: '} else if (route === undefined) {',
     test: [KEY_TESTS, 'A06 A08 when they ask for a WebSocket'],
   },
@@ -357,13 +357,13 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'session/websocket-end',
     file: 'src/listener/websocket/upgrade.ts',
-    find: 'if (!gate.holds(principal)) {',
-    replace: 'if (gate === undefined) {',
+    find: 'if (!gatekeeper.holds(principal)) {',
+    replace: 'if (gatekeeper === undefined) {',
     also: [
       {
-        file: 'src/listener/leases.ts',
-        find: 'if (!this.#rules.holds(lease.principal)) lease.end();',
-        replace: 'void lease;',
+        file: 'src/listener/open-streams.ts',
+        find: 'if (!this.#rules.holds(openStream.principal)) openStream.end();',
+        replace: 'void openStream;',
       },
     ],
     test: [ISSUER_TESTS, 'G08 B06 each message'],
@@ -371,7 +371,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'revocation/slow-body',
     file: SERVER,
-    find: 'const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);',
+    find: 'const late = this.#context.gatekeeper.recheck(raw, admitted.route, admitted.principal);',
     replace: 'const late = undefined;',
     test: [REVOCATION_TESTS, 'G08 does not let in a body'],
   },

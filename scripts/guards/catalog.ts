@@ -4,7 +4,7 @@ import type { Guard } from './guard.ts';
 const ROUTES = 'src/router/aggregate/routes.ts';
 const VISIBILITY = 'src/router/aggregate/visibility.ts';
 const SERVICE = 'src/router/aggregate/modern-service.ts';
-const LINKS = 'src/router/aggregate/client-links.ts';
+const LINKS = 'src/router/aggregate/member-leases.ts';
 const CATALOG = 'src/catalog/member-catalog.ts';
 const URI_READING = 'src/base/uri-reading.ts';
 const URI_RULES = 'src/base/uri-rules.ts';

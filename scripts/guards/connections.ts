@@ -77,8 +77,8 @@ export const connectionGuards: readonly Guard[] = [
     also: [
       {
         file: UPGRADE,
-        find: 'after(LAST_WORDS_MS, () => socket.destroy())',
-        replace: 'after(LAST_WORDS_MS, () => undefined)',
+        find: 'after(LINGER_MS, () => socket.destroy())',
+        replace: 'after(LINGER_MS, () => undefined)',
       },
     ],
     test: [BOUNDS_TESTS, 'an upgrade that is refused'],
@@ -135,7 +135,7 @@ export const connectionGuards: readonly Guard[] = [
   {
     name: 'limits/sessions-in-use',
     file: 'src/session/session.ts',
-    find: 'return this.pending > 0 || this.outlet.isOpen ? undefined : this.#lastUsedMs;',
+    find: 'return this.pending > 0 || this.notificationWriter.isOpen ? undefined : this.#lastUsedMs;',
     replace: 'return this.#lastUsedMs;',
     test: [
       'test/integration/access/limits.test.ts',

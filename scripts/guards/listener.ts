@@ -9,12 +9,12 @@ const HTTP_SERVER = 'src/listener/http-server.ts';
 const GATEKEEPER = 'src/listener/gatekeeper.ts';
 const PROXIES = 'src/listener/client-address.ts';
 const UPGRADE = 'src/listener/websocket/upgrade.ts';
-const PRESSURE = 'src/listener/pressure.ts';
+const PRESSURE = 'src/listener/memory-pressure.ts';
 const ORIGIN_TESTS = 'test/integration/origin-host.test.ts';
 const EDGE_TESTS = 'test/integration/access/edges.test.ts';
 const LISTENER_TESTS = 'test/integration/access/listeners.test.ts';
 const LIMIT_TESTS = 'test/integration/access/limits.test.ts';
-const PRESSURE_TESTS = 'test/unit/listener/pressure.test.ts';
+const PRESSURE_TESTS = 'test/unit/listener/memory-pressure.test.ts';
 
 const BODY = 'src/listener/request-body.ts';
 const BODY_TESTS = 'test/unit/listener/request-body.test.ts';
@@ -317,7 +317,7 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/principal-rate-websocket',
     file: UPGRADE,
-    find: 'const waitMs = gate.takeMessage(principal);',
+    find: 'const waitMs = gatekeeper.takeMessage(principal);',
     replace: 'const waitMs = 0;',
     test: [LIMIT_TESTS, 'G10 may send so many messages'],
   },
@@ -345,30 +345,30 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/streams-get',
     file: 'src/listener/streamable-http/routes.ts',
-    find: 'const lack = leases.refusal(call.principal);',
-    replace: 'const lack = undefined as ReturnType<typeof leases.refusal>;',
+    find: 'const reason = openStreams.refusal(call.principal);',
+    replace: 'const reason = undefined as ReturnType<typeof openStreams.refusal>;',
     test: [LIMIT_TESTS, 'GW-157'],
   },
   {
     name: 'limits/streams-sse',
     file: 'src/listener/http-sse/routes.ts',
-    find: ': leases.refusal(call.principal);',
+    find: ': openStreams.refusal(call.principal);',
     replace: ': undefined;',
     test: [LIMIT_TESTS, 'GW-157'],
   },
   {
     name: 'limits/streams-websocket',
     file: UPGRADE,
-    find: 'const lack = this.#context.leases.refusal(principal);',
-    replace: "const lack = undefined as 'own' | undefined;",
+    find: 'const reason = this.#context.openStreams.refusal(principal);',
+    replace: "const reason = undefined as 'own' | undefined;",
     test: [LIMIT_TESTS, 'GW-157'],
   },
   {
     name: 'limits/streams-all',
-    file: 'src/listener/leases.ts',
+    file: 'src/listener/open-streams.ts',
     find: "return this.#open.size >= MAX_OPEN ? 'all' : undefined;",
     replace: 'return undefined;',
-    test: ['test/unit/listener/leases.test.ts', 'A12'],
+    test: ['test/unit/listener/open-streams.test.ts', 'A12'],
   },
   {
     name: 'limits/sessions-own',

@@ -64,8 +64,9 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'parse/argument-twice-where-checked',
     file: 'src/router/aggregate/tool-calls.ts',
-    find: 'if (isEnforced && args !== undefined && hasTwins(args, 0, args.length)) {',
-    replace: 'if (args !== undefined && args.length === 0 && hasTwins(args, 0, args.length)) {',
+    find: 'if (isEnforced && args !== undefined && hasDuplicateKeys(args, 0, args.length)) {',
+    replace:
+      'if (args !== undefined && args.length === 0 && hasDuplicateKeys(args, 0, args.length)) {',
     test: [TWIN_TESTS, 'C01 has no argument twice'],
   },
   {

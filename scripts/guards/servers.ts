@@ -1,15 +1,15 @@
 // Guards towards servers: what a child process gets and may take, and where a remote server can lead.
 import type { Guard } from './guard.ts';
 
-const CHILD = 'src/backend/stdio/child-process.ts';
-const CHANNEL = 'src/backend/stdio/stdio-channel.ts';
-const HTTP_ENDPOINT = 'src/backend/streamable-http/http-endpoint.ts';
-const BUDGET = 'src/backend/process-budget.ts';
-const DIALLING = 'src/backend/credentials/dialling.ts';
-const DIALLING_TESTS = 'test/unit/backend/credentials/dialling.test.ts';
-const SSE = 'src/backend/http-sse/sse-channel.ts';
+const CHILD = 'src/upstream/stdio/child-process.ts';
+const CHANNEL = 'src/upstream/stdio/stdio-channel.ts';
+const HTTP_ENDPOINT = 'src/upstream/streamable-http/http-endpoint.ts';
+const BUDGET = 'src/upstream/process-budget.ts';
+const DIALLING = 'src/upstream/credentials/dialling.ts';
+const DIALLING_TESTS = 'test/unit/upstream/credentials/dialling.test.ts';
+const SSE = 'src/upstream/http-sse/sse-channel.ts';
 const LEAK = '(globalThis as { leak?: string }).leak';
-const BUDGET_TESTS = 'test/unit/backend/process-budget.test.ts';
+const BUDGET_TESTS = 'test/unit/upstream/process-budget.test.ts';
 const PROCESS_TESTS = 'test/integration/processes.test.ts';
 const END_TESTS = 'test/integration/gateway-end.test.ts';
 const CONTAINED_TESTS = 'test/integration/contained-processes.test.ts';
@@ -33,28 +33,28 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'shared/watched-bytes',
-    file: 'src/backend/subscriptions.ts',
+    file: 'src/upstream/subscriptions.ts',
     find: 'if (own.bytes + bytes > MAX_CLIENT_BYTES) return',
     replace: 'if (own.bytes < 0) return',
-    test: ['test/unit/backend/instance-seat.test.ts', 'watches 256 KiB of URIs'],
+    test: ['test/unit/upstream/instance-lease.test.ts', 'watches 256 KiB of URIs'],
   },
   {
     name: 'shared/one-listen',
-    file: 'src/backend/server-wishes.ts',
+    file: 'src/upstream/upstream-subscriptions.ts',
     find: 'this.#next ??= this.#openNext();\n    return this.#next;',
     replace: 'return this.#open();',
-    test: ['test/unit/backend/server-wishes.test.ts', 'once for all that come together'],
+    test: ['test/unit/upstream/upstream-subscriptions.test.ts', 'once for all that come together'],
   },
   {
     name: 'shared/recent-sessions',
-    file: 'src/backend/fan-out.ts',
-    find: 'if (this.#listeners.delete(listener)) this.recent.note(listener.client, monotonicMs());',
-    replace: 'this.#listeners.delete(listener);',
-    test: ['test/unit/backend/instance-seat.test.ts', 'that left counts for a while'],
+    file: 'src/upstream/fan-out.ts',
+    find: 'if (this.#subscribers.delete(subscriber)) this.recent.note(subscriber.client, monotonicMs());',
+    replace: 'this.#subscribers.delete(subscriber);',
+    test: ['test/unit/upstream/instance-lease.test.ts', 'that left counts for a while'],
   },
   {
     name: 'child/environment',
-    file: 'src/backend/stdio/environment.ts',
+    file: 'src/upstream/stdio/environment.ts',
     find: 'const result: Record<string, string> = {};',
     replace: 'const result = { ...own } as Record<string, string>;',
     test: [PROCESS_TESTS, '(E04)'],
@@ -82,7 +82,7 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'child/watcher-is-replaced',
-    file: 'src/backend/stdio/group-watcher.ts',
+    file: 'src/upstream/stdio/group-watcher.ts',
     find: 'if (this.#shell === undefined && this.#groups.size > 0) this.#start();',
     replace: '',
     test: [END_TESTS, 'whatever happened to the watcher before'],
@@ -111,10 +111,10 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'server/share-of-a-principal',
-    file: 'src/backend/admission.ts',
-    find: 'if (crowd !== undefined && quotaKeyOf(request.client.principal) === crowd) return false;',
+    file: 'src/upstream/admission.ts',
+    find: 'if (overQuota !== undefined && quotaKeyOf(request.client.principal) === overQuota) return false;',
     replace: '',
-    test: ['test/unit/backend/admission.test.ts', 'leaves a quarter'],
+    test: ['test/unit/upstream/admission.test.ts', 'leaves a quarter'],
   },
   {
     name: 'server/long-names-in-the-log',
@@ -132,10 +132,10 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'remote/retry-floor',
-    file: 'src/backend/streamable-http/answer-body.ts',
+    file: 'src/upstream/streamable-http/answer-body.ts',
     find: 'Math.max(retryMs, floorMs)',
     replace: 'retryMs',
-    test: ['test/unit/backend/streamable-http/reconnecting.test.ts', 'retry: 0'],
+    test: ['test/unit/upstream/streamable-http/reconnecting.test.ts', 'retry: 0'],
   },
   {
     name: 'child/oversize',
@@ -153,7 +153,7 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'child/stderr-rate',
-    file: 'src/backend/stdio/stderr-log.ts',
+    file: 'src/upstream/stdio/stderr-log.ts',
     find: 'const isDropped = ++this.#linesInWindow > MAX_LINES_PER_SECOND;',
     replace: 'const isDropped = ++this.#linesInWindow < 0;',
     test: ['test/integration/bounds.test.ts', 'on stderr is drained'],
@@ -174,16 +174,16 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'elicitations/owner',
-    file: 'src/backend/elicitation-owners.ts',
+    file: 'src/upstream/elicitation-owners.ts',
     find: 'isSame ? client : undefined',
     replace: 'client',
-    test: ['test/unit/backend/elicitation-owners.test.ts', 'that two people were given'],
+    test: ['test/unit/upstream/elicitation-owners.test.ts', 'that two people were given'],
   },
   {
     name: 'elicitations/told-to-owner',
-    file: 'src/backend/fan-out.ts',
+    file: 'src/upstream/fan-out.ts',
     find: "if (client === undefined) this.#withhold('unattributable');\n    else client.notify",
-    replace: 'for (const { client } of this.#listeners) client.notify',
+    replace: 'for (const { client } of this.#subscribers) client.notify',
     test: ['test/integration/access/elicitations.test.ts', 'to nobody else'],
   },
   {
@@ -202,38 +202,38 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'remote/public-token-endpoint',
-    file: 'src/backend/credentials/token-request.ts',
+    file: 'src/upstream/credentials/token-request.ts',
     find: 'dialler(secured, policy, SUBJECT)',
     replace: "dialler(secured, { allowPrivate: policy !== undefined }, '')",
     test: [DIALLING_TESTS, 'the token endpoint'],
   },
   {
     name: 'remote/public-behind-proxy',
-    file: 'src/backend/credentials/dialling.ts',
+    file: 'src/upstream/credentials/dialling.ts',
     find: 'if (isPublicAddress(host)) done(host);',
     replace: 'if (host.length > 0) done(host);',
-    test: ['test/unit/backend/credentials/proxied.test.ts', 'nobody is asked for http'],
+    test: ['test/unit/upstream/credentials/proxied.test.ts', 'nobody is asked for http'],
   },
   {
     name: 'child/program-once',
-    file: 'src/backend/stdio/program.ts',
+    file: 'src/upstream/stdio/program.ts',
     find: '(before === undefined ? undefined : look(before.path)) ?? findProgram(this.#command, place)',
     replace: 'findProgram(this.#command, place)',
     test: ['test/integration/program-files.test.ts', 'before it on PATH is not started'],
   },
   {
     name: 'child/program-changed',
-    file: 'src/backend/stdio/program.ts',
+    file: 'src/upstream/stdio/program.ts',
     find: 'now.mark !== before.mark || now.path !== before.path',
     replace: "now.mark === ''",
-    test: ['test/unit/backend/stdio/program.test.ts', 'with one warning'],
+    test: ['test/unit/upstream/stdio/program.test.ts', 'with one warning'],
   },
   {
     name: 'errors/told-in-words',
-    file: 'src/backend/end-reasons.ts',
-    find: "if (!tellsAll) return WORD.exec(reason)?.[1] ?? 'handshake';",
+    file: 'src/upstream/end-reasons.ts',
+    find: "if (!exposesDetails) return WORD.exec(reason)?.[1] ?? 'handshake';",
     replace: '',
-    test: ['test/unit/backend/end-reasons.test.ts', 'others are told'],
+    test: ['test/unit/upstream/end-reasons.test.ts', 'others are told'],
   },
   {
     name: 'errors/told-to-owners',
@@ -247,7 +247,7 @@ export const serverGuards: readonly Guard[] = [
     file: 'src/base/errors.ts',
     find: `"The request failed inside the gateway; see the gateway's log."`,
     replace: 'messageOf(thrown)',
-    test: ['test/unit/backend/end-reasons.test.ts', 'told without its text'],
+    test: ['test/unit/upstream/end-reasons.test.ts', 'told without its text'],
   },
   {
     name: 'remote/redirects',
@@ -279,7 +279,7 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'remote/client-authorization',
-    file: 'src/backend/streamable-http/message-headers.ts',
+    file: 'src/upstream/streamable-http/message-headers.ts',
     find: "return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own };",
     replace: `return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own, 'x-client': ${LEAK} ?? '' };`,
     also: [LEAKING],

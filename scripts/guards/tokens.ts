@@ -105,7 +105,7 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'token/twin-claims',
     file: TOKENS,
-    find: "if (hasTwins(token)) return new RefusedToken('malformed', { expected: 'no member twice' });",
+    find: "if (hasDuplicateKeys(token))\n      return new RefusedToken('malformed', { expected: 'no member twice' });",
     replace: '',
     test: [ISSUER_TESTS, 'G06 with a claim twice'],
   },
@@ -169,19 +169,19 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'session/proof',
     file: SESSION,
-    find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
+    find: 'if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))\n      return false;',
     replace: '',
     test: [CLAIM_TESTS, 'of a process of the principal'],
   },
   {
     name: 'session/proof-of-stream',
     file: 'src/session/channel-modern.ts',
-    find: 'if (endpoint.proofOf(principal) !== endpoint.proofOf(before)) return false;',
+    find: 'if (endpoint.credentialFingerprint(principal) !== endpoint.credentialFingerprint(before))\n      return false;',
     replace: '',
     also: [
       {
         file: SESSION,
-        find: 'if (this.#proofOf(principal) !== this.#proofOf(before)) return false;',
+        find: 'if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))\n      return false;',
         replace: '',
       },
     ],
@@ -190,13 +190,13 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'session/proof-of-plain',
     file: 'src/listener/plain-post.ts',
-    find: ' ${endpoint.proofOf(call.principal)}`;',
+    find: ' ${endpoint.credentialFingerprint(call.principal)}`;',
     replace: '`;',
     test: [CLAIM_TESTS, 'has a process for each proof'],
   },
   {
     name: 'session/proof-of-exchange',
-    file: 'src/backend/variants.ts',
+    file: 'src/upstream/credential-fingerprint.ts',
     find: 'if (isTokenExchange(options)) return exchanged(principal);',
     replace: 'if (isTokenExchange(options)) return [...(principal.scopes ?? [])];',
     test: [CLAIM_TESTS, 'a session is not found with a token of another tenant'],

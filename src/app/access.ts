@@ -1,12 +1,11 @@
 // Everything about who may come in and how much they may ask for, built from the configuration.
-import type { Environment } from '../backend/stdio/environment.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { proxyRules } from '../base/proxies.ts';
 import type { Config } from '../config/config.ts';
 import { isUnauthenticated } from '../config/exposure.ts';
 import { Gatekeeper } from '../listener/gatekeeper.ts';
-import { Leases } from '../listener/leases.ts';
-import { Pressure } from '../listener/pressure.ts';
+import { MemoryPressure } from '../listener/memory-pressure.ts';
+import { OpenStreams } from '../listener/open-streams.ts';
 import { RequestBodies } from '../listener/request-body.ts';
 import { type AuditLog, createAuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -17,12 +16,13 @@ import type { RequestWatchers } from '../observe/request-meter.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Session } from '../session/session.ts';
 import { type SessionEvents, type SessionLimit, SessionStore } from '../session/session-store.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
 
 /** The parts that decide about clients. */
-export interface Access {
-  readonly gate: Gatekeeper;
-  readonly leases: Leases;
-  readonly pressure: Pressure;
+export interface ClientAccess {
+  readonly gatekeeper: Gatekeeper;
+  readonly openStreams: OpenStreams;
+  readonly memoryPressure: MemoryPressure;
   readonly bodies: RequestBodies;
   readonly sessions: SessionStore;
   readonly audit: AuditLog | undefined;
@@ -41,20 +41,20 @@ export interface AccessParts {
 }
 
 /** What of clients is kept elsewhere and ends with what they were let in with. */
-export interface Kept {
+export interface RevocableState {
   endOf(isGone: (principal: Principal) => boolean): void;
 }
 
 /**
  * Builds them.
- * @param parked calls that wait for their clients
+ * @param suspended calls that wait for their clients
  * @throws when the audit log can't be opened
  */
 export function createAccess(
   config: Config,
-  parked: Kept,
+  suspended: RevocableState,
   { logger, metrics, held, environment }: AccessParts,
-): Access {
+): ClientAccess {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
   const audit = createAuditLog(config.audit, metrics, logger);
@@ -69,13 +69,13 @@ export function createAccess(
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
   const sweep = (): void => {
     if (!isOn) return;
-    leases.sweep();
+    openStreams.sweep();
     // Whoever came with a token comes back with its next one: only keys end for good.
-    const isGone = (principal: Principal): boolean => gate.isRevoked(principal);
+    const isGone = (principal: Principal): boolean => gatekeeper.isRevoked(principal);
     sessions.endOf(isGone);
-    parked.endOf(isGone);
+    suspended.endOf(isGone);
   };
-  const gate: Gatekeeper = new Gatekeeper({
+  const gatekeeper: Gatekeeper = new Gatekeeper({
     listen,
     limits,
     auth,
@@ -86,15 +86,15 @@ export function createAccess(
     proxies: proxyRules(environment),
     changed: sweep,
   });
-  const leases: Leases = new Leases({
-    holds: (principal) => gate.holds(principal),
+  const openStreams: OpenStreams = new OpenStreams({
+    holds: (principal) => gatekeeper.holds(principal),
     maxPerPrincipal: isOn ? limits.streamsPerPrincipal : undefined,
   });
   metrics.insecure.set(isUnauthenticated(config) ? 1 : 0);
   return {
-    gate,
-    leases,
-    pressure: new Pressure(),
+    gatekeeper,
+    openStreams,
+    memoryPressure: new MemoryPressure(),
     bodies: new RequestBodies(held, {
       maxBytes: listen.maxBody,
       allBytes: limits.bodyBytes,

@@ -2,14 +2,7 @@
 // same rooms as in a gateway, so both eras work on both sides.
 import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
-import { ServerBackend } from '../backend/backend.ts';
-import { channelOpener } from '../backend/kinds.ts';
-import type { ServerOptions } from '../backend/options.ts';
-import { ProcessBudget } from '../backend/process-budget.ts';
-import type { OpenChannel } from '../backend/server-channel.ts';
-import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
-import { createModernState } from '../bridge/modern-gate.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
@@ -20,6 +13,13 @@ import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import { MessageChannel } from '../session/message-channel.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
 import { SessionStore } from '../session/session-store.ts';
+import { createModernState } from '../translate/modern-dispatcher.ts';
+import { ServerBackend } from '../upstream/backend.ts';
+import { channelOpener } from '../upstream/kinds.ts';
+import type { ServerOptions } from '../upstream/options.ts';
+import { ProcessBudget } from '../upstream/process-budget.ts';
+import type { OpenChannel } from '../upstream/server-channel.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
 import { untilStopped } from './run.ts';
 
 const OK = 0;
@@ -30,7 +30,7 @@ const DRAIN_POLL_MS = 25;
 /** How a channel says that it never came up, and whether it is of use to try again. */
 const NEVER_UP = /^(cannot_start|refused): (.*)$/s;
 
-/** What the bridge is given besides its configuration. */
+/** What the translation is given besides its configuration. */
 export interface ConnectOptions {
   readonly version: string;
   /** Of the process: it says which proxies there are. */
@@ -66,7 +66,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
       options.tell,
     ),
     gatewayVersion: options.version,
-    tellsAll: true,
+    exposesDetails: true,
     isTriedOnDemand: true,
   });
   const modern = new ModernRequests();
@@ -86,7 +86,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   });
   const stopped = untilStopped(false);
   await Promise.race([connection.serve(channel, server.limits.message), stopped.reason]);
-  channel.fallSilent();
+  channel.closeInput();
   state.listens.end();
   const isAnswered = (): boolean => connection.isEnded || channel.pending === 0;
   await waitUntil(isAnswered, config.drain, stopped.reason);
@@ -94,7 +94,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   // The server first, so that what is left gets its error before the channel ends.
   await within(CLOSE_LIMIT_MS, backend.close('draining'));
   channel.close();
-  state.parks.close();
+  state.suspendedCalls.close();
   state.tasks.table.close();
   sessions.close();
   if (stopped.isBroken) return INTERNAL;

@@ -1,9 +1,7 @@
 // Which endpoints there are: each server under a path of its own, all of them under the default
 // paths, and what the configuration merges besides.
-import type { ServerBackend } from '../backend/backend.ts';
-import type { ModernState } from '../bridge/modern-gate.ts';
 import type { AllLists } from '../catalog/all-lists.ts';
-import { type Curation, isAsItIs, strictest } from '../catalog/curation-options.ts';
+import { type CatalogOptions, isAsItIs, strictest } from '../catalog/catalog-options.ts';
 import { DEFAULT_ENDPOINT, type EndpointOptions } from '../catalog/endpoint-options.ts';
 import { MemberCatalog } from '../catalog/member-catalog.ts';
 import type { Pins } from '../catalog/pins/pins.ts';
@@ -16,6 +14,8 @@ import type { AccessPolicy } from '../ports/principal.ts';
 import { AggregateEndpoint } from '../router/aggregate/aggregate-endpoint.ts';
 import type { AggregatedServer } from '../router/aggregate/member.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
+import type { ModernState } from '../translate/modern-dispatcher.ts';
+import type { ServerBackend } from '../upstream/backend.ts';
 
 /** An endpoint, and what its paths begin with. */
 export interface PlacedEndpoint {
@@ -37,14 +37,14 @@ export interface EndpointParts {
 }
 
 /** A server that endpoints can show. */
-interface Shown {
+interface ShownServers {
   readonly backend: ServerBackend;
   readonly lists: ServerLists;
-  readonly curation: Curation;
+  readonly catalogOptions: CatalogOptions;
   readonly isShared: boolean;
 }
 
-const AS_IT_IS: Curation = { pin: 'off', validateArguments: 'off' };
+const AS_IT_IS: CatalogOptions = { pin: 'off', validateArguments: 'off' };
 
 /**
  * Makes all endpoints.
@@ -55,12 +55,12 @@ export function createEndpoints(
   backends: readonly ServerBackend[],
   parts: EndpointParts,
 ): PlacedEndpoint[] {
-  const servers = config.servers.flatMap(({ sharing, name }, index): Shown[] => {
+  const servers = config.servers.flatMap(({ sharing, name }, index): ShownServers[] => {
     const backend = backends[index];
     if (backend === undefined) return [];
-    const curation = config.curations.get(name) ?? AS_IT_IS;
+    const catalogOptions = config.catalogOptionsOf.get(name) ?? AS_IT_IS;
     const lists = parts.lists.of(name);
-    return [{ backend, lists, curation, isShared: sharing === 'shared' }];
+    return [{ backend, lists, catalogOptions, isShared: sharing === 'shared' }];
   });
   const single = servers.map((server): PlacedEndpoint => {
     const prefix = `/servers/${server.backend.name}`;
@@ -72,17 +72,17 @@ export function createEndpoints(
 }
 
 /** One server under its own names. */
-function curated(name: string, server: Shown, parts: EndpointParts): Endpoint {
-  const { backend, curation } = server;
+function curated(name: string, server: ShownServers, parts: EndpointParts): Endpoint {
+  const { backend, catalogOptions } = server;
   const isOpen = parts.policy === undefined || backend.protocol === 'jsonrpc';
-  if (isAsItIs(curation) && isOpen) return new DirectEndpoint(name, backend, parts.state);
+  if (isAsItIs(catalogOptions) && isOpen) return new DirectEndpoint(name, backend, parts.state);
   const options: EndpointOptions = { ...DEFAULT_ENDPOINT, prefix: 'never' };
   return aggregate(name, options, [server], parts);
 }
 
 function merged(
   options: EndpointOptions,
-  servers: readonly Shown[],
+  servers: readonly ShownServers[],
   parts: EndpointParts,
 ): PlacedEndpoint | undefined {
   const { path } = options;
@@ -98,7 +98,10 @@ function merged(
 }
 
 /** In the order that the endpoint says, or in that of the file. */
-function chosen({ servers: names }: EndpointOptions, servers: readonly Shown[]): readonly Shown[] {
+function chosen(
+  { servers: names }: EndpointOptions,
+  servers: readonly ShownServers[],
+): readonly ShownServers[] {
   if (names === undefined) return servers;
   return names.flatMap((name) => servers.filter(({ backend }) => backend.name === name));
 }
@@ -106,15 +109,15 @@ function chosen({ servers: names }: EndpointOptions, servers: readonly Shown[]):
 function aggregate(
   name: string,
   options: EndpointOptions,
-  servers: readonly Shown[],
+  servers: readonly ShownServers[],
   parts: EndpointParts,
 ): Endpoint {
-  const members = servers.map(({ backend, lists, isShared, curation }): AggregatedServer => {
+  const members = servers.map(({ backend, lists, isShared, catalogOptions }): AggregatedServer => {
     const key = backend.name;
-    const shaping = [curation, options.shape?.[key]];
-    const pin = strictest(curation.pin, options.pin);
+    const shaping = [catalogOptions, options.shape?.[key]];
+    const pin = strictest(catalogOptions.pin, options.pin);
     const catalog = new MemberCatalog({ key, shaping, pin }, parts);
-    const validation = strictest(curation.validateArguments, options.validateArguments);
+    const validation = strictest(catalogOptions.validateArguments, options.validateArguments);
     return { backend, lists, isShared, catalog, validation };
   });
   const { toolList } = options;

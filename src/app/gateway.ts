@@ -1,15 +1,8 @@
 // The composition root: builds every part bottom-up and hands each its ports. The only folder that
 // knows all the others.
 import { AdminServer } from '../admin/admin-server.ts';
-import { ServerBackend } from '../backend/backend.ts';
-import type { FirstStarts } from '../backend/first-starts.ts';
-import { channelOpener } from '../backend/kinds.ts';
-import { logged } from '../backend/logged-channel.ts';
-import { ProcessBudget } from '../backend/process-budget.ts';
-import type { Environment } from '../backend/stdio/environment.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
-import { createModernState, type ModernState } from '../bridge/modern-gate.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import { Pins } from '../catalog/pins/pins.ts';
@@ -17,16 +10,23 @@ import { ArgumentValidators } from '../catalog/validation/argument-validators.ts
 import type { Config } from '../config/config.ts';
 import { servesItsOwner } from '../config/exposure.ts';
 import { type ListenerContext, servedEndpoint } from '../listener/context.ts';
-import { Heartbeat } from '../listener/heartbeat.ts';
 import { HttpServer } from '../listener/http-server.ts';
 import { PathTable } from '../listener/paths.ts';
+import { StreamTimers } from '../listener/stream-timers.ts';
 import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
 import { AuditedEndpoint } from '../router/audited-endpoint.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
-import { type Access, createAccess } from './access.ts';
+import { createModernState, type ModernState } from '../translate/modern-dispatcher.ts';
+import { ServerBackend } from '../upstream/backend.ts';
+import type { FirstStarts } from '../upstream/first-starts.ts';
+import { channelOpener } from '../upstream/kinds.ts';
+import { logged } from '../upstream/logged-channel.ts';
+import { ProcessBudget } from '../upstream/process-budget.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
+import { type ClientAccess, createAccess } from './access.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createHeldBytes } from './held.ts';
 import { listenForAdmin, listenPublicly } from './listen-error.ts';
@@ -45,8 +45,8 @@ export class Gateway {
   readonly #held: HeldBytes;
   readonly #backends: readonly ServerBackend[];
   readonly #sessions: SessionStore;
-  readonly #access: Access;
-  readonly #heartbeat: Heartbeat;
+  readonly #access: ClientAccess;
+  readonly #streamTimers: StreamTimers;
   readonly #modernRequests = new ModernRequests();
   readonly #lists: AllLists;
   readonly #modern: ModernState;
@@ -90,18 +90,18 @@ export class Gateway {
           held: this.#held,
           openChannel,
           gatewayVersion: parts.version,
-          tellsAll: servesItsOwner(config),
+          exposesDetails: servesItsOwner(config),
           firstStarts: parts.firstStarts,
         }),
     );
-    this.#access = createAccess(config, this.#modern.parks, {
+    this.#access = createAccess(config, this.#modern.suspendedCalls, {
       logger: parts.logger,
       metrics: this.#metrics,
       held: this.#held,
       environment: parts.environment,
     });
     this.#sessions = this.#access.sessions;
-    this.#heartbeat = new Heartbeat(this.#access.leases, () => this.#access.sweep());
+    this.#streamTimers = new StreamTimers(this.#access.openStreams, () => this.#access.sweep());
     this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths(parts.version));
     this.#admin = new AdminServer({
       options: config.admin,
@@ -129,9 +129,9 @@ export class Gateway {
   }
 
   /**
-   * Lets calls in flight finish, then ends everything. Meanwhile clients still come in with what those
-   * calls need: answers to questions, cancels, the next round; all else is turned away. Nothing is
-   * left when it resolves.
+   * Lets calls in flight finish, then ends everything. Meanwhile clients still come in with what
+   * those calls need: answers to server requests, cancels, the next round; all else is turned away.
+   * Nothing is left when it resolves.
    */
   async stop(): Promise<void> {
     this.#isDraining = true;
@@ -161,19 +161,19 @@ export class Gateway {
     this.#logger.info({ listener: 'public', url: address }, 'listening');
   }
 
-  /** Calls that are not answered, parked ones of modern clients included. */
+  /** Calls that are not answered, suspended ones of modern clients included. */
   get #pending(): number {
-    return this.#sessions.pending + this.#modernRequests.pending + this.#modern.parks.size;
+    return this.#sessions.pending + this.#modernRequests.pending + this.#modern.suspendedCalls.size;
   }
 
   async #closeAll(): Promise<void> {
     // Servers first, so that calls in flight get their error before their streams end.
     const backends = Promise.all(this.#backends.map((backend) => backend.close('draining')));
-    this.#modern.parks.close();
+    this.#modern.suspendedCalls.close();
     this.#modern.tasks.table.close();
     this.#sessions.close();
     this.#modernRequests.close();
-    this.#heartbeat.close();
+    this.#streamTimers.close();
     await this.#http.close();
     await backends;
     await this.#validators.close();
@@ -182,18 +182,18 @@ export class Gateway {
   }
 
   #listenerContext(messages: MessageLog | undefined): ListenerContext {
-    const { gate, leases, pressure, bodies } = this.#access;
+    const { gatekeeper, openStreams, memoryPressure, bodies } = this.#access;
     return {
       messages,
-      gate,
-      leases,
-      pressure,
+      gatekeeper,
+      openStreams,
+      memoryPressure,
       bodies,
       held: this.#held,
       options: this.#config.listen,
       sessions: this.#sessions,
       modern: this.#modernRequests,
-      heartbeat: this.#heartbeat,
+      streamTimers: this.#streamTimers,
       logger: this.#logger,
       metrics: this.#metrics,
       isDraining: () => this.#isDraining,
@@ -205,7 +205,7 @@ export class Gateway {
     const { file } = this.#config;
     const pins = new Pins(file === undefined ? new Map() : readLockFile(lockFileOf(file)));
     const parts = {
-      policy: this.#access.gate.isOn ? this.#access.gate.policy : undefined,
+      policy: this.#access.gatekeeper.isOn ? this.#access.gatekeeper.policy : undefined,
       state: this.#modern,
       lists: this.#lists,
       validators: this.#validators,
@@ -246,7 +246,7 @@ export class Gateway {
       held: this.#held,
       auditWaiting: this.#access.audit?.waiting ?? 0,
       sessions: this.#sessions.counts(),
-      streams: { ...this.#heartbeat.counts(), websocket: this.#http.webSockets },
+      streams: { ...this.#streamTimers.counts(), websocket: this.#http.webSockets },
       connections: this.#http.connections,
     };
   }

@@ -9,7 +9,7 @@ export class ListenError extends Error {
 }
 
 /** Where a listener was to be, and the options that say so. */
-interface Place {
+interface ListenAddress {
   readonly listener: 'public' | 'admin';
   readonly address: string;
   readonly hostOption: string;
@@ -45,7 +45,7 @@ export function listenForAdmin(
   });
 }
 
-async function explained(listen: () => Promise<string>, place: Place): Promise<string> {
+async function explained(listen: () => Promise<string>, place: ListenAddress): Promise<string> {
   try {
     return await listen();
   } catch (error) {
@@ -58,7 +58,10 @@ async function explained(listen: () => Promise<string>, place: Place): Promise<s
   }
 }
 
-function reasonOf({ hostOption, portOption }: Place, code: string | undefined): string | undefined {
+function reasonOf(
+  { hostOption, portOption }: ListenAddress,
+  code: string | undefined,
+): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
       return `another process listens there: end it, or change ${portOption}`;

@@ -1,6 +1,5 @@
 // `sluice pin`: shows what differs between the tools of the servers and those that were accepted, and
 // writes the lock file when somebody accepts. The only writer of that file.
-import type { Environment } from '../backend/stdio/environment.ts';
 import { compareTools } from '../catalog/pins/comparison.ts';
 import {
   type Lock,
@@ -12,6 +11,7 @@ import {
 } from '../catalog/pins/lock-file.ts';
 import { comparisonReport, plain } from '../catalog/pins/report.ts';
 import type { Config } from '../config/config.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
 import { untilStopped } from './run.ts';
 import { type Survey, surveyTools } from './tool-survey.ts';
 
@@ -33,7 +33,7 @@ export interface PinOptions {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** Asks a person; undefined when there is none. */
-  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+  readonly confirm: ((serverRequest: string) => Promise<boolean>) | undefined;
 }
 
 /**

@@ -1,12 +1,12 @@
 // The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
 
-import { FirstStarts } from '../backend/first-starts.ts';
-import { killChildren } from '../backend/stdio/child-process.ts';
-import type { Environment } from '../backend/stdio/environment.ts';
 import { every } from '../base/clock.ts';
 import { messageOf, UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { createLogger, type Logger } from '../observe/logger.ts';
+import { FirstStarts } from '../upstream/first-starts.ts';
+import { killChildren } from '../upstream/stdio/child-process.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
 import { Gateway } from './gateway.ts';
 import { watchIdleMemory } from './idle-memory.ts';
 import { ListenError } from './listen-error.ts';

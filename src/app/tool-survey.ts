@@ -1,11 +1,6 @@
 // Starts servers only to list their tools, as the gateway itself sees them: in its own name, with the
 // capabilities that it declares for a shared server. Nothing of a server is left afterwards.
 import { ANONYMOUS } from '../auth/anonymous.ts';
-import { ServerBackend } from '../backend/backend.ts';
-import { channelOpener } from '../backend/kinds.ts';
-import type { ServerOptions } from '../backend/options.ts';
-import { ProcessBudget } from '../backend/process-budget.ts';
-import type { Environment } from '../backend/stdio/environment.ts';
 import { within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
@@ -15,8 +10,13 @@ import { TOOLS_LIST } from '../mcp/methods.ts';
 import { NEWEST_LEGACY } from '../mcp/versions.ts';
 import { createLogger } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
-import type { Seat } from '../ports/seat.ts';
+import type { Lease } from '../ports/lease.ts';
 import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { ServerBackend } from '../upstream/backend.ts';
+import { channelOpener } from '../upstream/kinds.ts';
+import type { ServerOptions } from '../upstream/options.ts';
+import { ProcessBudget } from '../upstream/process-budget.ts';
+import type { Environment } from '../upstream/stdio/environment.ts';
 
 const MAX_PAGES = 256;
 const CLOSE_LIMIT_MS = 15_000;
@@ -55,7 +55,7 @@ export async function surveyTools(
     metrics: new Metrics({ version: parts.version, node: process.version }),
     openChannel: channelOpener(parts.environment, { servers, logger }),
     gatewayVersion: parts.version,
-    tellsAll: true,
+    exposesDetails: true,
   };
   const backends = servers
     .filter(({ protocol }) => protocol === 'mcp')
@@ -76,23 +76,23 @@ export async function surveyTools(
 
 async function survey(backend: ServerBackend): Promise<Survey> {
   const server = backend.name;
-  const seat = backend.place(NOBODY);
+  const lease = backend.acquire(NOBODY);
   try {
-    await seat.ready();
-    return { server, tools: await toolsOf(seat) };
+    await lease.ready();
+    return { server, tools: await toolsOf(lease) };
   } catch (error) {
     return { server, failure: messageOf(error) };
   } finally {
-    seat.leave();
+    lease.leave();
   }
 }
 
-async function toolsOf(seat: Seat): Promise<readonly Buffer[]> {
-  if (seat.identity?.capabilities['tools'] === undefined) return [];
+async function toolsOf(lease: Lease): Promise<readonly Buffer[]> {
+  if (lease.identity?.capabilities['tools'] === undefined) return [];
   const tools: Buffer[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await seat.list(TOOLS_LIST, cursor);
+    const answer = await lease.list(TOOLS_LIST, cursor);
     const result = answer && parseResult(answer);
     if (answer === undefined || result === undefined) throw new Error('it gave no list of tools');
     const list = lastMember(answer.bytes, answer.resultStart, answer.resultEnd, 'tools');

@@ -23,7 +23,7 @@ export interface Credentials {
 }
 
 /** Why a request has no principal. */
-export type Denial =
+export type AuthenticationFailure =
   /** Nothing was presented. */
   | 'missing'
   /** What was presented is not good. */
@@ -31,7 +31,7 @@ export type Denial =
   /** Nothing can be said about it now. */
   | 'unavailable';
 
-export type Identity = Principal | Denial | RefusedToken;
+export type Identity = Principal | AuthenticationFailure | RefusedToken;
 
 /** Says who sends a request. */
 export class Authenticator {

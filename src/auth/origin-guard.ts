@@ -18,9 +18,9 @@ export interface GuardRefusal {
 }
 
 /** Headers that must not come twice: whoever reads the other one would decide differently. */
-type Watched = 'host' | 'origin' | 'authorization' | 'sec-fetch-site';
+type WatchedHeader = 'host' | 'origin' | 'authorization' | 'sec-fetch-site';
 
-const TWICE: Readonly<Record<Watched, GuardRefusal>> = {
+const TWICE: Readonly<Record<WatchedHeader, GuardRefusal>> = {
   host: { status: 400, message: 'Two Host headers.' },
   origin: { status: 403, message: 'Two Origin headers.' },
   authorization: { status: 400, message: 'Two Authorization headers.' },
@@ -62,7 +62,7 @@ export class OriginGuard {
    * @returns undefined when it may pass
    */
   check(rawHeaders: readonly string[], isPublic = false): GuardRefusal | undefined {
-    const found: Partial<Record<Watched, string>> = {};
+    const found: Partial<Record<WatchedHeader, string>> = {};
     for (let at = 0; at < rawHeaders.length; at += 2) {
       const name = watchedName(rawHeaders[at] as string);
       if (name === undefined) continue;
@@ -86,7 +86,7 @@ export class OriginGuard {
   #judgePage({
     origin,
     'sec-fetch-site': site,
-  }: Partial<Record<Watched, string>>): GuardRefusal | undefined {
+  }: Partial<Record<WatchedHeader, string>>): GuardRefusal | undefined {
     if (origin !== undefined) {
       return this.#origins.has(origin) ? undefined : { status: 403, message: originAdvice(origin) };
     }
@@ -111,7 +111,7 @@ function pageAdvice(site: string): string {
 }
 
 // Most headers are told apart by their length alone.
-function watchedName(name: string): Watched | undefined {
+function watchedName(name: string): WatchedHeader | undefined {
   const { length } = name;
   if (length !== 4 && length !== 6 && length !== 13 && length !== 14) return undefined;
   const lower = name.toLowerCase();

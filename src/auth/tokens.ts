@@ -121,7 +121,8 @@ export class TokenVerifier {
     const { options } = issuer;
     const header = jose.decodeProtectedHeader(token);
     if (!TYPES.has(header.typ?.toLowerCase())) return wrongType(header.typ);
-    if (hasTwins(token)) return new RefusedToken('malformed', { expected: 'no member twice' });
+    if (hasDuplicateKeys(token))
+      return new RefusedToken('malformed', { expected: 'no member twice' });
     const verify = async (key: JWTVerifyGetKey): Promise<JWTPayload> => {
       const { payload } = await jose.jwtVerify(token, key, {
         issuer: options.issuer,
@@ -313,7 +314,7 @@ function verifiedToken(
 }
 
 /** Readers of JSON differ in which of two equal members counts: such claims count for nothing. */
-function hasTwins(token: string): boolean {
+function hasDuplicateKeys(token: string): boolean {
   return token.split('.', 2).some((part) => {
     const bytes = Buffer.from(part, 'base64url');
     const keys = membersOf(bytes, bytes.indexOf('{'), bytes.length).map(({ key }) => key);

@@ -326,14 +326,14 @@ export class HeldBytes {
   }
 
   #open(owners: Map<string, HeldOwner>, key: string, shareBytes: number): HeldOwner {
-    if (owners.size >= this.#tidyAt) this.#tidy(owners);
+    if (owners.size >= this.#tidyAt) this.#prune(owners);
     const owner = new HeldOwner(this, shareBytes);
     owners.set(key, owner);
     return owner;
   }
 
   /** Forgets those that hold nothing. */
-  #tidy(owners: Map<string, HeldOwner>): void {
+  #prune(owners: Map<string, HeldOwner>): void {
     for (const [key, { bytes, largeHoldings }] of owners) {
       if (bytes === 0 && largeHoldings === 0) owners.delete(key);
     }

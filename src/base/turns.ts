@@ -18,7 +18,7 @@ let contested: TurnQuota[] = [];
 export const LEAST_COST = 512;
 
 /** Somebody who waits, and what is paid for it when it goes on. */
-interface Waiting {
+interface Waiter {
   readonly resume: () => void;
   readonly cost: number;
 }
@@ -66,7 +66,7 @@ export class TurnQuota {
   #turn = -1;
   #spent = 0;
   /** What waits here, and the sources for which something waits. */
-  readonly #line = new Fifo<Waiting | TurnQuota>();
+  readonly #line = new Fifo<Waiter | TurnQuota>();
   /** Whether it stands in line itself. */
   #isInLine = false;
 

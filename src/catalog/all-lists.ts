@@ -4,7 +4,7 @@ import { monotonicMs, within } from '../base/clock.ts';
 import { type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
-import type { Seat, ServerIdentity } from '../ports/seat.ts';
+import type { Lease, ServerIdentity } from '../ports/lease.ts';
 import type { ToolSource, ToolTexts } from '../ports/tool-source.ts';
 import { ServerLists } from './server-lists.ts';
 
@@ -37,35 +37,35 @@ export class AllLists implements ToolSource {
     return lists;
   }
 
-  current(seat: Seat): ToolTexts | undefined {
-    return this.of(seat.server).current(seat, TOOLS_LIST)?.entries;
+  current(lease: Lease): ToolTexts | undefined {
+    return this.of(lease.server).current(lease, TOOLS_LIST)?.entries;
   }
 
-  async read(seat: Seat): Promise<ToolTexts | undefined> {
-    if (seat.isDown) return undefined;
+  async read(lease: Lease): Promise<ToolTexts | undefined> {
+    if (lease.isDown) return undefined;
     try {
       // Its start is the call's own to wait for.
-      await seat.running();
+      await lease.running();
     } catch {
       return undefined; // the instance has logged why
     }
-    const { identity } = seat;
+    const { identity } = lease;
     if (identity === undefined) return undefined;
     const againMs = this.#late.get(identity);
     if (againMs === undefined) {
-      const tools = await within(WAIT_MS, this.#ask(seat, identity));
+      const tools = await within(WAIT_MS, this.#ask(lease, identity));
       if (tools === undefined) this.#noteLate(identity);
       return tools;
     }
     if (monotonicMs() >= againMs) {
       this.#noteLate(identity);
-      void this.#ask(seat, identity);
+      void this.#ask(lease, identity);
     }
     return undefined;
   }
 
-  async #ask(seat: Seat, identity: ServerIdentity): Promise<ToolTexts | undefined> {
-    const list = await this.of(seat.server).read(seat, TOOLS_LIST);
+  async #ask(lease: Lease, identity: ServerIdentity): Promise<ToolTexts | undefined> {
+    const list = await this.of(lease.server).read(lease, TOOLS_LIST);
     if (list !== undefined) this.#late.delete(identity);
     return list?.entries;
   }

@@ -1,11 +1,11 @@
 // Makes the lists of an endpoint out of those of its servers. What was made is kept by what it was
 // made of, so that all clients who see the same share one listing.
 import { RecentMap } from '../base/recent-map.ts';
-import { legacyTool } from '../bridge/output-schemas.ts';
-import { modernTool } from '../bridge/tool-lists.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
 import { type Logger, someOf } from '../observe/logger.ts';
+import { legacyTool } from '../translate/output-schemas.ts';
+import { modernTool } from '../translate/tool-lists.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
@@ -239,7 +239,7 @@ class NamedEntry implements OfferedEntry {
   readonly name: string;
   readonly upstream: string;
   readonly ownText: Buffer;
-  readonly terms: OfferedEntry['terms'];
+  readonly toolPolicy: OfferedEntry['toolPolicy'];
   readonly #method: ListMethod;
   readonly #text: Buffer;
   readonly #era: Era;
@@ -252,7 +252,7 @@ class NamedEntry implements OfferedEntry {
   /** @param to.pageOf what the page of a tool's app is to clients */
   constructor(
     method: ListMethod,
-    { upstream, text, ownText, terms }: ShownEntry,
+    { upstream, text, ownText, toolPolicy }: ShownEntry,
     to: {
       readonly exposed: string;
       readonly member: number;
@@ -264,7 +264,7 @@ class NamedEntry implements OfferedEntry {
     this.name = to.exposed;
     this.upstream = upstream;
     this.ownText = ownText;
-    this.terms = terms;
+    this.toolPolicy = toolPolicy;
     this.#method = method;
     this.#text = text;
     this.#era = to.era;

@@ -34,7 +34,7 @@ export class KeptList {
   }
 }
 
-interface Counted {
+interface CountedList {
   readonly kept: KeptList;
   readonly held: HeldAmount;
 }
@@ -43,7 +43,7 @@ interface Counted {
 export class DistinctLists {
   readonly #owner: FindOwner;
   /** By digest, the one first that was not read for longest. */
-  readonly #lists = new Map<string, Counted>();
+  readonly #lists = new Map<string, CountedList>();
   #bytes = 0;
 
   constructor(owner: FindOwner) {

@@ -1,6 +1,6 @@
 // Options of an endpoint that shows several servers as one.
 import { duration, list, type Options, oneOf, section, text } from '../base/options.ts';
-import { trustKeys } from './curation-options.ts';
+import { trustKeys } from './catalog-options.ts';
 import { shapeSchema } from './shaping-options.ts';
 
 /** One entry of `endpoints`. */

@@ -1,7 +1,7 @@
 // The lists of MCP: what each is called, where its entries stand, and what names an entry.
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { PROMPTS_LIST, RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
-import type { ListKind } from '../ports/seat.ts';
+import type { ListKind } from '../ports/lease.ts';
 
 /** A request for a list. */
 export type ListMethod =

@@ -3,7 +3,7 @@
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
-import type { ToolTerms } from './member-catalog.ts';
+import type { ToolPolicy } from './member-catalog.ts';
 
 /** An entry as clients see it. */
 export interface OfferedEntry {
@@ -18,7 +18,7 @@ export interface OfferedEntry {
   /** As the server wrote it. */
   readonly ownText: Buffer;
   /** Of a tool that is not called just as the client says. */
-  readonly terms: ToolTerms | undefined;
+  readonly toolPolicy: ToolPolicy | undefined;
   /** For clients of the session era. */
   readonly legacyText: Buffer;
   /** For clients of 2026-07-28. */

@@ -1,7 +1,7 @@
 // What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
 // accepted (pins), let through and reworded (shaping). Made once for each list.
 import { type Logger, someOf } from '../observe/logger.ts';
-import type { TrustMode } from './curation-options.ts';
+import type { TrustMode } from './catalog-options.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
 import type { Pins } from './pins/pins.ts';
 import { ResourceFilter } from './resource-filter.ts';
@@ -17,7 +17,7 @@ import {
 import type { EntryOverride, ShapingOptions, ToolOverride } from './shaping-options.ts';
 
 /** How a tool is called, where that is not as the client says. */
-export interface ToolTerms {
+export interface ToolPolicy {
   readonly arguments: ReadonlyMap<string, ArgumentRule>;
   /** Without an answer or progress; undefined: the server's. */
   readonly timeoutMs: number | undefined;
@@ -35,7 +35,7 @@ export interface ShownEntry {
   /** As the server wrote it. */
   readonly ownText: Buffer;
   /** Of a tool; undefined: as the client says. */
-  readonly terms: ToolTerms | undefined;
+  readonly toolPolicy: ToolPolicy | undefined;
 }
 
 /** What is said of one server of an endpoint. */
@@ -94,10 +94,10 @@ export class MemberCatalog {
     const isTools = method === 'tools/list';
     const accepted = isTools ? this.#accepted(entries) : entries;
     const shaping = isTools ? this.#tools : this.#prompts;
-    const { shown, shadowed } = shaping.names(accepted.map(({ name }) => name));
-    if (shadowed.length > 0) {
+    const { shown, conflicting } = shaping.names(accepted.map(({ name }) => name));
+    if (conflicting.length > 0) {
       this.#logger.warn(
-        { server: this.key, method, ...someOf(shadowed) },
+        { server: this.key, method, ...someOf(conflicting) },
         'entries are not shown, since others were renamed to their names',
       );
     }
@@ -110,21 +110,23 @@ export class MemberCatalog {
 
   #tool({ name: upstream, text }: ListedEntry, name: string): ShownEntry {
     const overrides = this.#tools.overrides(upstream);
-    const terms = { arguments: argumentRules(overrides), ...toolLimits(overrides) };
-    const hasTerms =
-      terms.arguments.size > 0 || terms.timeoutMs !== undefined || terms.concurrency !== undefined;
+    const toolPolicy = { arguments: argumentRules(overrides), ...toolLimits(overrides) };
+    const hasPolicy =
+      toolPolicy.arguments.size > 0 ||
+      toolPolicy.timeoutMs !== undefined ||
+      toolPolicy.concurrency !== undefined;
     return {
       upstream,
       name,
       text: shapedTool(text, overrides),
       ownText: text,
-      terms: hasTerms ? terms : undefined,
+      toolPolicy: hasPolicy ? toolPolicy : undefined,
     };
   }
 
   #prompt({ name: upstream, text }: ListedEntry, name: string): ShownEntry {
     const shaped = shapedPrompt(text, this.#prompts.overrides(upstream));
-    return { upstream, name, text: shaped, ownText: text, terms: undefined };
+    return { upstream, name, text: shaped, ownText: text, toolPolicy: undefined };
   }
 
   /** Tools whose definition nobody has accepted are reported, or withheld. */
@@ -153,5 +155,5 @@ function withoutDoubles(entries: readonly ListedEntry[]): readonly ListedEntry[]
 }
 
 function asItIs({ name, text }: ListedEntry): ShownEntry {
-  return { upstream: name, name, text, ownText: text, terms: undefined };
+  return { upstream: name, name, text, ownText: text, toolPolicy: undefined };
 }

@@ -114,15 +114,15 @@ export function exposeNames(members: readonly NamedMember[], options: NamingOpti
     );
   }
   const isPrefixed = (name: string): boolean => options.prefix === 'always' || shared.has(name);
-  const wish = ({ key, name }: NameOwner): string =>
+  const preferred = ({ key, name }: NameOwner): string =>
     isPrefixed(name) ? `${key}${options.separator}${name}` : name;
-  return new NameTable(withoutCollisions(owners, wish));
+  return new NameTable(withoutCollisions(owners, preferred));
 }
 
 /** One thing, what it would like to be called, and how much of its digest it has to show. */
 interface Candidate {
   readonly owner: NameOwner;
-  readonly wish: string;
+  readonly preferred: string;
   digits: number;
 }
 
@@ -132,11 +132,11 @@ interface Candidate {
  */
 function* withoutCollisions(
   owners: readonly NameOwner[],
-  wishOf: (owner: NameOwner) => string,
+  preferredNameOf: (owner: NameOwner) => string,
 ): Iterable<readonly [NameOwner, string]> {
   const candidates = owners.map((owner): Candidate => {
-    const wish = wishOf(owner);
-    return { owner, wish, digits: isValid(wish) ? 0 : FIRST_DIGITS };
+    const preferred = preferredNameOf(owner);
+    return { owner, preferred, digits: isValid(preferred) ? 0 : FIRST_DIGITS };
   });
   for (;;) {
     const byName = Map.groupBy(candidates, nameOf);
@@ -156,10 +156,10 @@ function isValid(name: string): boolean {
   return name.length > 0 && name.length <= MAX_LENGTH && name.search(FOREIGN) < 0;
 }
 
-function nameOf({ owner, wish, digits }: Candidate): string {
-  if (digits === 0) return wish;
+function nameOf({ owner, preferred, digits }: Candidate): string {
+  if (digits === 0) return preferred;
   const suffix = `_${digestOf(owner).slice(0, digits)}`;
-  return wish.replace(FOREIGN, '_').slice(0, MAX_LENGTH - suffix.length) + suffix;
+  return preferred.replace(FOREIGN, '_').slice(0, MAX_LENGTH - suffix.length) + suffix;
 }
 
 // UTF-16, since halves of surrogate pairs are all the same in UTF-8.

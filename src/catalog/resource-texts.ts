@@ -20,13 +20,13 @@ import {
   within,
 } from '../jsonrpc/text-steps.ts';
 import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/methods.ts';
-import type { Effort } from './uri-templates.ts';
+import type { MatchBudget } from './uri-templates.ts';
 
 /**
  * What a URI is to clients.
- * @param effort what may be spent on finding that out
+ * @param matchBudget what may be spent on finding that out
  */
-export type ExposeUri = (uri: string, effort?: Effort) => string;
+export type ExposeUri = (uri: string, matchBudget?: MatchBudget) => string;
 
 /** What is spent on the URIs of one message. */
 const MESSAGE_STEPS = 10_000_000;
@@ -108,20 +108,20 @@ export function exposeInTurns(
 
 function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Steps {
   if (!result.includes(URI) && !mayNamePage(result)) return result;
-  const effort: Effort = { left: MESSAGE_STEPS };
-  const expose = inOneMessage(exposeUri, effort);
+  const matchBudget: MatchBudget = { left: MESSAGE_STEPS };
+  const expose = inOneMessage(exposeUri, matchBudget);
   const block: Edit = (text) => contentBlock(text, expose);
   switch (method) {
     case TOOLS_CALL: {
-      const paged = yield* pageSteps(yield* withQuestions(result, expose), expose);
+      const paged = yield* pageSteps(yield* withServerRequests(result, expose), expose);
       return yield* within(paged, 'content', (list) => each(list, block, URI));
     }
     case PROMPTS_GET:
-      return yield* within(yield* withQuestions(result, expose), 'messages', (list) =>
+      return yield* within(yield* withServerRequests(result, expose), 'messages', (list) =>
         each(list, message(expose), URI),
       );
     case RESOURCES_READ:
-      return yield* within(yield* withQuestions(result, expose), 'contents', (list) =>
+      return yield* within(yield* withServerRequests(result, expose), 'contents', (list) =>
         each(list, function* (text) {
           return yield* pageSteps(yield* uriMember(text, expose), expose);
         }),
@@ -131,8 +131,8 @@ function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Ste
   }
 }
 
-/** A server's question with such URIs. */
-export function exposeQuestion(bytes: Buffer, exposeUri: ExposeUri): Buffer {
+/** A server's request with such URIs. */
+export function exposeServerRequest(bytes: Buffer, exposeUri: ExposeUri): Buffer {
   if (!bytes.includes(URI)) return bytes;
   const { method, paramsStart, paramsEnd } = scan(bytes);
   if (method !== SAMPLING || paramsStart < 0) return bytes;
@@ -143,16 +143,16 @@ export function exposeQuestion(bytes: Buffer, exposeUri: ExposeUri): Buffer {
 }
 
 /** A server may put any number of URIs into a message. */
-function inOneMessage(expose: ExposeUri, effort: Effort): ExposeHere {
-  return (uri) => expose(uri, effort);
+function inOneMessage(expose: ExposeUri, matchBudget: MatchBudget): ExposeHere {
+  return (uri) => expose(uri, matchBudget);
 }
 
 function samplingParams(params: Buffer, expose: ExposeHere): Steps {
   return within(params, 'messages', (list) => each(list, message(expose), URI));
 }
 
-/** Questions of a modern server stand in its results. */
-function withQuestions(result: Buffer, expose: ExposeHere): Steps {
+/** Requests of a modern server stand in its results. */
+function withServerRequests(result: Buffer, expose: ExposeHere): Steps {
   return within(result, 'inputRequests', (requests) =>
     eachValue(
       requests,

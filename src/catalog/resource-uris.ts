@@ -5,7 +5,7 @@
 // keep it and always have the server's name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import {
-  type Effort,
+  type MatchBudget,
   matchesTemplate,
   parseTemplate,
   schemeOf,
@@ -33,17 +33,17 @@ export interface UriOwner {
 export type UriTarget =
   | ({ readonly kind: 'one' } & UriOwner)
   /** Any of these may have it; the likeliest first. Empty when no server has resources. */
-  | { readonly kind: 'several'; readonly candidates: readonly UriOwner[] };
+  | { readonly kind: 'several'; readonly targets: readonly UriOwner[] };
 
 /** What one client sees of the servers of an endpoint. */
-export interface Sight {
+export interface ResourceVisibility {
   /** Whether it sees anything of a server. */
   server(key: string): boolean;
   /** Whether it may use a resource, if there is one. */
   resource(owner: UriOwner): boolean;
 }
 
-const EVERYTHING: Sight = { server: () => true, resource: () => true };
+const EVERYTHING: ResourceVisibility = { server: () => true, resource: () => true };
 
 /**
  * The prefix of a server's URIs, which makes a legal scheme of any.
@@ -167,17 +167,18 @@ export class ResourceTable {
    *
    * @param key the server
    * @param uri as the server knows it
-   * @param effort what may be spent on finding out whether it leads back as it is; once that is over
+   * @param matchBudget what may be spent on finding out whether it leads back as it is; once that
+   * is over
    *   it gets the server's prefix
    */
-  exposed(key: string, uri: string, effort?: Effort): string {
+  exposed(key: string, uri: string, matchBudget?: MatchBudget): string {
     if (this.#prefixed.size === 0) return uri;
     if (isAppPage(uri)) return wrapUri(key, uri);
     const owners = this.#listed.get(uri);
     const isUnchanged =
       owners?.has(key) === true
         ? owners.size === 1 && !this.#isWrapped(uri) && !hasOpenScheme(uri) && !this.#isTaken(uri)
-        : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri, effort);
+        : (owners === undefined && /^https?:/i.test(uri)) || this.#leadsTo(key, uri, matchBudget);
     return isUnchanged ? uri : wrapUri(key, uri);
   }
 
@@ -186,49 +187,55 @@ export class ResourceTable {
    *
    * @param exposed as the client knows it
    * @param sees what the client sees; of anything else nothing is to be noticed
-   * @param effort told what it took
+   * @param matchBudget told what it took
    * @returns the server and what it calls it, or all that may have it
    */
-  resolve(exposed: string, sees: Sight = EVERYTHING, effort?: Effort): UriTarget {
+  resolve(
+    exposed: string,
+    sees: ResourceVisibility = EVERYTHING,
+    matchBudget?: MatchBudget,
+  ): UriTarget {
     const as = (key: string): UriOwner => ({ key, uri: exposed });
     const wrapped = unwrapUri(this.#prefixed, exposed);
     if (wrapped !== undefined && sees.server(wrapped.key)) return { kind: 'one', ...wrapped };
     const all = this.#keys.map(as).filter((one) => sees.resource(one));
     const [only, ...others] = all;
     if (only !== undefined && others.length === 0) return { kind: 'one', ...only };
-    const likely = [...this.#likely(exposed, effort)].map(as).filter((one) => sees.resource(one));
+    const likely = [...this.#likely(exposed, matchBudget)]
+      .map(as)
+      .filter((one) => sees.resource(one));
     const [owner, ...rivals] = likely;
     if (owner !== undefined && rivals.length === 0) return { kind: 'one', ...owner };
     const keys = new Set([...likely, ...all].map(({ key }) => key));
-    return { kind: 'several', candidates: [...keys].map(as) };
+    return { kind: 'several', targets: [...keys].map(as) };
   }
 
   /**
    * The servers that the first of these signs points at: listed or template, scheme, open template.
    * A list says no more than a template, or a server could take with it what is another's.
    */
-  #likely(uri: string, effort: Effort | undefined): ReadonlySet<string> {
+  #likely(uri: string, matchBudget: MatchBudget | undefined): ReadonlySet<string> {
     const listed = this.#listed.get(uri);
     const scheme = schemeOf(uri);
     const byTemplate =
-      scheme === undefined ? new Set<string>() : this.#matching(scheme, uri, effort);
+      scheme === undefined ? new Set<string>() : this.#matching(scheme, uri, matchBudget);
     if (listed !== undefined || byTemplate.size > 0) {
       return new Set(this.#keys.filter((key) => listed?.has(key) === true || byTemplate.has(key)));
     }
     const byScheme = scheme === undefined ? undefined : this.#schemes.get(scheme);
-    return byScheme ?? this.#matching(undefined, uri, effort);
+    return byScheme ?? this.#matching(undefined, uri, matchBudget);
   }
 
   #matching(
     scheme: string | undefined,
     uri: string,
-    effort: Effort | undefined,
+    matchBudget: MatchBudget | undefined,
   ): ReadonlySet<string> {
     const keys = new Set<string>();
     for (const [key, templates] of this.#templates.get(scheme) ?? []) {
-      const own: Effort = { left: SERVER_STEPS };
+      const own: MatchBudget = { left: SERVER_STEPS };
       if (templates.some(({ template }) => matchesTemplate(template, uri, own))) keys.add(key);
-      if (effort !== undefined) effort.left -= SERVER_STEPS - own.left;
+      if (matchBudget !== undefined) matchBudget.left -= SERVER_STEPS - own.left;
     }
     return keys;
   }
@@ -250,11 +257,11 @@ export class ResourceTable {
     const taken = new Set<string>();
     if (this.#schemes.get(scheme)?.size === 1) return taken;
     const texts = this.#texts.get(scheme) ?? new Set();
-    const effort: Effort = { left: SCHEME_STEPS };
+    const matchBudget: MatchBudget = { left: SCHEME_STEPS };
     for (const [key, templates] of this.#templates.get(scheme) ?? []) {
       for (const text of texts) {
-        if (!this.#hasOnly(key, text)) noteTaken(text, templates, effort, taken);
-        if (effort.left < 0) return texts;
+        if (!this.#hasOnly(key, text)) noteTaken(text, templates, matchBudget, taken);
+        if (matchBudget.left < 0) return texts;
       }
     }
     return taken;
@@ -265,14 +272,14 @@ export class ResourceTable {
     return owners?.size === 1 && owners.has(key);
   }
 
-  #leadsTo(key: string, uri: string, effort: Effort | undefined): boolean {
+  #leadsTo(key: string, uri: string, matchBudget: MatchBudget | undefined): boolean {
     // Nobody could ask for it.
     if (uri.length > TEXT_LIMITS.uri) return false;
-    if (effort !== undefined) {
-      effort.left -= LOOK_UP;
-      if (effort.left < 0) return false;
+    if (matchBudget !== undefined) {
+      matchBudget.left -= LOOK_UP;
+      if (matchBudget.left < 0) return false;
     }
-    const target = this.resolve(uri, EVERYTHING, effort);
+    const target = this.resolve(uri, EVERYTHING, matchBudget);
     return target.kind === 'one' && target.key === key && target.uri === uri;
   }
 
@@ -285,11 +292,11 @@ export class ResourceTable {
 function noteTaken(
   text: string,
   templates: readonly OwnTemplate[],
-  effort: Effort,
+  matchBudget: MatchBudget,
   taken: Set<string>,
 ): void {
   for (const { text: own, template } of templates) {
-    if (matchesTemplate(template, text, effort)) taken.add(text).add(own);
+    if (matchesTemplate(template, text, matchBudget)) taken.add(text).add(own);
   }
 }
 

@@ -11,7 +11,7 @@ import { errorCodeOf } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import { TEMPLATES_LIST } from '../mcp/methods.ts';
 import type { Logger } from '../observe/logger.ts';
-import type { Seat } from '../ports/seat.ts';
+import type { Lease } from '../ports/lease.ts';
 import { contentDigest } from './content-digest.ts';
 import { DistinctLists, KeptList } from './distinct-lists.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
@@ -40,7 +40,7 @@ const UNKNOWN_LIST: ServerList = { entries: [], ttlMs: 0, isPublic: true };
 const KEPT_UNKNOWN = new KeptList(UNKNOWN_LIST);
 const KEPT_EMPTY = new KeptList(EMPTY_LIST);
 
-interface Kept {
+interface CachedList {
   readonly kept: KeptList;
   /** From then on it is read again for whoever wants the list itself. */
   readonly untilMs: number;
@@ -48,7 +48,7 @@ interface Kept {
 
 /** A list that the server did not give. */
 interface MissingList {
-  readonly seat: Seat;
+  readonly lease: Lease;
   readonly method: ListMethod;
   readonly key: object;
   /** Told when it was read. */
@@ -61,7 +61,7 @@ export class ServerLists {
   version = 0;
   readonly #server: string;
   readonly #logger: Logger;
-  readonly #kept = new WeakMap<object, Map<ListMethod, Kept>>();
+  readonly #kept = new WeakMap<object, Map<ListMethod, CachedList>>();
   readonly #reading = new WeakMap<object, Map<ListMethod, Promise<ServerList | undefined>>>();
   /** Who waits for a list that the server did not give, by the key of the list. */
   readonly #awaited = new WeakMap<object, Map<ListMethod, Set<() => void>>>();
@@ -76,13 +76,13 @@ export class ServerLists {
   }
 
   /** The list as it is; undefined when it has to be read first. */
-  current(seat: Seat, method: ListMethod): ServerList | undefined {
-    return this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method)?.kept.list;
+  current(lease: Lease, method: ListMethod): ServerList | undefined {
+    return this.#kept.get(lease.listKey(LISTS[method].kind))?.get(method)?.kept.list;
   }
 
   /** The same, unless it is so old that whoever wants to see the list should get it anew. */
-  fresh(seat: Seat, method: ListMethod): ServerList | undefined {
-    const known = this.#kept.get(seat.listKey(LISTS[method].kind))?.get(method);
+  fresh(lease: Lease, method: ListMethod): ServerList | undefined {
+    const known = this.#kept.get(lease.listKey(LISTS[method].kind))?.get(method);
     return known === undefined || known.untilMs < monotonicMs() ? undefined : known.kept.list;
   }
 
@@ -95,20 +95,20 @@ export class ServerLists {
    * Reads a list from the server. Several readers at once are one.
    * @returns undefined when the server can't be had, or does not answer
    */
-  async read(seat: Seat, method: ListMethod): Promise<ServerList | undefined> {
-    if (seat.isDown) return undefined;
+  async read(lease: Lease, method: ListMethod): Promise<ServerList | undefined> {
+    if (lease.isDown) return undefined;
     try {
-      await seat.running();
+      await lease.running();
     } catch {
       return undefined; // the instance has logged why
     }
-    const key = seat.listKey(LISTS[method].kind);
+    const key = lease.listKey(LISTS[method].kind);
     const byMethod =
       this.#reading.get(key) ?? new Map<ListMethod, Promise<ServerList | undefined>>();
     this.#reading.set(key, byMethod);
     let reading = byMethod.get(method);
     if (reading === undefined) {
-      reading = this.#read(seat, method, key).finally(() => byMethod.delete(method));
+      reading = this.#read(lease, method, key).finally(() => byMethod.delete(method));
       byMethod.set(method, reading);
     }
     return await reading;
@@ -118,8 +118,8 @@ export class ServerLists {
    * Asks again, less and less often, for a list that the server did not give.
    * @param found told when it was read, by whomever; never, if the server restarts before
    */
-  retry(seat: Seat, method: ListMethod, found: () => void): void {
-    const key = seat.listKey(LISTS[method].kind);
+  retry(lease: Lease, method: ListMethod, found: () => void): void {
+    const key = lease.listKey(LISTS[method].kind);
     const byMethod = this.#awaited.get(key) ?? new Map<ListMethod, Set<() => void>>();
     this.#awaited.set(key, byMethod);
     const waiting = byMethod.get(method);
@@ -129,7 +129,7 @@ export class ServerLists {
     }
     const first = new Set([found]);
     byMethod.set(method, first);
-    this.#askLater(1, { seat, method, key, waiting: first });
+    this.#askLater(1, { lease, method, key, waiting: first });
   }
 
   #askLater(failures: number, missing: MissingList): void {
@@ -137,11 +137,11 @@ export class ServerLists {
   }
 
   async #askAgain(failures: number, missing: MissingList): Promise<void> {
-    const { seat, method, key, waiting } = missing;
+    const { lease, method, key, waiting } = missing;
     const byMethod = this.#awaited.get(key);
     if (byMethod?.get(method) !== waiting) return;
-    const isStill = !seat.isDown && seat.listKey(LISTS[method].kind) === key;
-    if (isStill && (await this.read(seat, method)) !== undefined) return;
+    const isStill = !lease.isDown && lease.listKey(LISTS[method].kind) === key;
+    if (isStill && (await this.read(lease, method)) !== undefined) return;
     if (isStill && failures < MAX_RETRIES) this.#askLater(failures + 1, missing);
     else byMethod.delete(method);
   }
@@ -152,9 +152,9 @@ export class ServerLists {
     for (const found of waiting ?? []) found();
   }
 
-  async #read(seat: Seat, method: ListMethod, key: object): Promise<ServerList | undefined> {
-    const capability = seat.identity?.capabilities[LISTS[method].kind];
-    const kept = capability === undefined ? KEPT_EMPTY : await this.#pages(seat, method);
+  async #read(lease: Lease, method: ListMethod, key: object): Promise<ServerList | undefined> {
+    const capability = lease.identity?.capabilities[LISTS[method].kind];
+    const kept = capability === undefined ? KEPT_EMPTY : await this.#pages(lease, method);
     const list = kept?.list;
     if (kept === undefined) return undefined;
     if (list === undefined) {
@@ -164,20 +164,20 @@ export class ServerLists {
     }
     const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST && list.isPart !== true;
     const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
-    const byMethod = this.#kept.get(key) ?? new Map<ListMethod, Kept>();
+    const byMethod = this.#kept.get(key) ?? new Map<ListMethod, CachedList>();
     this.#kept.set(key, byMethod.set(method, { kept, untilMs: monotonicMs() + holdsMs }));
     this.version++;
     // An older list may come later than the one that took its place.
-    if (seat.listKey(LISTS[method].kind) === key) this.#last.set(method, kept);
+    if (lease.listKey(LISTS[method].kind) === key) this.#last.set(method, kept);
     this.#found(method, key);
     return list;
   }
 
-  async #pages(seat: Seat, method: ListMethod): Promise<KeptList | undefined> {
+  async #pages(lease: Lease, method: ListMethod): Promise<KeptList | undefined> {
     const read = new ReadPages();
     let cursor: string | undefined;
     for (let number = 0; number < MAX_PAGES; number++) {
-      const answer = await seat.list(method, cursor);
+      const answer = await lease.list(method, cursor);
       const page = answer && (await readPage(method, answer, read.room));
       if (answer === undefined || page === undefined) {
         return await this.#broken(method, read, answer);

@@ -23,7 +23,7 @@ interface NamedOptions<Override extends EntryOverride> extends Filter {
 }
 
 /** A name that isn't shown, since another one was renamed to it. */
-export interface ShadowedName {
+export interface ConflictingName {
   readonly name: string;
   readonly by: string;
 }
@@ -33,7 +33,7 @@ export interface ShapedNames {
   /** What is shown, by the server's own name, in the order of the list. */
   readonly shown: ReadonlyMap<string, string>;
   /** By the server's own names. */
-  readonly shadowed: readonly ShadowedName[];
+  readonly conflicting: readonly ConflictingName[];
 }
 
 /** How a tool is called. */
@@ -60,7 +60,7 @@ export class NameShaping<Override extends EntryOverride> {
    */
   names(own: readonly string[]): ShapedNames {
     let shown = new Map(own.map((name) => [name, name]));
-    const shadowed: ShadowedName[] = [];
+    const conflicting: ConflictingName[] = [];
     for (const level of this.#levels) {
       const visible = [...shown].filter(([, name]) => passesFilter(level, name));
       const renamed = new Map<string, string>();
@@ -73,10 +73,10 @@ export class NameShaping<Override extends EntryOverride> {
         const next = ownValue(level.rename, name) ?? name;
         const by = renamed.get(next) ?? first;
         if (by === first) shown.set(first, next);
-        else shadowed.push({ name: first, by });
+        else conflicting.push({ name: first, by });
       }
     }
-    return { shown, shadowed };
+    return { shown, conflicting };
   }
 
   /**

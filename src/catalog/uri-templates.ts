@@ -25,7 +25,7 @@ interface Run {
 }
 
 /** What may still be spent on matching. */
-export interface Effort {
+export interface MatchBudget {
   /** About one for each character that is looked at. Below zero: nothing matches any more. */
   left: number;
 }
@@ -113,25 +113,25 @@ function readExpression(expression: string): Run | undefined {
  *
  * @param template what `parseTemplate` made
  * @param uri a URI, wherever it comes from
- * @param effort what may be spent; once that is over the answer is no
+ * @param matchBudget what may be spent; once that is over the answer is no
  */
 export function matchesTemplate(
   { parts, leastChars }: UriTemplate,
   uri: string,
-  effort: Effort = { left: Number.POSITIVE_INFINITY },
+  matchBudget: MatchBudget = { left: Number.POSITIVE_INFINITY },
 ): boolean {
-  effort.left -= LOOK;
-  if (effort.left < 0 || uri.length > MAX_URI || uri.length < leastChars) return false;
+  matchBudget.left -= LOOK;
+  if (matchBudget.left < 0 || uri.length > MAX_URI || uri.length < leastChars) return false;
   if (!fitsAtEnds(parts, uri)) return false;
   // For each place in the URI: whether the parts so far can end there.
   let reached: Uint8Array = new Uint8Array(uri.length + 1);
   reached[0] = 1;
   for (const part of parts) {
-    effort.left -= uri.length;
-    if (effort.left < 0) return false;
+    matchBudget.left -= uri.length;
+    if (matchBudget.left < 0) return false;
     reached =
       typeof part === 'string'
-        ? afterText(part, uri, reached, effort)
+        ? afterText(part, uri, reached, matchBudget)
         : afterRun(part, uri, reached);
   }
   return reached[uri.length] === 1;
@@ -145,11 +145,16 @@ function fitsAtEnds(parts: readonly Part[], uri: string): boolean {
   return typeof last !== 'string' || uri.endsWith(last);
 }
 
-function afterText(text: string, uri: string, from: Uint8Array, effort: Effort): Uint8Array {
+function afterText(
+  text: string,
+  uri: string,
+  from: Uint8Array,
+  matchBudget: MatchBudget,
+): Uint8Array {
   const to = new Uint8Array(from.length);
   for (let at = 0; at + text.length <= uri.length; at++) {
     if (from[at] !== 1) continue;
-    effort.left -= text.length / COMPARED_CHARS;
+    matchBudget.left -= text.length / COMPARED_CHARS;
     if (uri.startsWith(text, at)) to[at + text.length] = 1;
   }
   return to;

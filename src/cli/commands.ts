@@ -4,18 +4,18 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { UserFileError } from '../base/errors.ts';
+import {
+  type CommandLineConfig,
+  commandLineConfig,
+  remoteServerConfig,
+  whatIsMissing,
+} from '../config/command-line-server.ts';
 import type { Config } from '../config/config.ts';
 import type { ListenerFlags } from '../config/flags.ts';
 import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
 import { type LoadedConfig, load } from '../config/load.ts';
 import { checkReport } from '../config/report.ts';
-import {
-  remoteServerConfig,
-  type SingleConfig,
-  singleServerConfig,
-  whatIsMissing,
-} from '../config/single.ts';
 import {
   type ConnectInvocation,
   type Invocation,
@@ -29,7 +29,7 @@ import { helpText } from './help.ts';
 import type { KeysInvocation } from './keys-args.ts';
 
 /** What a command may touch of the world. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
@@ -64,28 +64,28 @@ const DEFAULT_FILES = ['sluice.yaml', join('config', 'sluice.yaml')];
  * Runs a command line.
  *
  * @param argv the words after the program's name
- * @param surroundings the real process by default
+ * @param context the real process by default
  * @returns the exit status
  */
 export async function main(
   argv: readonly string[],
-  surroundings: Surroundings = realSurroundings(),
+  context: ProcessContext = processContext(),
 ): Promise<number> {
   try {
-    return await execute(parseCommandLine(argv), surroundings);
+    return await execute(parseCommandLine(argv), context);
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const issue of error.issues) {
-        surroundings.err(`${formatIssue(issue)}\n`);
+        context.err(`${formatIssue(issue)}\n`);
       }
       return EXIT.configuration;
     }
     if (error instanceof UserFileError) {
-      surroundings.err(`sluice: ${error.message}\n`);
+      context.err(`sluice: ${error.message}\n`);
       return EXIT.configuration;
     }
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    surroundings.err(`sluice: internal error: ${text}\n`);
+    context.err(`sluice: internal error: ${text}\n`);
     return EXIT.internal;
   }
 }
@@ -101,7 +101,7 @@ export function packageVersion(): string {
   return isRecord ? String(content.version) : 'unknown';
 }
 
-async function execute(invocation: Invocation, world: Surroundings): Promise<number> {
+async function execute(invocation: Invocation, world: ProcessContext): Promise<number> {
   switch (invocation.kind) {
     case 'help':
       world.out(helpText(invocation.command));
@@ -134,7 +134,7 @@ async function execute(invocation: Invocation, world: Surroundings): Promise<num
   }
 }
 
-async function keys(invocation: KeysInvocation, world: Surroundings): Promise<number> {
+async function keys(invocation: KeysInvocation, world: ProcessContext): Promise<number> {
   const { config, file: given, ...rest } = invocation;
   const file = given ?? loadFrom(config, world)?.config.auth?.keys?.file;
   if (file === undefined) {
@@ -145,7 +145,7 @@ async function keys(invocation: KeysInvocation, world: Surroundings): Promise<nu
   return runKeys({ ...rest, file: resolve(world.cwd, file), out: world.out, err: world.err });
 }
 
-function check(file: string | undefined, world: Surroundings): number {
+function check(file: string | undefined, world: ProcessContext): number {
   const loaded = loadFrom(file, world);
   if (loaded === undefined) {
     return EXIT.configuration;
@@ -161,12 +161,12 @@ function check(file: string | undefined, world: Surroundings): number {
  * @throws ConfigError when something is missing that the gateway can't start without
  */
 function warningsOf(loaded: LoadedConfig): string[] {
-  const { issues, warnings } = loaded.lookAround();
+  const { issues, warnings } = loaded.preflight();
   if (issues.length > 0) throw new ConfigError(issues);
   return [...loaded.warnings, ...warnings].map(formatIssue);
 }
 
-async function serve(invocation: ServeInvocation, world: Surroundings): Promise<number> {
+async function serve(invocation: ServeInvocation, world: ProcessContext): Promise<number> {
   const loaded = loadFrom(invocation.config, world, invocation);
   if (loaded === undefined) return EXIT.configuration;
   return world.startGateway(loaded.config, {
@@ -178,8 +178,8 @@ async function serve(invocation: ServeInvocation, world: Surroundings): Promise<
   });
 }
 
-async function run(invocation: RunInvocation, world: Surroundings): Promise<number> {
-  const single = singleServerConfig(invocation, world.cwd);
+async function run(invocation: RunInvocation, world: ProcessContext): Promise<number> {
+  const single = commandLineConfig(invocation, world.cwd);
   if ('problems' in single) return refuse(single, 'run', world);
   const missing = whatIsMissing(single.config, world.environment);
   if (missing.length > 0) {
@@ -195,16 +195,16 @@ async function run(invocation: RunInvocation, world: Surroundings): Promise<numb
   });
 }
 
-async function connect(invocation: ConnectInvocation, world: Surroundings): Promise<number> {
+async function connect(invocation: ConnectInvocation, world: ProcessContext): Promise<number> {
   const single = remoteServerConfig(invocation, world.cwd);
   if ('problems' in single) return refuse(single, 'connect', world);
   return world.connect(single.config, packageVersion());
 }
 
 function refuse(
-  { problems }: Extract<SingleConfig, { problems: unknown }>,
+  { problems }: Extract<CommandLineConfig, { problems: unknown }>,
   command: string,
-  world: Surroundings,
+  world: ProcessContext,
 ): number {
   const lines = problems.map((problem) => `sluice: ${problem}\n`).join('');
   world.err(`${lines}See sluice ${command} --help\n`);
@@ -213,7 +213,7 @@ function refuse(
 
 function loadFrom(
   file: string | undefined,
-  world: Surroundings,
+  world: ProcessContext,
   flags: ListenerFlags = {},
 ): LoadedConfig | undefined {
   const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(world.cwd, name)));
@@ -227,7 +227,7 @@ function loadFrom(
   return load(found, world.environment, world.cwd, flags);
 }
 
-function realSurroundings(): Surroundings {
+function processContext(): ProcessContext {
   return {
     cwd: process.cwd(),
     environment: processEnvironment(),
@@ -265,8 +265,8 @@ function realSurroundings(): Surroundings {
 }
 
 /** Asks on the terminal; anything but yes is no. */
-function confirm(question: string): Promise<boolean> {
-  process.stdout.write(question);
+function confirm(serverRequest: string): Promise<boolean> {
+  process.stdout.write(serverRequest);
   return new Promise((resolve) => {
     process.stdin.once('end', () => resolve(false));
     process.stdin.once('data', (line) => {

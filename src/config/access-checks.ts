@@ -1,13 +1,13 @@
 // Who may use which server, and what the gateway and its servers learn of each other: rules that are
 // about no server, clients that are not known well enough, files that processes could read.
 import type { AuthOptions } from '../auth/options.ts';
-import { isTokenExchange, type ServerOptions } from '../backend/options.ts';
-import { mayRead } from '../backend/stdio/run-as.ts';
 import { matchesGlob } from '../base/glob.ts';
-import { isOfPrincipal, type LiveText } from '../base/live-text.ts';
+import { isOfPrincipal, type TextTemplate } from '../base/text-template.ts';
+import { isTokenExchange, type ServerOptions } from '../upstream/options.ts';
+import { mayRead } from '../upstream/stdio/run-as.ts';
+import { closestName } from './closest-name.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './issues.ts';
-import { nearest } from './nearest.ts';
 
 /** Rules that are about nothing. */
 export interface IdleRules {
@@ -37,7 +37,7 @@ export function unknownServers(auth: AuthOptions | undefined, known: readonly st
 }
 
 function hint(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
+  const meant = closestName(name, known);
   return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
@@ -45,7 +45,7 @@ function hint(name: string, known: readonly string[]): string {
  * A fault for each server that is started or called with what is known of its clients, in a gateway that
  * knows too little of them: every call would fail, so the start does.
  */
-export function missingProofs(
+export function missingCredentials(
   servers: readonly ServerOptions[],
   auth: AuthOptions | undefined,
 ): Fault[] {
@@ -68,7 +68,7 @@ function variableWithout(
   has: { readonly hasTokens: boolean; readonly hasNames: boolean },
 ): string | undefined {
   if (target.kind !== 'stdio') return undefined;
-  const live = Object.entries(target.liveEnv).filter(([, text]) => isOfPrincipal(text));
+  const live = Object.entries(target.envTemplates).filter(([, text]) => isOfPrincipal(text));
   const found = live.find(([, text]) =>
     text.some(
       (part) =>
@@ -105,13 +105,13 @@ export function readableFiles(
 }
 
 function secretFiles({ target }: ServerOptions): string[] {
-  if (target.kind === 'stdio') return filesOf(Object.values(target.liveEnv).flat());
-  const { liveHeaders, auth, tls } = target;
-  const texts = [...Object.values(liveHeaders), auth?.clientSecret ?? []];
+  if (target.kind === 'stdio') return filesOf(Object.values(target.envTemplates).flat());
+  const { headerTemplates, auth, tls } = target;
+  const texts = [...Object.values(headerTemplates), auth?.clientSecret ?? []];
   return [...filesOf(texts.flat()), ...(tls.key === undefined ? [] : [tls.key])];
 }
 
-function filesOf(text: LiveText): string[] {
+function filesOf(text: TextTemplate): string[] {
   return text.flatMap((part) =>
     typeof part !== 'string' && part.kind === 'file' ? [part.path] : [],
   );

@@ -1,9 +1,9 @@
 // The configuration as the rest of the program sees it: resolved, validated and frozen.
 import type { AuthOptions } from '../auth/options.ts';
-import type { ServerOptions } from '../backend/options.ts';
 import type { Options } from '../base/options.ts';
-import type { Curation } from '../catalog/curation-options.ts';
+import type { CatalogOptions } from '../catalog/catalog-options.ts';
 import type { EndpointOptions } from '../catalog/endpoint-options.ts';
+import type { ServerOptions } from '../upstream/options.ts';
 import type { settingsSchema } from './schema.ts';
 
 /** The whole configuration. Paths are absolute. */
@@ -17,7 +17,7 @@ export interface Config
   /** undefined: `none`. */
   readonly auth: AuthOptions | undefined;
   /** What is shown of each server, by its name. */
-  readonly curations: ReadonlyMap<string, Curation>;
+  readonly catalogOptionsOf: ReadonlyMap<string, CatalogOptions>;
   /** Besides the default ones, unless `/` is among them. */
   readonly endpoints: readonly EndpointOptions[];
   /** In the order of the file. */

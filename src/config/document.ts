@@ -13,9 +13,9 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import { plainText } from '../base/live-text.ts';
+import { plainText } from '../base/text-template.ts';
 import {
-  type Interpolated,
+  type Interpolation,
   type InterpolationSource,
   interpolate,
   type OpenParts,
@@ -27,7 +27,7 @@ import { parseText } from './syntax/syntax.ts';
 /** Aliases may multiply a document at most this much. */
 const MAX_ALIASES = 100;
 
-const NOTHING: Interpolated = { value: '', secrets: [], references: [], problems: [] };
+const NOTHING: Interpolation = { value: '', secrets: [], references: [], problems: [] };
 
 /** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
 export const MIN_SECRET_PART = 4;

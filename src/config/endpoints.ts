@@ -1,9 +1,9 @@
 // The `endpoints` of the configuration: which servers each merges, and where it is.
 
-import type { ServerOptions } from '../backend/options.ts';
 import type { EndpointEntry, EndpointOptions } from '../catalog/endpoint-options.ts';
+import type { ServerOptions } from '../upstream/options.ts';
+import { closestName } from './closest-name.ts';
 import type { Fault } from './issues.ts';
-import { nearest } from './nearest.ts';
 
 /** A path, or `/` for the default ones. */
 const PATH = /^(\/|(\/[A-Za-z0-9][A-Za-z0-9._~-]*)+)$/;
@@ -93,7 +93,7 @@ function faultOf(
 ): string | undefined {
   const server = servers.find((one) => one.name === name);
   if (server === undefined) {
-    const meant = nearest(name, known);
+    const meant = closestName(name, known);
     return `is no server: must be one of ${known.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
   }
   if (server.protocol === 'jsonrpc') {

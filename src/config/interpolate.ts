@@ -3,7 +3,7 @@
 // add keys.
 import { resolve } from 'node:path';
 import { readSecretFile, UnusableFile } from '../base/bounded-file.ts';
-import { marked } from '../base/live-text.ts';
+import { marked } from '../base/text-template.ts';
 
 /** Where names and relative paths of files are looked up. */
 export interface InterpolationSource {
@@ -12,11 +12,11 @@ export interface InterpolationSource {
   readonly folder: string;
 }
 
-/** Which parts of a value may stay open until it is used (base/live-text.ts). */
+/** Which parts of a value may stay open until it is used (base/text-template.ts). */
 export type OpenParts = 'none' | 'files' | 'files and principal';
 
 /** What became of one string. */
-export interface Interpolated {
+export interface Interpolation {
   /** Open parts are marked. */
   readonly value: string;
   /** Texts that came from outside the file; defaults are not among them. */
@@ -47,7 +47,7 @@ export function interpolate(
   text: string,
   source: InterpolationSource,
   open: OpenParts = 'none',
-): Interpolated {
+): Interpolation {
   const secrets: string[] = [];
   const references: string[] = [];
   const problems: string[] = [];
@@ -73,9 +73,9 @@ export function interpolate(
   return { value, secrets, references, problems };
 }
 
-type Found = { value: string; isSecret: boolean; marked?: string } | { problem: string };
+type LookupResult = { value: string; isSecret: boolean; marked?: string } | { problem: string };
 
-function lookUp(body: string, source: InterpolationSource, open: OpenParts): Found {
+function lookUp(body: string, source: InterpolationSource, open: OpenParts): LookupResult {
   if (body.startsWith('file:')) {
     return readSecret(body.slice('file:'.length), source.folder, open !== 'none');
   }
@@ -102,8 +102,8 @@ function lookUp(body: string, source: InterpolationSource, open: OpenParts): Fou
   };
 }
 
-function readSecret(path: string, folder: string, isOpen: boolean): Found {
-  const refuse = (why: string): Found => ({ problem: `has \${file:${path}}, but ${why}` });
+function readSecret(path: string, folder: string, isOpen: boolean): LookupResult {
+  const refuse = (why: string): LookupResult => ({ problem: `has \${file:${path}}, but ${why}` });
   if (path === '' || path.includes('\0')) {
     return refuse('there is no path: must be ${file:/path}');
   }
@@ -119,7 +119,7 @@ function readSecret(path: string, folder: string, isOpen: boolean): Found {
 }
 
 /** What only a client's own process knows. */
-function ofPrincipal(body: string, isOpen: boolean): Found {
+function ofPrincipal(body: string, isOpen: boolean): LookupResult {
   if (!isOpen) {
     return { problem: `has \${${body}}, which only env of a server with a command can have` };
   }

@@ -2,7 +2,7 @@
 // would be right`, and how a schema's issues become such sentences.
 import type { z } from 'zod';
 import { KNOWN_KEYS } from '../base/options.ts';
-import { nearest } from './nearest.ts';
+import { closestName } from './closest-name.ts';
 
 /** Keys and list indexes from the top of the document. */
 export type ConfigPath = readonly (string | number)[];
@@ -105,7 +105,7 @@ export function faultsOf(
  */
 function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   const key = String(path.at(-1));
-  const near = nearest(key, known);
+  const near = closestName(key, known);
   const advice =
     near === undefined ? `must be one of ${known.join(', ')}` : `did you mean ${near}?`;
   return { path, at: 'key', message: `unknown key ${JSON.stringify(shorten(key))}: ${advice}` };

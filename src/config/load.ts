@@ -7,9 +7,9 @@ import { flagAt, type ListenerFlags, withFlags } from './flags.ts';
 import { type HostFile, hostFile } from './hosts/form.ts';
 import { processEnvironment } from './interpolate.ts';
 import { ConfigError, type ConfigIssue, type ConfigPath, type Fault } from './issues.ts';
+import { preflight } from './preflight.ts';
 import { readingOf } from './reading.ts';
 import { type Resolution, resolveConfig } from './resolve.ts';
-import { lookAround } from './surroundings.ts';
 
 /** The largest configuration file, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -27,8 +27,8 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigIssue[];
   /** Which servers have another name than the host's file gives them. */
   readonly renamed: readonly ConfigIssue[];
-  /** Whether what the configuration names is there: config/surroundings.ts. */
-  readonly lookAround: () => {
+  /** Whether what the configuration names is there: config/preflight.ts. */
+  readonly preflight: () => {
     readonly issues: readonly ConfigIssue[];
     readonly warnings: readonly ConfigIssue[];
   };
@@ -104,8 +104,8 @@ export function loadText(
     secrets: document.secrets,
     warnings: inOrder([...document.warnings, ...located(warnings)]),
     renamed: located(renamed),
-    lookAround: () => {
-      const found = lookAround(config, {
+    preflight: () => {
+      const found = preflight(config, {
         environment,
         placeOf: (server, own) => places.get(server)?.(own) ?? ['servers', server, ...own],
         isHidden: (place) => document.isInterpolated(place),

@@ -3,10 +3,10 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { authSchema } from '../auth/options.ts';
-import type { ServerOptions } from '../backend/options.ts';
 import { formatByteSize } from '../base/byte-size.ts';
 import { formatDuration } from '../base/duration.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
+import type { ServerOptions } from '../upstream/options.ts';
 import { MIN_SECRET_PART } from './document.ts';
 import type { LoadedConfig } from './load.ts';
 import { isRecord } from './records.ts';
@@ -35,10 +35,10 @@ type Schema = z.core.$ZodType;
  * @returns YAML text that ends in a newline
  */
 export function checkReport({ config, secrets }: LoadedConfig): string {
-  const { auth, servers, curations, endpoints, ...settings } = config;
+  const { auth, servers, catalogOptionsOf, endpoints, ...settings } = config;
   const mask = maskOf(secrets);
   const entry = (server: ServerOptions): unknown => {
-    const shown = curations.get(server.name);
+    const shown = catalogOptionsOf.get(server.name);
     if (server.target.kind === 'remote') {
       return print(remoteServerSchema, { ...server, ...server.target, ...shown }, mask, '*');
     }

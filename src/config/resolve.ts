@@ -1,9 +1,9 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
 import { type AuthOptions, authSchema } from '../auth/options.ts';
-import { isTokenExchange } from '../backend/options.ts';
 import { absolutePath } from '../base/folders.ts';
-import { missingProofs, readableFiles, unknownServers } from './access-checks.ts';
+import { isTokenExchange } from '../upstream/options.ts';
+import { missingCredentials, readableFiles, unknownServers } from './access-checks.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
@@ -83,7 +83,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, read.off, faults);
   if (auth !== 'unclear') {
     const idle = unknownServers(auth, [...places.keys(), ...read.off]);
-    faults.push(...placed(missingProofs(servers, auth)), ...idle.faults);
+    faults.push(...placed(missingCredentials(servers, auth)), ...idle.faults);
     warnings.push(...idle.warnings);
   }
   if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
@@ -97,7 +97,9 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
     file,
     endpoints,
     servers,
-    curations: new Map(read.entries.map(({ server, curation }) => [server.name, curation])),
+    catalogOptionsOf: new Map(
+      read.entries.map(({ server, catalogOptions }) => [server.name, catalogOptions]),
+    ),
   };
   warnings.push(...placed([...riskyOptions(config), ...readableFiles(config)]));
   return { config: deepFreeze(config), faults, warnings, places, renamed };

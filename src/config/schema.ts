@@ -4,12 +4,12 @@
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { authSchema } from '../auth/options.ts';
-import { processesSchema } from '../backend/options.ts';
 import { duration, isMap, section, text } from '../base/options.ts';
-import { stateSchema } from '../bridge/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
 import { auditSchema, logSchema } from '../observe/options.ts';
+import { stateSchema } from '../translate/options.ts';
+import { processesSchema } from '../upstream/options.ts';
 import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 /** The grammar of server names. */

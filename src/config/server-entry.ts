@@ -1,4 +1,6 @@
 // The schemas of one entry under `servers:`: how the server is run or reached, and what is shown of it.
+import { flag, type Rule, section, split, withRules } from '../base/options.ts';
+import { type CatalogOptions, catalogKeys } from '../catalog/catalog-options.ts';
 import {
   REMOTE_RULES,
   type RemoteServerEntry,
@@ -9,12 +11,10 @@ import {
   type ServerEntry,
   type ServerOptions,
   serverKeys,
-} from '../backend/options.ts';
-import { flag, type Rule, section, split, withRules } from '../base/options.ts';
-import { type Curation, curationKeys } from '../catalog/curation-options.ts';
+} from '../upstream/options.ts';
 
 const ownKeys = {
-  ...curationKeys,
+  ...catalogKeys,
   /** Obeyed by who reads the servers: config/servers.ts. */
   disabled: flag().prefault(false).meta({
     description: 'Ignore this entry, as if it were not in the file.',
@@ -40,10 +40,10 @@ export const remoteServerSchema = withRules(
 /** One entry, resolved. */
 export interface ConfiguredServer {
   readonly server: ServerOptions;
-  readonly curation: Curation;
+  readonly catalogOptions: CatalogOptions;
 }
 
-type Switched = Curation & { readonly disabled: boolean };
+type SwitchedEntry = CatalogOptions & { readonly disabled: boolean };
 
 /**
  * Resolves an entry of either kind.
@@ -51,21 +51,21 @@ type Switched = Curation & { readonly disabled: boolean };
  */
 export function configuredServer(
   name: string,
-  entry: (ServerEntry | RemoteServerEntry) & Switched,
+  entry: (ServerEntry | RemoteServerEntry) & SwitchedEntry,
   folder: string,
 ): ConfiguredServer {
-  const [{ disabled: _, ...curation }, options] = split(entry, ownKeys);
+  const [{ disabled: _, ...catalogOptions }, options] = split(entry, ownKeys);
   const server =
     'url' in options
       ? remoteServer(name, options as RemoteServerEntry, folder)
       : resolveServer(name, options as ServerEntry, folder);
-  return { server, curation };
+  return { server, catalogOptions };
 }
 
 // A key that says nothing may stand with any protocol.
 function needsMcp(
-  key: keyof Curation,
-): Rule<{ readonly protocol?: string } & { readonly [Key in keyof Curation]?: unknown }> {
+  key: keyof CatalogOptions,
+): Rule<{ readonly protocol?: string } & { readonly [Key in keyof CatalogOptions]?: unknown }> {
   return {
     at: key,
     holds: (value) =>

@@ -45,7 +45,7 @@ export interface Servers {
 }
 
 /** An entry on its way to a server. */
-interface Found {
+interface FoundEntry {
   readonly name: string;
   /** Where it stands in the file. */
   readonly path: ConfigPath;
@@ -98,7 +98,7 @@ function findEntries(
   map: unknown,
   faults: Fault[],
   { host, isHidden }: ServersContext,
-): Found[] {
+): FoundEntry[] {
   if (!isRecord(map) || Object.keys(map).length === 0) {
     const isNone = map === undefined || isRecord(map);
     const there = isNone ? 'has no server' : `is ${describe(map, isHidden(at))}`;
@@ -135,7 +135,7 @@ function nameFaults(path: ConfigPath, name: string, other: string | undefined): 
 
 /** An entry in the gateway's own form. */
 function readForm(
-  { path, raw }: Found,
+  { path, raw }: FoundEntry,
   context: ServersContext,
 ): Omit<ReadEntry, 'entry'> & {
   readonly entry: unknown;
@@ -162,7 +162,7 @@ function withoutSwitch({ disabled: _, ...rest }: Readonly<Record<string, unknown
   return { entry: others, faults: [{ path: ['enabled'], at: 'key', message }] };
 }
 
-interface Readable extends Found {
+interface Readable extends FoundEntry {
   readonly placeOf: PlaceOf;
   /** Something in it was refused: a command that is missing may be what was meant. */
   readonly hasFaults: boolean;
@@ -214,7 +214,7 @@ function readRemote(
   return [];
 }
 
-function renamedOf(found: readonly Found[]): Fault[] {
+function renamedOf(found: readonly FoundEntry[]): Fault[] {
   return found
     .filter(({ name, path }) => path.at(-1) !== name)
     .map(({ name, path }) => ({ path, at: 'key', message: `is the server ${name} here` }));

@@ -13,8 +13,8 @@ import { responseOn } from './http-socket.ts';
 import { networkOf } from './network.ts';
 
 /** How long clients may take to read what they were sent last. */
-const LAST_WORDS_MS = 1_000;
-const LAST_WORDS_POLL_MS = 20;
+const LINGER_MS = 1_000;
+const LINGER_POLL_MS = 20;
 
 /** Whoever was answered so recently is about to ask again. */
 const IN_USE_MS = 1_000;
@@ -162,8 +162,8 @@ export class OpenSockets {
 
   /** Gives clients a moment to read what they were sent last. */
   async sent(): Promise<void> {
-    const endMs = monotonicMs() + LAST_WORDS_MS;
-    while (this.hasUnsent && monotonicMs() < endMs) await delay(LAST_WORDS_POLL_MS);
+    const endMs = monotonicMs() + LINGER_MS;
+    while (this.hasUnsent && monotonicMs() < endMs) await delay(LINGER_POLL_MS);
   }
 
   /** Ends those that came with a client certificate, so that it is shown again. */
@@ -185,9 +185,9 @@ export class OpenSockets {
     socket.on('error', () => undefined);
     const name = networkOf(socket.remoteAddress ?? '');
     const address = this.#addresses.get(name) ?? new Address(name, this.#newQuota());
-    const lack = this.#lackFor(socket.remoteAddress ?? '', address);
-    if (lack !== undefined) {
-      this.#limits.scarce(lack, 'refused');
+    const reason = this.#limitReached(socket.remoteAddress ?? '', address);
+    if (reason !== undefined) {
+      this.#limits.scarce(reason, 'refused');
       socket.destroy();
       return;
     }
@@ -220,7 +220,7 @@ export class OpenSockets {
   }
 
   /** Why there is no room for one more, nor can any be made. */
-  #lackFor(name: string, address: Address): Scarcity | undefined {
+  #limitReached(name: string, address: Address): Scarcity | undefined {
     const { connections, perAddress, isShared } = this.#limits;
     const isOne = perAddress > 0 && !isLoopbackHost(name) && !isShared(name);
     const own = address.connections;

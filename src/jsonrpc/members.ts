@@ -152,13 +152,13 @@ export function memberText(
  * Whether any object in a value has two members of one key. One pass, however deep it is.
  * @param bytes well-formed JSON text
  */
-export function hasTwins(bytes: Buffer, start: number, end: number): boolean {
+export function hasDuplicateKeys(bytes: Buffer, start: number, end: number): boolean {
   const open: Set<string>[] = [];
   let at = start;
   while (at < end) {
     if (bytes[at] === QUOTE) {
       const after = skipString(bytes, at, end);
-      if (after < 0 || isTwin(bytes, at, after, open.at(-1))) return after > 0;
+      if (after < 0 || isDuplicate(bytes, at, after, open.at(-1))) return after > 0;
       at = after;
     } else {
       if (bytes[at] === OPEN_BRACE) open.push(new Set());
@@ -170,7 +170,12 @@ export function hasTwins(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Notes a string, if it is a key: only a key is followed by a colon. */
-function isTwin(bytes: Buffer, start: number, end: number, keys: Set<string> | undefined): boolean {
+function isDuplicate(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  keys: Set<string> | undefined,
+): boolean {
   if (keys === undefined || bytes[skipSpace(bytes, end, bytes.length)] !== COLON_BYTE) return false;
   const key = decodeString(bytes, start, end);
   if (keys.has(key)) return true;

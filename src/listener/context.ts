@@ -9,11 +9,11 @@ import type { Endpoint } from '../ports/dispatcher.ts';
 import type { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
-import type { Heartbeat } from './heartbeat.ts';
-import type { Leases } from './leases.ts';
+import type { MemoryPressure } from './memory-pressure.ts';
+import type { OpenStreams } from './open-streams.ts';
 import type { ListenOptions } from './options.ts';
-import type { Pressure } from './pressure.ts';
 import type { RequestBodies } from './request-body.ts';
+import type { StreamTimers } from './stream-timers.ts';
 
 /** Shared by all transports. */
 export interface ListenerContext {
@@ -21,14 +21,14 @@ export interface ListenerContext {
   readonly sessions: SessionStore;
   /** Modern requests in flight. */
   readonly modern: ModernRequests;
-  readonly heartbeat: Heartbeat;
+  readonly streamTimers: StreamTimers;
   /** Where clients' messages are logged, if they are. */
   readonly messages: MessageLog | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly gate: Gatekeeper;
-  readonly leases: Leases;
-  readonly pressure: Pressure;
+  readonly gatekeeper: Gatekeeper;
+  readonly openStreams: OpenStreams;
+  readonly memoryPressure: MemoryPressure;
   readonly bodies: RequestBodies;
   /** Where what is held for clients counts. */
   readonly held: HeldBytes;

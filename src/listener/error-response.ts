@@ -204,15 +204,15 @@ export function notFound(paths: readonly string[]): Refusal {
 }
 
 /** What is answered when no session can be opened. */
-export function sessionRefusal(lack: NoRoom): Refusal {
-  if (lack === 'draining') return REFUSALS.draining;
-  if (lack === 'held') return REFUSALS.tooMuchHeld;
-  return lack === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
+export function sessionRefusal(reason: NoRoom): Refusal {
+  if (reason === 'draining') return REFUSALS.draining;
+  if (reason === 'held') return REFUSALS.tooMuchHeld;
+  return reason === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
 }
 
 /** What is answered when there is no room for one more stream. */
-export function streamRefusal(lack: 'all' | 'own'): Refusal {
-  return lack === 'own' ? REFUSALS.tooManyOwnStreams : REFUSALS.tooManyStreams;
+export function streamRefusal(reason: 'all' | 'own'): Refusal {
+  return reason === 'own' ? REFUSALS.tooManyOwnStreams : REFUSALS.tooManyStreams;
 }
 
 /** The JSON-RPC error of a refusal. */

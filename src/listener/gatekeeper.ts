@@ -3,9 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import { ANONYMOUS, OPEN_POLICY } from '../auth/anonymous.ts';
 import {
+  type AuthenticationFailure,
   Authenticator,
   type Credentials,
-  type Denial,
   type Identity,
 } from '../auth/authenticator.ts';
 import type { AuthOptions } from '../auth/options.ts';
@@ -29,7 +29,7 @@ import type { LimitOptions, ListenOptions } from './options.ts';
 import type { Route } from './paths.ts';
 
 /** Somebody who may come in, or what is answered instead. */
-export type Admission =
+export type AccessDecision =
   | { readonly principal: Principal }
   | { readonly refusal: Refusal }
   /** Known, but there is nothing for this client: no such endpoint, or a hidden one. */
@@ -50,14 +50,14 @@ export interface GatekeeperParts {
 }
 
 /** What there is only with authentication. */
-interface Guards {
+interface OriginGuards {
   readonly authenticator: Authenticator;
   readonly policy: RulePolicy;
   readonly resource: ProtectedResource;
   readonly tickets: Tickets;
 }
 
-const ADMIT_ANYBODY: Admission = { principal: ANONYMOUS };
+const ADMIT_ANYBODY: AccessDecision = { principal: ANONYMOUS };
 const TICKET = /[?&]ticket=([\w-]{43})(?:&|$)/;
 /** Where a browser can't send headers. */
 const BROWSER_PATH = /^[^?]*\/(?:ws|sse)\/?(?:\?|$)/;
@@ -66,7 +66,7 @@ const BROWSER_PATH = /^[^?]*\/(?:ws|sse)\/?(?:\?|$)/;
 export class Gatekeeper {
   readonly proxies: TrustedProxies;
   readonly #parts: GatekeeperParts;
-  readonly #guards: Guards | undefined;
+  readonly #guards: OriginGuards | undefined;
   readonly #audiences = new WeakMap<object, ReadonlySet<string>>();
   readonly #perAddress: TokenBuckets | undefined;
   readonly #perPrincipal: TokenBuckets | undefined;
@@ -127,7 +127,10 @@ export class Gatekeeper {
    * so for every path, so that strangers learn of none whether it is an endpoint's.
    * @param route undefined: there is no such endpoint
    */
-  admit(request: IncomingMessage, route: Route | undefined): Admission | Promise<Admission> {
+  admit(
+    request: IncomingMessage,
+    route: Route | undefined,
+  ): AccessDecision | Promise<AccessDecision> {
     const waitMs = this.#perAddress?.take(this.#networkOf(request), monotonicMs()) ?? 0;
     if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
     const guards = this.#guards;
@@ -205,7 +208,7 @@ export class Gatekeeper {
     if (path === '')
       return guards.resource.document('', guards.policy.scopesFor(serversOf(undefined)));
     const route = find(path);
-    if (route === undefined || route.face === 'messages' || route.face === 'tickets') {
+    if (route === undefined || route.kind === 'messages' || route.kind === 'tickets') {
       return undefined;
     }
     return guards.resource.document(route.path, guards.policy.scopesFor(serversOf(route)));
@@ -217,11 +220,11 @@ export class Gatekeeper {
   }
 
   #conclude(
-    guards: Guards,
+    guards: OriginGuards,
     request: IncomingMessage,
     route: Route | undefined,
     identity: Identity,
-  ): Admission {
+  ): AccessDecision {
     if (typeof identity === 'string' || identity instanceof RefusedToken) {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
@@ -240,10 +243,10 @@ export class Gatekeeper {
   }
 
   #denied(
-    guards: Guards,
+    guards: OriginGuards,
     request: IncomingMessage,
     route: Route | undefined,
-    denial: Denial | RefusedToken,
+    denial: AuthenticationFailure | RefusedToken,
   ): Refusal {
     const refused = denial instanceof RefusedToken ? denial : undefined;
     const outcome = denial instanceof RefusedToken ? 'invalid' : denial;
@@ -264,13 +267,13 @@ export class Gatekeeper {
   }
 
   // What more scopes would open is told, since clients can get them; anything else is hidden.
-  #forbidden({ policy }: Guards, route: Route, principal: Principal): Admission {
+  #forbidden({ policy }: OriginGuards, route: Route, principal: Principal): AccessDecision {
     const headers = this.stepUp(route, policy.missingScopesFor(principal, serversOf(route)));
     if (headers !== undefined) return { refusal: { ...REFUSALS.forbidden, headers } };
     return policy.hidesDenied ? { nothingFor: principal } : { refusal: REFUSALS.forbidden };
   }
 
-  #audiencesOf(guards: Guards, route: Route | undefined): ReadonlySet<string> {
+  #audiencesOf(guards: OriginGuards, route: Route | undefined): ReadonlySet<string> {
     if (route === undefined) return guards.resource.audiences([]);
     const { served } = route;
     let audiences = this.#audiences.get(served);
@@ -287,7 +290,7 @@ export class Gatekeeper {
   }
 
   #note(
-    outcome: Denial | 'denied',
+    outcome: AuthenticationFailure | 'denied',
     request: IncomingMessage,
     route: Route | undefined,
     who?: Principal,
@@ -337,8 +340,8 @@ function serversOf(route: Route | undefined): readonly string[] {
 /** Whoever POSTs to the messages of an event stream is a client of that stream's address. */
 function challengedPath(route: Route | undefined): string {
   if (route === undefined) return '';
-  if (route.face === 'messages') return route.path.replace(/\/messages$/, '/sse');
-  return route.face === 'tickets' ? route.path.replace(/\/tickets$/, '/ws') : route.path;
+  if (route.kind === 'messages') return route.path.replace(/\/messages$/, '/sse');
+  return route.kind === 'tickets' ? route.path.replace(/\/tickets$/, '/ws') : route.path;
 }
 
 /** Only where a browser can't send headers. */

@@ -17,11 +17,11 @@ import type { Principal } from '../ports/principal.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
-import { type Admission, tooManyRequests } from './gatekeeper.ts';
+import { type AccessDecision, tooManyRequests } from './gatekeeper.ts';
 import { HTTP_BOUNDS, type HttpBounds } from './http-bounds.ts';
 import { SseStreams } from './http-sse/routes.ts';
 import { createNodeServer, listenBeside } from './node-server.ts';
-import type { Face, PathTable, Route } from './paths.ts';
+import type { PathKind, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { BodyFailure } from './request-body.ts';
 import { countOf, HeadGuard } from './request-head.ts';
@@ -40,7 +40,7 @@ const METADATA = '/.well-known/';
 const READABLE = { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' };
 
 /** A request that was let in. */
-interface Admitted {
+interface AdmittedRequest {
   readonly route: Route;
   readonly principal: Principal;
   /** What its client may cost in a turn, where it was not counted yet. */
@@ -49,7 +49,7 @@ interface Admitted {
 
 /** A request of which may be decided whether it is let in. */
 interface IncomingRequest extends IncomingMessage {
-  admitted?: Admitted;
+  admitted?: AdmittedRequest;
 }
 
 /** The listener that clients connect to. */
@@ -106,7 +106,7 @@ export class HttpServer {
    */
   async listen(): Promise<string> {
     const { host, port, tls } = this.#context.options;
-    this.#context.gate.open();
+    this.#context.gatekeeper.open();
     await this.#app.listen({ host, port });
     this.#beside = await listenBeside(this.#app.server, host, this.#context.logger);
     if (tls !== undefined) {
@@ -139,8 +139,8 @@ export class HttpServer {
   /** Ends every connection. What clients were sent last, they have a moment to read. */
   async close(): Promise<void> {
     this.#tlsFiles?.close();
-    this.#context.gate.close();
-    this.#context.pressure.close();
+    this.#context.gatekeeper.close();
+    this.#context.memoryPressure.close();
     this.#sse.close();
     this.#webSockets.close();
     for (const server of this.#beside) server.close();
@@ -190,7 +190,7 @@ export class HttpServer {
         return;
       }
       // A slow body may come after the end of what its head was let in with.
-      const late = this.#context.gate.recheck(raw, admitted.route, admitted.principal);
+      const late = this.#context.gatekeeper.recheck(raw, admitted.route, admitted.principal);
       if (late !== undefined) refuse(reply.raw, late);
       else if (admitted.quota === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
       else
@@ -210,13 +210,13 @@ export class HttpServer {
     if (!this.#isHarmless(request, response)) return;
     const route = this.#find(request);
     if (route === undefined && this.#answerOther(request, response)) return;
-    if (this.#context.pressure.isHigh && request.method !== 'DELETE') {
+    if (this.#context.memoryPressure.isHigh && request.method !== 'DELETE') {
       this.#reject(response, REFUSALS.shedding);
       return;
     }
-    const proceed = (admission: Admission): void => {
-      const refusal = this.#refusalOf(admission, 'mcp');
-      const principal = 'principal' in admission ? admission.principal : undefined;
+    const proceed = (decision: AccessDecision): void => {
+      const refusal = this.#refusalOf(decision, 'mcp');
+      const principal = 'principal' in decision ? decision.principal : undefined;
       const quota = this.#turns.assign(request, this.#principals.of(principal), principal);
       if (refusal !== undefined) this.#reject(response, refusal);
       if (refusal?.status === REFUSALS.tooManyRequests.status) this.#turns.rest(request, response);
@@ -224,9 +224,9 @@ export class HttpServer {
       request.admitted = { route, principal, quota };
       serve(request, response);
     };
-    const admission = this.#context.gate.admit(request, route);
-    if (!(admission instanceof Promise)) proceed(admission);
-    else admission.then(proceed).catch((error: unknown) => this.#onError(error, response));
+    const decision = this.#context.gatekeeper.admit(request, route);
+    if (!(decision instanceof Promise)) proceed(decision);
+    else decision.then(proceed).catch((error: unknown) => this.#onError(error, response));
   }
 
   /** Host, Origin, target and Content-Type. */
@@ -263,25 +263,25 @@ export class HttpServer {
 
   #find(request: IncomingMessage): Route | undefined {
     const route = this.#paths.find(request.url ?? '/');
-    return route?.face === 'tickets' && !this.#context.gate.isOn ? undefined : route;
+    return route?.kind === 'tickets' && !this.#context.gatekeeper.isOn ? undefined : route;
   }
 
-  /** @param face how the client connects */
-  #refusalOf(admission: Admission, face: Face): Refusal | undefined {
-    if ('refusal' in admission) return admission.refusal;
-    return 'nothingFor' in admission ? this.#notFound(face, admission.nothingFor) : undefined;
+  /** @param kind how the client connects */
+  #refusalOf(decision: AccessDecision, kind: PathKind): Refusal | undefined {
+    if ('refusal' in decision) return decision.refusal;
+    return 'nothingFor' in decision ? this.#notFound(kind, decision.nothingFor) : undefined;
   }
 
   /** Says what there is for this client. */
-  #notFound(face: Face, principal?: Principal): Refusal {
-    const { gate } = this.#context;
-    const routes = this.#paths.all(face).filter((route) => gate.opens(route, principal));
+  #notFound(kind: PathKind, principal?: Principal): Refusal {
+    const { gatekeeper } = this.#context;
+    const routes = this.#paths.all(kind).filter((route) => gatekeeper.opens(route, principal));
     return notFound(routes.map(({ path }) => path));
   }
 
   /** What breaks ends this request, and nothing else. */
   #serveSafely(
-    admitted: Admitted,
+    admitted: AdmittedRequest,
     request: IncomingMessage,
     response: ServerResponse,
     body: unknown,
@@ -296,7 +296,7 @@ export class HttpServer {
   }
 
   #serve(
-    { route, principal }: Admitted,
+    { route, principal }: AdmittedRequest,
     request: IncomingMessage,
     response: ServerResponse,
     body: unknown,
@@ -305,21 +305,21 @@ export class HttpServer {
     const call: HttpCall = { request, response, principal, route, quota };
     if (Buffer.isBuffer(body)) this.#turns.spend(request, body.length);
     if (request.method === 'POST') this.#servePost(route, call, body);
-    else if (route.face === 'mcp') this.#serveMcp(route, call);
-    else if (route.face === 'sse' && request.method === 'GET') {
+    else if (route.kind === 'mcp') this.#serveMcp(route, call);
+    else if (route.kind === 'sse' && request.method === 'GET') {
       this.#sse.open(route.served, call, route.messagesPath);
     } else refuse(response, REFUSALS.method);
   }
 
   #servePost(route: Route, call: HttpCall, body: unknown): void {
-    if (route.face === 'tickets') {
+    if (route.kind === 'tickets') {
       this.#serveTicket(route, call);
       return;
     }
     const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
     noteMessage(this.#context, route.served, bytes);
-    if (route.face === 'messages') this.#sse.post(route.served, call, bytes);
-    else if (route.face !== 'mcp') refuse(call.response, REFUSALS.method);
+    if (route.kind === 'messages') this.#sse.post(route.served, call, bytes);
+    else if (route.kind !== 'mcp') refuse(call.response, REFUSALS.method);
     else if (route.served.endpoint.protocol === 'jsonrpc') {
       void this.#plain.post(route.served, call, bytes);
     } else servePost(this.#context, route.served, call, bytes);
@@ -334,7 +334,7 @@ export class HttpServer {
   }
 
   #serveTicket(route: Route, { response, principal }: HttpCall): void {
-    const ticket = this.#context.gate.issueTicket(principal, route);
+    const ticket = this.#context.gatekeeper.issueTicket(principal, route);
     if (ticket === undefined) refuse(response, tooManyRequests(TICKETS_WAIT_MS));
     else sendJson(response, 200, jsonBytes(ticket), NO_STORE);
   }
@@ -344,10 +344,10 @@ export class HttpServer {
    * @returns false: not before it is known who asks, for whom an endpoint looks the same
    */
   #answerOther(request: IncomingMessage, response: ServerResponse): boolean {
-    const { gate } = this.#context;
+    const { gatekeeper } = this.#context;
     const isRead = request.method === 'GET' || request.method === 'OPTIONS';
     const document = isRead
-      ? gate.metadata(request.url ?? '/', (path) => this.#paths.find(path))
+      ? gatekeeper.metadata(request.url ?? '/', (path) => this.#paths.find(path))
       : undefined;
     if (document !== undefined) {
       sendJson(response, 200, jsonBytes(document), READABLE);
@@ -355,7 +355,7 @@ export class HttpServer {
     }
     // Clients look for documents of several names before they log in, and go on after a 404.
     const isPublic = request.url?.startsWith(METADATA) === true;
-    if (gate.isOn && !isPublic) return false;
+    if (gatekeeper.isOn && !isPublic) return false;
     this.#reject(response, this.#notFound('mcp'));
     return true;
   }
@@ -363,10 +363,10 @@ export class HttpServer {
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const refusal = this.#guard.check(request);
     const found = this.#paths.find(request.url ?? '/');
-    const route = found?.face === 'ws' ? found : undefined;
+    const route = found?.kind === 'ws' ? found : undefined;
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal);
-    } else if (route === undefined && !this.#context.gate.isOn) {
+    } else if (route === undefined && !this.#context.gatekeeper.isOn) {
       refuseUpgrade(socket, this.#notFound('ws'));
     } else {
       void this.#upgrade(route, request, socket, head);
@@ -379,11 +379,11 @@ export class HttpServer {
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const admission = await this.#context.gate.admit(request, route);
-    const refusal = this.#refusalOf(admission, 'ws');
+    const decision = await this.#context.gatekeeper.admit(request, route);
+    const refusal = this.#refusalOf(decision, 'ws');
     if (refusal !== undefined) refuseUpgrade(socket, refusal);
-    if (route === undefined || !('principal' in admission)) return;
-    const { principal } = admission;
+    if (route === undefined || !('principal' in decision)) return;
+    const { principal } = decision;
     this.#turns.assign(request, this.#principals.of(principal));
     const turns = this.#turns.quotaOf(request);
     // Without, the connection is closed.

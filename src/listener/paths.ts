@@ -2,11 +2,11 @@
 import type { ServedEndpoint } from './context.ts';
 
 /** What is served under a path. */
-export type Face = 'mcp' | 'sse' | 'messages' | 'ws' | 'tickets';
+export type PathKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'tickets';
 
 /** One path. */
 export interface Route {
-  readonly face: Face;
+  readonly kind: PathKind;
   readonly path: string;
   readonly served: ServedEndpoint;
   /** Every path that clients of the endpoint connect to. */
@@ -22,16 +22,16 @@ export class PathTable {
   /** Adds the faces of an endpoint under `prefix`, which is empty or begins with a slash. */
   add(prefix: string, served: ServedEndpoint): void {
     const messagesPath = `${prefix}/messages`;
-    const paths = ['mcp', 'sse', 'ws'].map((face) => `${prefix}/${face}`);
-    for (const face of ['mcp', 'sse', 'messages', 'ws', 'tickets'] as const) {
-      const path = `${prefix}/${face}`;
-      this.#routes.set(path, { face, path, served, paths, messagesPath });
+    const paths = ['mcp', 'sse', 'ws'].map((kind) => `${prefix}/${kind}`);
+    for (const kind of ['mcp', 'sse', 'messages', 'ws', 'tickets'] as const) {
+      const path = `${prefix}/${kind}`;
+      this.#routes.set(path, { kind, path, served, paths, messagesPath });
     }
   }
 
   /** One face of every endpoint. */
-  all(face: Face): Route[] {
-    return [...this.#routes.values()].filter((route) => route.face === face);
+  all(kind: PathKind): Route[] {
+    return [...this.#routes.values()].filter((route) => route.kind === kind);
   }
 
   /** The route of a request target; one trailing slash is ignored. */

@@ -7,7 +7,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
-import type { AnswerSink, Outlet } from '../ports/sink.ts';
+import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { BatchAnswers, invalidElement, splitBatch, workOff } from '../session/batch.ts';
 import { openSession, PLAIN_PROFILE } from '../session/handshake.ts';
 import { Session } from '../session/session.ts';
@@ -21,28 +21,28 @@ import {
   sendJson,
   sessionRefusal,
 } from './error-response.ts';
-import { jsonArray } from './streamable-http/response-sink.ts';
+import { cutIfSlow } from './slow-client.ts';
+import { jsonArray } from './streamable-http/http-response-writer.ts';
 import type { HttpCall } from './streamable-http/routes.ts';
-import { cutIfUnread } from './unread.ts';
 
 const RULES = { anyParams: true };
 
 /** A session, or why there is none. */
-type Opening = Session | NoRoom;
+type SessionOrRefusal = Session | NoRoom;
 
 /** A client that only POSTs reads nothing but answers. */
-const DEAF: Outlet = {
+const DEAF: NotificationWriter = {
   isOpen: false,
   send: () => undefined,
-  tidy: () => undefined,
+  prune: () => undefined,
   close: () => undefined,
 };
 
 /** Sessions that stand for the clients of plain servers which only POST: one per endpoint, principal and
- * proof. */
+ * credentials. */
 export class PlainPosts {
   readonly #context: ListenerContext;
-  readonly #sessions = new Map<string, Promise<Opening>>();
+  readonly #sessions = new Map<string, Promise<SessionOrRefusal>>();
 
   constructor(context: ListenerContext) {
     this.#context = context;
@@ -108,7 +108,7 @@ export class PlainPosts {
       refuse(response, messages === undefined ? REFUSALS.batchTooLong : REFUSALS.emptyBatch);
       return;
     }
-    this.#context.gate.takeBatch(session.principal, messages.length);
+    this.#context.gatekeeper.takeBatch(session.principal, messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
     const target = {
       push: () => false,
@@ -118,16 +118,16 @@ export class PlainPosts {
     const owner = (): HeldOwner => this.#context.held.client(call.principal);
     // The answer waits for the last message: what the client sends next must not overtake the rest.
     const answers = new BatchAnswers(target, answered + 1, owner);
-    const all = answers.sink();
+    const all = answers.writer();
     const late = (): void => all.abandon();
     const isDone = workOff(messages, {
       quota: call.quota,
       owner,
       failed: (error) => call.route.served.meter.failed(error),
       take: (message) => {
-        if (message.kind === 'invalid') answers.sink().end(invalidElement());
+        if (message.kind === 'invalid') answers.writer().end(invalidElement());
         else if (message.kind === 'request')
-          session.request(message, answers.sink(message.idBytes));
+          session.request(message, answers.writer(message.idBytes));
         else if (message.kind === 'notification') session.notification(message);
       },
       late,
@@ -135,7 +135,7 @@ export class PlainPosts {
     if (isDone) late();
   }
 
-  #answerOn(call: HttpCall): AnswerSink {
+  #answerOn(call: HttpCall): ResponseWriter {
     return {
       push: () => false,
       end: (message) => this.#send(call, message),
@@ -148,12 +148,12 @@ export class PlainPosts {
     sendJson(response, 200, message);
     const { metrics, held } = this.#context;
     const slow = (): void => metrics.slowConsumers.inc({ transport: 'streamable-http' });
-    cutIfUnread(response, { held, principal, slow });
+    cutIfSlow(response, { held, principal, slow });
   }
 
-  async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
+  async #sessionFor(served: ServedEndpoint, call: HttpCall): Promise<SessionOrRefusal> {
     const { endpoint } = served;
-    const key = `${endpoint.name} ${call.principal.key} ${endpoint.proofOf(call.principal)}`;
+    const key = `${endpoint.name} ${call.principal.key} ${endpoint.credentialFingerprint(call.principal)}`;
     const pending = this.#sessions.get(key);
     const known = await pending?.catch(() => undefined);
     if (known instanceof Session && !known.isClosed) {
@@ -167,14 +167,14 @@ export class PlainPosts {
     return await opening;
   }
 
-  async #open(served: ServedEndpoint, call: HttpCall): Promise<Opening> {
+  async #open(served: ServedEndpoint, call: HttpCall): Promise<SessionOrRefusal> {
     const opened = await openSession(
       PLAIN_PROFILE,
       {
         transport: 'streamable-http',
         endpoint: served.endpoint,
         principal: call.principal,
-        outlet: DEAF,
+        notificationWriter: DEAF,
         meter: served.meter,
         hasStreamPerRequest: true,
       },

@@ -10,12 +10,12 @@ export function isJsonBody(contentType: string | undefined, encoding: string | u
 }
 
 /** What a client can read. */
-export interface Accepted {
+export interface AcceptHeader {
   readonly json: boolean;
   readonly events: boolean;
 }
 
-const BOTH: Accepted = { json: true, events: true };
+const BOTH: AcceptHeader = { json: true, events: true };
 
 /** What nearly every client sends; reading it anew for each request would cost more than the rest. */
 const USUAL: ReadonlySet<string> = new Set([
@@ -27,7 +27,7 @@ const USUAL: ReadonlySet<string> = new Set([
 /**
  * Reads `Accept`. Absent means everything, as HTTP says (RFC 9110 12.5.1).
  */
-export function acceptedBy(accept: string | undefined): Accepted {
+export function acceptedBy(accept: string | undefined): AcceptHeader {
   if (accept === undefined || accept === '') return BOTH;
   if (USUAL.has(accept)) return BOTH;
   const types = accept

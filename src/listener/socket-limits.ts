@@ -16,7 +16,7 @@ const REFUSED: Readonly<Record<Scarcity, string>> = {
  * @param most connections at once, where there are descriptors for them
  */
 export function socketLimits(
-  { options, gate, logger, metrics }: ListenerContext,
+  { options, gatekeeper, logger, metrics }: ListenerContext,
   most: number,
   descriptors = descriptorLimit(),
 ): SocketLimits {
@@ -30,7 +30,7 @@ export function socketLimits(
   return {
     connections,
     perAddress,
-    isShared: (address) => gate.proxies.trusts(address),
+    isShared: (address) => gatekeeper.proxies.trusts(address),
     scarce: (whose, what) => {
       if (what === 'refused') metrics.rejected.inc({ reason: REFUSED[whose] });
       else metrics.idleClosed.inc();

@@ -3,10 +3,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldAmount } from '../base/held-bytes.ts';
-import { MAX_STALL_MS } from '../base/unread.ts';
+import { MAX_STALL_MS } from '../base/stalled-socket.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
-import { type Reader, unreadOf, watchResponse } from './unread.ts';
+import { type Reader, unreadBytesOf, watchResponse } from './slow-client.ts';
 
 /** What may wait for a client before its stream is cut (docs/reliability.md#limits). */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -38,7 +38,7 @@ export class SseWriter implements StreamWriter {
   constructor(response: ServerResponse, headers: Record<string, string>, events: SseEvents) {
     this.#response = response;
     this.#events = events;
-    this.#unread = unreadOf(events, () => this.#cut());
+    this.#unread = unreadBytesOf(events, () => this.#cut());
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache, no-transform',

@@ -61,18 +61,18 @@ export function principalClientCapabilities(first: ClientCapabilities): ClientCa
 }
 
 /** Why a client can't be asked something. */
-export type Refusal = 'method' | 'mode';
+export type UnsupportedPart = 'method' | 'mode';
 
 /**
  * Whether a client that declared `capabilities` may be asked `method`.
- * @param params of the question; `mode` of an elicitation is read
+ * @param params of the server request; `mode` of an elicitation is read
  * @returns undefined when it may, else whether the whole method or only this mode is missing
  */
 export function refusalFor(
   capabilities: ClientCapabilities,
   method: string,
   params: JsonObject,
-): Refusal | undefined {
+): UnsupportedPart | undefined {
   switch (method) {
     case ROOTS_LIST:
       return isObject(capabilities['roots']) ? undefined : 'method';
@@ -86,7 +86,7 @@ export function refusalFor(
 }
 
 // 2025-11-25 client/elicitation: an empty object means form only.
-function elicitationRefusal(elicitation: unknown, mode: unknown): Refusal | undefined {
+function elicitationRefusal(elicitation: unknown, mode: unknown): UnsupportedPart | undefined {
   if (!isObject(elicitation)) return 'method';
   if (mode === 'url') return isObject(elicitation['url']) ? undefined : 'mode';
   const isForm = isObject(elicitation['form']) || !isObject(elicitation['url']);

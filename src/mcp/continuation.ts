@@ -5,7 +5,7 @@ import { isTaskMethod, PING } from './methods.ts';
 
 /**
  * Whether a request belongs to work that was begun: the next round of a call that asked its client
- * something (2026-07-28 basic/patterns/mrtr), or a question about a task.
+ * something (2026-07-28 basic/patterns/mrtr), or a server request about a task.
  */
 export function continuesWork(frame: Frame): boolean {
   return frame.stateStart >= 0 || isTaskMethod(frame.method) || frame.method === PING;

@@ -26,7 +26,7 @@ interface MethodRow {
   readonly named?: 'name' | 'uri' | 'taskId';
   /** Whether results say how long they may be kept (SEP-2549). */
   readonly isCacheable?: boolean;
-  /** Whether the server may answer with questions (basic/patterns/mrtr). */
+  /** Whether the server may answer with server requests (basic/patterns/mrtr). */
   readonly mayAsk?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function isCacheable(method: string): boolean {
   return METHODS.get(method)?.isCacheable === true;
 }
 
-/** Whether `method` may be answered with questions. */
+/** Whether `method` may be answered with server requests. */
 export function mayAskInput(method: string): boolean {
   return METHODS.get(method)?.mayAsk === true;
 }

@@ -6,25 +6,27 @@ import type { Call } from './call.ts';
 
 /**
  * How long after its end an abandoned call of the same principal still counts. A server that
- * honours cancels never answers them, so without a limit one cancel would block every question.
+ * honours cancels never answers them, so without a limit one cancel would block every server
+ * request.
  */
 const ABANDONED_GRACE_MS = 10_000;
 
 /**
- * How long a cancel and a question may take to pass each other in the pipe, where the server does not
- * show when it has read the cancel. Whoever honours cancels asks nothing for a call later than this.
+ * How long a cancel and a server request may take to pass each other in the pipe, where the server
+ * does not show when it has read the cancel. Whoever honours cancels asks nothing for a call later
+ * than this.
  */
 const CROSSING_MS = 2_000;
 
 export type Verdict =
-  /** One client is left, and this call of its is where the question belongs. */
+  /** One client is left, and this call of its is where the server request belongs. */
   | { readonly kind: 'one'; readonly client: Downstream; readonly call: Call }
   /** Several clients are left: wait. */
   | { readonly kind: 'several' }
   /** Nobody who could be asked is left. */
   | { readonly kind: 'none' };
 
-/** The calls that may be behind a question that arrives now. */
+/** The calls that may be behind a server request that arrives now. */
 export function candidatesOf(calls: Iterable<Call>, nowMs: number): Set<Call> {
   const eligible: Call[] = [];
   for (const call of calls) if (call.mayAsk) eligible.push(call);
@@ -46,7 +48,7 @@ export function soleCaller(
   return verdict.kind === 'one' ? verdict.call.request : undefined;
 }
 
-/** Those of the candidates for a question asked at `askedAtMs` that count still. */
+/** Those of the candidates for a server request asked at `askedAtMs` that count still. */
 export function stillCandidates(
   candidates: ReadonlySet<Call>,
   askedAtMs: number,
@@ -102,7 +104,8 @@ export function judge(candidates: ReadonlySet<Call>): Verdict {
     if (asker === undefined) continue;
     if (client !== undefined && asker !== client) return { kind: 'several' };
     client = asker;
-    // Of one client's calls the latest live one carries the question (docs/protocol.md#attribution).
+    // Of one client's calls the latest live one carries the server request
+    // (docs/protocol.md#attribution).
     if (call.abandonedAtMs === undefined) latest = call;
   }
   if (client === undefined || latest === undefined) return { kind: 'none' };

@@ -22,7 +22,7 @@ export class CallTable {
    * How many calls of interactive tools each client waits for. There is more than one client only
    * where a tool turned out to ask when its calls were in flight already.
    */
-  readonly #lane = new Map<Downstream, number>();
+  readonly #interactiveClients = new Map<Downstream, number>();
 
   /** @param recent told whose calls are over */
   constructor(recent: RecentCallers) {
@@ -43,12 +43,12 @@ export class CallTable {
    * Whether a call of an interactive tool of a client other than `client` is in flight.
    * @param tools as they are known now
    */
-  isLaneBusyFor(client: Downstream, tools: InteractiveTools): boolean {
+  hasInteractiveCallOfOthers(client: Downstream, tools: InteractiveTools): boolean {
     if (this.#toolsVersion !== tools.version) {
       this.#toolsVersion = tools.version;
       this.#noteInteractive(tools);
     }
-    return this.#lane.size > (this.#lane.has(client) ? 1 : 0);
+    return this.#interactiveClients.size > (this.#interactiveClients.has(client) ? 1 : 0);
   }
 
   get size(): number {
@@ -58,7 +58,7 @@ export class CallTable {
   open(call: Call): void {
     this.#calls.set(call.id, call);
     if (call.client === undefined) this.#own++;
-    if (call.interactiveTool !== undefined) this.#enterLane(call);
+    if (call.interactiveTool !== undefined) this.#addInteractive(call);
   }
 
   find(id: number): Call | undefined {
@@ -71,7 +71,7 @@ export class CallTable {
     if (call.client === undefined) this.#own--;
     else this.#recent.note(call.client, monotonicMs());
     if (call.abandonedAtMs !== undefined) this.#abandoned--;
-    else if (call.interactiveTool !== undefined) this.#leaveLane(call);
+    else if (call.interactiveTool !== undefined) this.#removeInteractive(call);
   }
 
   /** Keeps a call only as somebody who may still be asked for. */
@@ -79,30 +79,33 @@ export class CallTable {
     if (!this.#calls.has(call.id) || call.abandonedAtMs !== undefined) return;
     call.abandonedAtMs = nowMs;
     this.#abandoned++;
-    if (call.interactiveTool !== undefined) this.#leaveLane(call);
+    if (call.interactiveTool !== undefined) this.#removeInteractive(call);
     call.letGo();
     if (this.#abandoned > MAX_ABANDONED) this.#forgetOldest();
   }
 
-  /** Puts the calls in flight into the lane whose tool was not known to ask when they were sent. */
+  /**
+   * Puts the calls in flight into the exclusive group whose tool was not known to ask when they
+   * were sent.
+   */
   #noteInteractive(tools: InteractiveTools): void {
     for (const call of this.#calls.values()) {
       if (call.interactiveTool !== undefined || call.request === undefined) continue;
       call.interactiveTool = tools.match(call.request.frame);
-      if (call.interactiveTool !== undefined) this.#enterLane(call);
+      if (call.interactiveTool !== undefined) this.#addInteractive(call);
     }
   }
 
-  #enterLane({ client }: Call): void {
+  #addInteractive({ client }: Call): void {
     if (client === undefined) return;
-    this.#lane.set(client, (this.#lane.get(client) ?? 0) + 1);
+    this.#interactiveClients.set(client, (this.#interactiveClients.get(client) ?? 0) + 1);
   }
 
-  #leaveLane({ client }: Call): void {
+  #removeInteractive({ client }: Call): void {
     if (client === undefined) return;
-    const left = (this.#lane.get(client) ?? 0) - 1;
-    if (left > 0) this.#lane.set(client, left);
-    else this.#lane.delete(client);
+    const left = (this.#interactiveClients.get(client) ?? 0) - 1;
+    if (left > 0) this.#interactiveClients.set(client, left);
+    else this.#interactiveClients.delete(client);
   }
 
   #forgetOldest(): void {
@@ -127,7 +130,7 @@ export class CallTable {
     this.#calls.clear();
     this.#abandoned = 0;
     this.#own = 0;
-    this.#lane.clear();
+    this.#interactiveClients.clear();
     return calls;
   }
 }

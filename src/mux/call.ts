@@ -1,15 +1,15 @@
-// One request on its way at a server: what the server's answer, progress and questions are matched
-// with. Made and changed by mux.ts only.
+// One request on its way at a server: what the server's answer, progress and server requests are
+// matched with. Made and changed by mux.ts only.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Caller, Canceller, Request } from '../ports/request.ts';
-import type { FollowedTask, TaskFollower } from '../ports/task.ts';
+import type { TaskSubscriber, TaskSubscription } from '../ports/task.ts';
 import { toolOf } from './interactive-tools.ts';
 
 /** What a call needs of the mux that it is in. */
 export interface CallOwner {
   cancel(call: Call, notice: Frame | undefined): void;
-  follow(taskId: string, follower: TaskFollower, maker: Call | undefined): FollowedTask;
+  follow(taskId: string, subscriber: TaskSubscriber, maker: Call | undefined): TaskSubscription;
 }
 
 /** A request that the gateway makes for itself. */
@@ -44,8 +44,10 @@ export class Call implements Canceller {
   cancelSeenAtMs: number | undefined = undefined;
   /** Last progress value that was passed on; they must increase. */
   progress = Number.NEGATIVE_INFINITY;
-  /** Questions of this call that a client has not answered yet; the deadline rests meanwhile. */
-  openQuestions = 0;
+  /**
+   * Server requests of this call that a client has not answered yet; the deadline rests meanwhile.
+   */
+  openServerRequests = 0;
   /** When the first of those was given to the client. */
   askedAtMs = 0;
   /** It was answered with its id as a text. */
@@ -100,7 +102,7 @@ export class Call implements Canceller {
     this.#token = token && Buffer.from(token);
   }
 
-  /** Nobody waits for the answer any more: only what tells whose a question is stays. */
+  /** Nobody waits for the answer any more: only what tells whose a server request is stays. */
   letGo(): void {
     if (this.mayAsk) this.#tool = this.tool;
     this.request = undefined;
@@ -115,7 +117,7 @@ export class Call implements Canceller {
     this.#owner.cancel(this, notice);
   }
 
-  follow(taskId: string, follower: TaskFollower, isMaker: boolean): FollowedTask {
-    return this.#owner.follow(taskId, follower, isMaker ? this : undefined);
+  follow(taskId: string, subscriber: TaskSubscriber, isMaker: boolean): TaskSubscription {
+    return this.#owner.follow(taskId, subscriber, isMaker ? this : undefined);
   }
 }

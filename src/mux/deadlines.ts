@@ -23,7 +23,7 @@ export interface DeadlinesContext {
   isEmpty(): boolean;
   /** Whether calls of other clients wait until this client has answered. */
   isAwaited(client: Downstream): boolean;
-  /** The client has not answered the questions of a call while others waited. */
+  /** The client has not answered the server requests of a call while others waited. */
   unanswered(call: Call): void;
   /** The deadline of a call has passed. */
   expired(call: Call): void;
@@ -78,16 +78,19 @@ export class Deadlines {
 
   /** Whether the client was asked long ago, and somebody else waits for the answer. */
   #isSlow(
-    { abandonedAtMs, openQuestions, askedAtMs, limitMs, request }: Call,
+    { abandonedAtMs, openServerRequests, askedAtMs, limitMs, request }: Call,
     nowMs: number,
   ): boolean {
-    if (openQuestions === 0 || abandonedAtMs !== undefined || request === undefined) return false;
+    if (openServerRequests === 0 || abandonedAtMs !== undefined || request === undefined)
+      return false;
     return nowMs >= askedAtMs + limitMs && this.#context.isAwaited(request.client);
   }
 }
 
-/** A human being who answers a question, or a caller who left, is not held to the short limit. */
+/**
+ * A human being who answers a server request, or a caller who left, is not held to the short limit.
+ */
 function isOver(call: Call, nowMs: number): boolean {
-  const isPatient = call.abandonedAtMs !== undefined || call.openQuestions > 0;
+  const isPatient = call.abandonedAtMs !== undefined || call.openServerRequests > 0;
   return nowMs >= (isPatient ? call.lastDeadlineMs : call.deadlineMs);
 }

@@ -1,5 +1,5 @@
 // The tools of one server that were seen to ask their client something, and those that may have.
-// Learned from questions, kept over restarts (docs/protocol.md#attribution, docs/adr/0004).
+// Learned from server requests, kept over restarts (docs/protocol.md#attribution, docs/adr/0004).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { decodeString, QUOTE } from '../jsonrpc/json-text.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
@@ -38,8 +38,9 @@ export class InteractiveTools {
   }
 
   /**
-   * Learns from a question that one of some calls is behind. If all call the same tool, that is known
-   * to ask. Otherwise each tool is suspected, if `mayBeSuspected`: its next call that runs alone will tell.
+   * Learns from a server request that one of some calls is behind. If all call the same tool, that
+   * is known to ask. Otherwise each tool is suspected, if `mayBeSuspected`: its next call that runs
+   * alone will tell.
    * @param called the tool of each call; undefined where it calls none
    */
   learn(called: readonly (string | undefined)[], mayBeSuspected = true): void {

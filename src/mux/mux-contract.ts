@@ -23,7 +23,7 @@ export interface MuxEvents {
   notified(notification: Frame, about?: Caller): void;
   /** A call is over: there is room for another. */
   settled(): void;
-  /** Whether calls of other clients wait until this client's questions are answered. */
+  /** Whether calls of other clients wait until this client's server requests are answered. */
   isAwaited(client: Downstream): boolean;
   /** A client's request was answered, with a result or an error of the server's. */
   answered(request: Request, answer: Frame): void;

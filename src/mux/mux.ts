@@ -15,19 +15,19 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Channel, RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Request } from '../ports/request.ts';
-import type { FollowedTask, TaskFollower } from '../ports/task.ts';
+import type { TaskSubscriber, TaskSubscription } from '../ports/task.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { sendCancel } from './cancel.ts';
 import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
-import { FollowedTasks } from './followed-tasks.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import { ownerOfInvalid, settleWith, stringIdText } from './invalid-answers.ts';
 import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
 import { oversizeFailure, ownerOfOversize } from './oversize.ts';
 import { passProgress } from './progress.ts';
-import type { Questions } from './questions.ts';
+import type { ServerRequests } from './server-requests.ts';
+import { TaskSubscriptions } from './task-subscriptions.ts';
 
 /** How long the right answer may come after one with a wrong id. */
 const RIGHT_ANSWER_MS = 100;
@@ -42,8 +42,8 @@ export class Mux implements CallOwner {
   readonly #traffic: Traffic;
   readonly #dialect: Dialect;
   readonly #calls: CallTable;
-  readonly tasks: FollowedTasks;
-  #questions: Questions | undefined;
+  readonly tasks: TaskSubscriptions;
+  #serverRequests: ServerRequests | undefined;
   #lastId = 0;
   readonly #deadlines: Deadlines;
   #isClosed = false;
@@ -56,21 +56,21 @@ export class Mux implements CallOwner {
     this.#traffic = parts.traffic;
     this.#dialect = DIALECTS[options.protocol];
     this.#calls = new CallTable(parts.recent);
-    this.tasks = new FollowedTasks(parts.recent);
+    this.tasks = new TaskSubscriptions(parts.recent);
     this.#deadlines = new Deadlines({
       requestMs: options.requestMs,
       calls: () => this.#calls.all(),
       isEmpty: () => this.#calls.size === 0,
       isAwaited: (client) => this.#events.isAwaited(client),
-      unanswered: (call) => this.#questions?.unanswered(call),
+      unanswered: (call) => this.#serverRequests?.unanswered(call),
       expired: (call) => this.#expire(call),
       swept: () => this.#events.settled(),
     });
   }
 
   /** Who answers the server's own requests. Set once, right after construction. */
-  set questions(questions: Questions) {
-    this.#questions = questions;
+  set serverRequests(serverRequests: ServerRequests) {
+    this.#serverRequests = serverRequests;
   }
 
   get inFlight(): number {
@@ -79,10 +79,10 @@ export class Mux implements CallOwner {
 
   /**
    * Whether a call of an interactive tool by `client` has to wait: another client's is at the
-   * server, and a question of the server's could then be either's.
+   * server, and a request of the server's could then be either's.
    */
-  isLaneBusyFor(client: Downstream): boolean {
-    return this.#calls.isLaneBusyFor(client, this.#tools);
+  hasInteractiveCallOfOthers(client: Downstream): boolean {
+    return this.#calls.hasInteractiveCallOfOthers(client, this.#tools);
   }
 
   get isWritable(): boolean {
@@ -165,7 +165,7 @@ export class Mux implements CallOwner {
   }
 
   /**
-   * Sends a notification, or an answer to one of the server's questions.
+   * Sends a notification, or an answer to one of the server's requests.
    * @returns false when it was dropped, since far too much waits for the server
    */
   notify(message: Buffer): boolean {
@@ -205,8 +205,8 @@ export class Mux implements CallOwner {
         this.#onNotification(frame, about);
         break;
       case 'request':
-        this.#traffic.questions++;
-        this.#onQuestion(frame, about);
+        this.#traffic.serverRequests++;
+        this.#onServerRequest(frame, about);
         break;
       case 'invalid':
         this.#onInvalid(frame);
@@ -240,14 +240,14 @@ export class Mux implements CallOwner {
     this.#events.settled();
   }
 
-  follow(taskId: string, follower: TaskFollower, maker: Call | undefined): FollowedTask {
-    const followed = this.tasks.follow(taskId, follower, maker, () => this.#events.settled());
-    this.#questions?.followed(taskId, follower);
+  follow(taskId: string, subscriber: TaskSubscriber, maker: Call | undefined): TaskSubscription {
+    const followed = this.tasks.follow(taskId, subscriber, maker, () => this.#events.settled());
+    this.#serverRequests?.followed(taskId, subscriber);
     return followed;
   }
 
   /**
-   * The connection is over: every call fails, every question is withdrawn.
+   * The connection is over: every call fails, every server request is withdrawn.
    * @param mayRepeat which calls need not fail, since another connection may take them
    * @returns those
    */
@@ -258,7 +258,7 @@ export class Mux implements CallOwner {
     if (this.#isClosed) return [];
     this.#isClosed = true;
     this.#deadlines.stop();
-    this.#questions?.close();
+    this.#serverRequests?.close();
     const again: Request[] = [];
     for (const { id, onAnswer, abandonedAtMs, request } of this.#calls.clear()) {
       onAnswer?.(undefined);
@@ -296,7 +296,7 @@ export class Mux implements CallOwner {
     }
     // A task that it made is told of for long, and needs no more of the call than its id.
     call.request = undefined;
-    this.#questions?.callSettled(call);
+    this.#serverRequests?.callSettled(call);
     this.#events.settled();
   }
 
@@ -320,16 +320,16 @@ export class Mux implements CallOwner {
 
   #onNotification(frame: Frame, about: number | undefined): void {
     if (frame.method === PROGRESS) passProgress(frame, this.#calls, this.tasks);
-    else if (frame.method === CANCELLED) this.#questions?.cancelledByServer(frame);
+    else if (frame.method === CANCELLED) this.#serverRequests?.cancelledByServer(frame);
     else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.caller);
   }
 
-  #onQuestion(frame: Frame, about: number | undefined): void {
+  #onServerRequest(frame: Frame, about: number | undefined): void {
     if (frame.method === PING && this.#options.protocol === 'mcp') {
       const id = frame.idBytes;
       if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
     } else {
-      this.#questions?.ask(frame, this.#callOf(about));
+      this.#serverRequests?.ask(frame, this.#callOf(about));
     }
   }
 
@@ -370,14 +370,14 @@ export class Mux implements CallOwner {
       const details = { outcome, server, retryAfterMs };
       request.settle(new GatewayError(reason, message, details));
     }
-    this.#questions?.callSettled(call);
+    this.#serverRequests?.callSettled(call);
     this.#events.settled();
   }
 
   /** Tells the server that nobody waits for the call any more. */
   #giveUp(call: Call, notice: Frame | undefined): void {
     this.#calls.abandon(call, monotonicMs());
-    this.#questions?.callAbandoned(call);
+    this.#serverRequests?.callAbandoned(call);
     if (this.#isClosed) return;
     sendCancel(call, notice, {
       dialect: this.#dialect,
@@ -392,7 +392,7 @@ export class Mux implements CallOwner {
     if (request === undefined) {
       this.#calls.settle(call);
       call.onAnswer?.(undefined);
-      this.#questions?.callSettled(call);
+      this.#serverRequests?.callSettled(call);
       return;
     }
     this.#giveUp(call, undefined);

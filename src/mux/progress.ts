@@ -8,10 +8,10 @@ import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { Call } from './call.ts';
 import type { CallTable } from './call-table.ts';
-import type { FollowedTasks } from './followed-tasks.ts';
+import type { TaskSubscriptions } from './task-subscriptions.ts';
 
 /** Passes a progress notification to whoever waits for the call, or follows the task that it made. */
-export function passProgress(frame: Frame, calls: CallTable, tasks: FollowedTasks): void {
+export function passProgress(frame: Frame, calls: CallTable, tasks: TaskSubscriptions): void {
   // The token that the server was given is the id of the call.
   const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
   if (id === undefined) return;
@@ -21,7 +21,7 @@ export function passProgress(frame: Frame, calls: CallTable, tasks: FollowedTask
   const message = takeProgress(call, frame);
   if (message === undefined) return;
   if (task === undefined) call.request?.push(message);
-  else task.follower.tell(scan(message));
+  else task.subscriber.tell(scan(message));
 }
 
 /** @returns what the caller is told; undefined: nothing */

@@ -198,9 +198,10 @@ export class Metrics {
       collect() {
         this.reset();
         for (const { name, traffic } of snapshot().servers) {
-          const { sentMessages, responses, notifications, questions, noise, unmatched } = traffic;
+          const { sentMessages, responses, notifications, serverRequests, noise, unmatched } =
+            traffic;
           this.inc({ server: name, direction: 'to_server', kind: 'message' }, sentMessages);
-          const kinds = { responses, notifications, requests: questions, noise, unmatched };
+          const kinds = { responses, notifications, requests: serverRequests, noise, unmatched };
           for (const [kind, count] of Object.entries(kinds)) {
             this.inc({ server: name, direction: 'from_server', kind }, count);
           }

@@ -3,12 +3,12 @@
 
 /** Counts of one server, over all its instances and their lives. */
 export class Traffic {
-  /** Requests and notifications written to the server, and answers to its questions. */
+  /** Requests and notifications written to the server, and answers to its server requests. */
   sentMessages = 0;
   sentBytes = 0;
   responses = 0;
   notifications = 0;
-  questions = 0;
+  serverRequests = 0;
   /** Lines that are no JSON-RPC message. */
   noise = 0;
   receivedBytes = 0;

@@ -6,16 +6,16 @@ import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
 
 /** What an endpoint says of itself in the answer to `initialize`, without the version. */
-export interface Welcome {
+export interface EndpointInfo {
   readonly result: JsonObject;
 }
 
 /** A session's link to what is behind its endpoint. */
-export interface Attachment {
-  readonly welcome: Welcome;
+export interface UpstreamSession {
+  readonly endpointInfo: EndpointInfo;
   dispatch(request: Request): void;
   notify(notification: Frame): void;
-  detach(): void;
+  close(): void;
 }
 
 /** One URL path with what it shows. */
@@ -27,13 +27,15 @@ export interface Endpoint {
   /** All servers behind it, where there are several: whom a principal has to be allowed one of. */
   readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
-  /** What of a principal's proof the servers here see: a session is for one such text only. */
-  proofOf(principal: Principal): string;
+  /**
+   * What of a principal's credentials the servers here see: a session is for one such text only.
+   */
+  credentialFingerprint(principal: Principal): string;
   /**
    * Links a new session to the servers of the endpoint.
    * @throws GatewayError when they can't be had
    */
-  attach(client: Downstream): Promise<Attachment>;
+  open(client: Downstream): Promise<UpstreamSession>;
   /** Serves a modern request; it is always settled in the end. */
   serve(request: Request): void;
 }

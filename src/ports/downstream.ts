@@ -7,7 +7,7 @@ import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
 
 /** A server's request on its way to a client. Exactly one of answer and refuse settles it. */
-export interface Question {
+export interface ServerRequest {
   readonly frame: Frame;
   /** The client's response; its id is replaced by the server's. */
   answer(response: Frame): void;
@@ -48,10 +48,10 @@ export interface Downstream {
    * Asks the client.
    * @param request the call during which the server asks; undefined when it is none
    */
-  ask(question: Question, request: Request | undefined): void;
+  ask(serverRequest: ServerRequest, request: Request | undefined): void;
   /**
-   * Takes a question back: the server cancelled it, or is gone.
+   * Takes a server request back: the server cancelled it, or is gone.
    * @param notice the server's `notifications/cancelled`, when it sent one
    */
-  withdraw(question: Question, notice: Frame | undefined): void;
+  withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void;
 }

@@ -27,7 +27,7 @@ export interface Principal {
    * nothing else. Only where a server is configured for that; a function, so that it is in no log.
    */
   readonly token?: () => string;
-  /** When the proof runs out, in milliseconds since 1970. */
+  /** When the credentials expire, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
 }
 
@@ -61,7 +61,7 @@ export interface Denial {
   readonly scopes: readonly string[];
 }
 
-/** What a principal may see and use. Listing and calling ask the same question. */
+/** What a principal may see and use. Listing and calling use the same check. */
 export interface AccessPolicy {
   /** Whether denied things look as if they did not exist; otherwise their use is refused openly. */
   readonly hidesDenied: boolean;

@@ -7,7 +7,7 @@ import { Frame } from '../jsonrpc/frame.ts';
 import { errorFrame, resultFrame } from '../jsonrpc/response.ts';
 import type { Downstream } from './downstream.ts';
 import type { Denial } from './principal.ts';
-import type { FollowedTask, TaskFollower } from './task.ts';
+import type { TaskSubscriber, TaskSubscription } from './task.ts';
 
 /** The rules deny the request, and that is told openly. */
 export class Denied {
@@ -41,7 +41,7 @@ export interface Canceller {
    * @param taskId the server's
    * @param isMaker whether the call made the task, so that its progress goes on
    */
-  follow?(taskId: string, follower: TaskFollower, isMaker: boolean): FollowedTask;
+  follow?(taskId: string, subscriber: TaskSubscriber, isMaker: boolean): TaskSubscription;
 }
 
 /** Whose call something is about. */
@@ -67,7 +67,7 @@ export interface Request {
   /** The server answers when a task is over: only the hard limit of a call counts. */
   readonly isPatient?: boolean;
   /** Its answer is of use only at the instance that its client's place is at. */
-  readonly isBoundToSeat?: boolean;
+  readonly isBoundToLease?: boolean;
   /** It was sent once more, since the server had lost the session: it is not sent a third time. */
   isRepeated?: boolean;
   /**

@@ -8,7 +8,7 @@ import {
 } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
-import type { Downstream, Question } from './downstream.ts';
+import type { Downstream, ServerRequest } from './downstream.ts';
 import type { Principal } from './principal.ts';
 
 /** Why a client can't be asked. */
@@ -60,11 +60,11 @@ export class SilentClient implements Downstream {
     // What belongs to no request does not reach it.
   }
 
-  ask(question: Question): void {
-    question.refuse(this.#refusal);
+  ask(serverRequest: ServerRequest): void {
+    serverRequest.refuse(this.#refusal);
   }
 
-  withdraw(_question: Question, _notice: Frame | undefined): void {
+  withdraw(_serverRequest: ServerRequest, _notice: Frame | undefined): void {
     // It was asked nothing.
   }
 

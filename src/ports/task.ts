@@ -4,7 +4,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from './downstream.ts';
 
 /** Who is told of a task, and asked for it. */
-export interface TaskFollower extends Downstream {
+export interface TaskSubscriber extends Downstream {
   /** The server said something of the task: its status, progress with the caller's token, a log. */
   tell(notification: Frame): void;
   /** The connection to the server is over: nothing more will come of the task. */
@@ -12,7 +12,7 @@ export interface TaskFollower extends Downstream {
 }
 
 /** A task that is followed. */
-export interface FollowedTask {
+export interface TaskSubscription {
   /** Nothing more is wanted of it. */
   stop(): void;
 }

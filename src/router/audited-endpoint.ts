@@ -2,13 +2,13 @@
 // `audit.required` nothing happens that nobody could read of later (docs/reliability.md#f56).
 import type { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import type { Attachment, Endpoint, Welcome } from '../ports/dispatcher.ts';
+import type { Endpoint, EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Request } from '../ports/request.ts';
 
 /** Why nothing can be taken now; undefined while all is well. */
-export type Refusal = () => GatewayError | undefined;
+export type RefusalCheck = () => GatewayError | undefined;
 
 /** Stands before another endpoint. */
 export class AuditedEndpoint implements Endpoint {
@@ -17,9 +17,9 @@ export class AuditedEndpoint implements Endpoint {
   readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
   readonly #inner: Endpoint;
-  readonly #refusal: Refusal;
+  readonly #refusal: RefusalCheck;
 
-  constructor(inner: Endpoint, refusal: Refusal) {
+  constructor(inner: Endpoint, refusal: RefusalCheck) {
     this.name = inner.name;
     this.server = inner.server;
     if (inner.servers !== undefined) this.servers = inner.servers;
@@ -28,14 +28,14 @@ export class AuditedEndpoint implements Endpoint {
     this.#refusal = refusal;
   }
 
-  proofOf(principal: Principal): string {
-    return this.#inner.proofOf(principal);
+  credentialFingerprint(principal: Principal): string {
+    return this.#inner.credentialFingerprint(principal);
   }
 
-  async attach(client: Downstream): Promise<Attachment> {
+  async open(client: Downstream): Promise<UpstreamSession> {
     const refusal = this.#refusal();
     if (refusal !== undefined) throw refusal;
-    return new AuditedAttachment(await this.#inner.attach(client), this.#refusal);
+    return new AuditedUpstreamSession(await this.#inner.open(client), this.#refusal);
   }
 
   serve(request: Request): void {
@@ -45,17 +45,17 @@ export class AuditedEndpoint implements Endpoint {
   }
 }
 
-class AuditedAttachment implements Attachment {
-  readonly #inner: Attachment;
-  readonly #refusal: Refusal;
+class AuditedUpstreamSession implements UpstreamSession {
+  readonly #inner: UpstreamSession;
+  readonly #refusal: RefusalCheck;
 
-  constructor(inner: Attachment, refusal: Refusal) {
+  constructor(inner: UpstreamSession, refusal: RefusalCheck) {
     this.#inner = inner;
     this.#refusal = refusal;
   }
 
-  get welcome(): Welcome {
-    return this.#inner.welcome;
+  get endpointInfo(): EndpointInfo {
+    return this.#inner.endpointInfo;
   }
 
   dispatch(request: Request): void {
@@ -68,7 +68,7 @@ class AuditedAttachment implements Attachment {
     this.#inner.notify(notification);
   }
 
-  detach(): void {
-    this.#inner.detach();
+  close(): void {
+    this.#inner.close();
   }
 }

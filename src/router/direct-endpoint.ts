@@ -1,25 +1,25 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
-import { ModernGate, type ModernState } from '../bridge/modern-gate.ts';
-import { SessionTasks } from '../bridge/tasks/session-tasks.ts';
-import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
+import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
+import type { Backend } from '../ports/lease.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Request } from '../ports/request.ts';
-import type { Backend } from '../ports/seat.ts';
-import { DirectAttachment, PlainAttachment } from './direct-attachment.ts';
+import { ModernDispatcher, type ModernState } from '../translate/modern-dispatcher.ts';
+import { SessionTasks } from '../translate/tasks/session-tasks.ts';
+import { DirectUpstreamSession, PlainUpstreamSession } from './direct-upstream-session.ts';
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
   readonly name: string;
   readonly #backend: Backend;
   readonly #state: ModernState;
-  readonly #modern: ModernGate;
+  readonly #modern: ModernDispatcher;
 
   constructor(name: string, backend: Backend, state: ModernState) {
     this.name = name;
     this.#backend = backend;
     this.#state = state;
-    this.#modern = new ModernGate(name, backend, state);
+    this.#modern = new ModernDispatcher(name, backend, state);
   }
 
   get server(): string {
@@ -30,22 +30,22 @@ export class DirectEndpoint implements Endpoint {
     return this.#backend.protocol;
   }
 
-  proofOf(principal: Principal): string {
-    return this.#backend.proofOf(principal);
+  credentialFingerprint(principal: Principal): string {
+    return this.#backend.credentialFingerprint(principal);
   }
 
-  async attach(client: Downstream): Promise<Attachment> {
-    const seat = this.#backend.place(client);
+  async open(client: Downstream): Promise<UpstreamSession> {
+    const lease = this.#backend.acquire(client);
     try {
-      await seat.join(undefined);
-      await seat.ready();
+      await lease.join(undefined);
+      await lease.ready();
     } catch (error) {
-      seat.leave();
+      lease.leave();
       throw error;
     }
-    if (this.protocol !== 'mcp') return new PlainAttachment(seat);
-    const tasks = new SessionTasks(client, seat, this.#backend, this.#state.tasks);
-    return new DirectAttachment(seat, this.server, tasks);
+    if (this.protocol !== 'mcp') return new PlainUpstreamSession(lease);
+    const tasks = new SessionTasks(client, lease, this.#backend, this.#state.tasks);
+    return new DirectUpstreamSession(lease, this.server, tasks);
   }
 
   serve(request: Request): void {

@@ -10,7 +10,7 @@ import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
-import type { AnswerSink } from '../ports/sink.ts';
+import type { ResponseWriter } from '../ports/response-writer.ts';
 
 /** What a message of a batch costs, besides its bytes. */
 const MESSAGE_COST = 4 * LEAST_COST;
@@ -103,7 +103,7 @@ export class BatchAnswers {
   #open: number;
 
   /**
-   * @param expected how many sinks will be asked for and ended
+   * @param expected how many writers will be asked for and ended
    * @param owner for whom they are held
    */
   constructor(target: BatchTarget, expected: number, owner: FindOwner) {
@@ -112,8 +112,8 @@ export class BatchAnswers {
     this.#held = new HeldAmount(owner, 'unread', () => this.#cut());
   }
 
-  /** The sink of one request of the batch. */
-  sink(id?: Buffer): AnswerSink {
+  /** The writer of one request of the batch. */
+  writer(id?: Buffer): ResponseWriter {
     let isDone = false;
     const close = (message: Buffer | undefined): void => {
       if (isDone) return;

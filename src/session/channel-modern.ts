@@ -12,7 +12,7 @@ import { wireErrorOf } from '../mcp/errors.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
-import type { AnswerSink } from '../ports/sink.ts';
+import type { ResponseWriter } from '../ports/response-writer.ts';
 import type { ClientRequest, RequestOwner } from './client-request.ts';
 import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
 import { stopping } from './session.ts';
@@ -32,18 +32,18 @@ export interface ChannelModernParts {
 /** The modern requests of one channel. */
 export class ChannelModern implements RequestOwner {
   readonly #parts: ChannelModernParts;
-  readonly #sink: AnswerSink;
+  readonly #writer: ResponseWriter;
   readonly #open = new Map<string, ClientRequest>();
   #principal: Principal;
 
-  constructor(parts: ChannelModernParts, sink: AnswerSink) {
+  constructor(parts: ChannelModernParts, writer: ResponseWriter) {
     this.#parts = parts;
     this.#principal = parts.principal;
-    this.#sink = sink;
+    this.#writer = writer;
   }
 
   /**
-   * Goes on with another proof of the same principal.
+   * Goes on with other credentials of the same principal.
    * @returns false: it must not
    */
   continueAs(principal: Principal): boolean {
@@ -51,7 +51,8 @@ export class ChannelModern implements RequestOwner {
     const before = this.#principal;
     if (principal === before) return true;
     if (principal.key !== before.key) return false;
-    if (endpoint.proofOf(principal) !== endpoint.proofOf(before)) return false;
+    if (endpoint.credentialFingerprint(principal) !== endpoint.credentialFingerprint(before))
+      return false;
     this.#principal = principal;
     return true;
   }
@@ -63,22 +64,22 @@ export class ChannelModern implements RequestOwner {
     if (id === undefined) return;
     const key = idKey(id);
     if ('error' in checked) {
-      this.#sink.end(errorMessage(id, checked.error));
+      this.#writer.end(errorMessage(id, checked.error));
     } else if (this.#open.has(key)) {
       const error = { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
-      this.#sink.end(errorMessage(id, error));
+      this.#writer.end(errorMessage(id, error));
     } else if (this.#parts.isDraining() && !continuesWork(frame)) {
-      this.#sink.end(errorMessage(id, wireErrorOf(stopping())));
+      this.#writer.end(errorMessage(id, wireErrorOf(stopping())));
     } else if (this.#open.size >= MAX_IN_FLIGHT) {
-      this.#sink.end(errorMessage(id, wireErrorOf(tooManyOnChannel())));
+      this.#writer.end(errorMessage(id, wireErrorOf(tooManyOnChannel())));
     } else if (this.#parts.meter.isFull(quotaKeyOf(this.#principal))) {
-      this.#sink.end(errorMessage(id, wireErrorOf(tooMany())));
+      this.#writer.end(errorMessage(id, wireErrorOf(tooMany())));
     } else {
       const { endpoint, meter, all } = this.#parts;
       const request = modernRequest(frame, checked.envelope, {
         principal: this.#principal,
         headers: undefined,
-        sink: this.#sink,
+        writer: this.#writer,
         owner: this,
         meter,
       });

@@ -24,7 +24,7 @@ import {
   type Outcome,
   type Request,
 } from '../ports/request.ts';
-import type { AnswerSink } from '../ports/sink.ts';
+import type { ResponseWriter } from '../ports/response-writer.ts';
 
 /** Told when a request is over. */
 export interface RequestOwner {
@@ -42,11 +42,13 @@ export class ClientRequest implements Request {
   readonly client: Downstream;
   readonly headers: Headers | undefined;
   canceller: Canceller | undefined = undefined;
-  readonly #sink: AnswerSink;
+  readonly #writer: ResponseWriter;
   readonly #owner: RequestOwner;
   readonly #meter: RequestMeter;
   readonly #startedMs = monotonicMs();
-  /** Who asked; a session may be continued with other proof of the same identity meanwhile. */
+  /**
+   * Who asked; a session may be continued with other credentials of the same identity meanwhile.
+   */
   readonly #principal: Principal;
   #isSettled = false;
   /** What is counted for its request, while it is in flight. */
@@ -59,7 +61,7 @@ export class ClientRequest implements Request {
     parts: {
       readonly client: Downstream;
       readonly owner: RequestOwner;
-      readonly sink: AnswerSink;
+      readonly writer: ResponseWriter;
       readonly meter: RequestMeter;
       readonly headers?: Headers | undefined;
     },
@@ -68,7 +70,7 @@ export class ClientRequest implements Request {
     this.client = parts.client;
     this.headers = parts.headers;
     this.#owner = parts.owner;
-    this.#sink = parts.sink;
+    this.#writer = parts.writer;
     this.#meter = parts.meter;
     this.#principal = parts.client.principal;
     this.#meter.begun(quotaKeyOf(this.#principal));
@@ -128,12 +130,12 @@ export class ClientRequest implements Request {
     const isResult = answer.resultStart >= 0;
     if (!this.#over(isResult ? 'ok' : 'error', answer.bytes.length)) return;
     const { bytes, idStart, idEnd } = answer;
-    if (isResult && bytes.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
-      this.#sink.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
+    if (isResult && bytes.length > COPIED_BYTES && this.#writer.endInParts !== undefined) {
+      this.#writer.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
       return;
     }
     const message = replaceSpan(bytes, idStart, idEnd, this.#id);
-    this.#sink.end(message, isResult ? undefined : errorCodeOf(answer));
+    this.#writer.end(message, isResult ? undefined : errorCodeOf(answer));
   }
 
   #answer(result: Buffer): void {
@@ -149,30 +151,30 @@ export class ClientRequest implements Request {
 
   #endWithResult(readable: Buffer): void {
     if (!this.#over('ok', readable.length)) return;
-    if (readable.length > COPIED_BYTES && this.#sink.endInParts !== undefined) {
-      this.#sink.endInParts(resultParts(this.#id, readable));
+    if (readable.length > COPIED_BYTES && this.#writer.endInParts !== undefined) {
+      this.#writer.endInParts(resultParts(this.#id, readable));
       return;
     }
-    this.#sink.end(resultMessage(this.#id, readable));
+    this.#writer.end(resultMessage(this.#id, readable));
   }
 
   #refuse(error: WireError, denial?: Denial): void {
     if (!this.#over('error')) return;
     const message = errorMessage(this.#id, error);
-    if (denial === undefined || this.#sink.forbid === undefined) {
-      this.#sink.end(message, error.code);
-    } else this.#sink.forbid(message, denial.scopes);
+    if (denial === undefined || this.#writer.forbid === undefined) {
+      this.#writer.end(message, error.code);
+    } else this.#writer.forbid(message, denial.scopes);
   }
 
   #fail(failure: GatewayError): void {
     if (!this.#over('failed')) return;
     this.#meter.failed(failure);
-    this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+    this.#writer.end(errorMessage(this.#id, wireErrorOf(failure)));
     this.#letGo();
   }
 
   push(message: Buffer): boolean {
-    return !this.#isSettled && this.#sink.push(message);
+    return !this.#isSettled && this.#writer.push(message);
   }
 
   /**
@@ -182,7 +184,7 @@ export class ClientRequest implements Request {
   cancel(notice: Frame | undefined): void {
     if (!this.#over('cancelled')) return;
     this.canceller?.cancel(notice);
-    this.#sink.abandon();
+    this.#writer.abandon();
     this.#letGo();
   }
 
@@ -192,7 +194,7 @@ export class ClientRequest implements Request {
     if (!this.#over('failed')) return;
     this.canceller?.cancel(undefined);
     const failure = new GatewayError('overloaded', TOO_MUCH_HELD, { outcome });
-    this.#sink.end(errorMessage(this.#id, wireErrorOf(failure)));
+    this.#writer.end(errorMessage(this.#id, wireErrorOf(failure)));
     this.#letGo();
   }
 

@@ -8,7 +8,7 @@ import type { ReplayBudget } from './replay-budget.ts';
 /** Larger events are kept only for a client that is not there to read them. */
 const MAX_KEPT_WHILE_READ = 256 * 1024;
 
-interface Kept {
+interface KeptMessage {
   readonly sequence: number;
   readonly bytes: Buffer;
 }
@@ -17,7 +17,7 @@ interface Kept {
 export class EventStream {
   readonly number: number;
   readonly #budget: ReplayBudget;
-  readonly #kept: Kept[] = [];
+  readonly #kept: KeptMessage[] = [];
   #sequence = 0;
   #writer: StreamWriter | undefined;
   #isFinished = false;

@@ -8,9 +8,9 @@ import { isObject, parsedCost, parseParams } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { negotiate } from '../mcp/versions.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Attachment, Endpoint } from '../ports/dispatcher.ts';
+import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { Outlet } from '../ports/sink.ts';
+import type { NotificationWriter } from '../ports/response-writer.ts';
 import { type ClientProfile, Session } from './session.ts';
 import { type NoRoom, newSessionId, type SessionStore } from './session-store.ts';
 
@@ -19,13 +19,13 @@ export interface SessionOrigin {
   readonly transport: string;
   readonly endpoint: Endpoint;
   readonly principal: Principal;
-  readonly outlet: Outlet;
+  readonly notificationWriter: NotificationWriter;
   readonly meter: RequestMeter;
   readonly hasStreamPerRequest: boolean;
 }
 
 /** A session, and what `initialize` is answered with; or where there is no room for one. */
-export type Opened =
+export type OpenOutcome =
   | { readonly session: Session; readonly result: Buffer }
   | { readonly refusal: NoRoom };
 
@@ -63,7 +63,7 @@ export async function openSession(
   profile: ClientProfile,
   origin: SessionOrigin,
   store: SessionStore,
-): Promise<Opened> {
+): Promise<OpenOutcome> {
   const { principal } = origin;
   const { meter } = origin;
   if (!meter.heldFor(principal).hasRoom(profile.heldBytes)) {
@@ -77,26 +77,29 @@ export async function openSession(
     const session = new Session({
       id: newSessionId(),
       endpoint: endpoint.name,
-      proofOf: (other) => endpoint.proofOf(other),
+      credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
       isPlain: endpoint.protocol === 'jsonrpc',
       maxInFlight: store.maxInFlight,
       profile,
       ...rest,
     });
-    const attachment = await attached(session, endpoint);
-    session.attachment = attachment;
+    const upstreamSession = await attached(session, endpoint);
+    session.upstreamSession = upstreamSession;
     store.add(session);
-    const result = { ...attachment.welcome.result, protocolVersion: session.version };
+    const result = { ...upstreamSession.endpointInfo.result, protocolVersion: session.version };
     return { session, result: jsonBytes(result) };
   } finally {
     store.release(principal);
   }
 }
 
-/** Links a session to what is behind its endpoint; where that fails, its client is told on the same outlet. */
-async function attached(session: Session, endpoint: Endpoint): Promise<Attachment> {
+/**
+ * Links a session to what is behind its endpoint; where that fails, its client is told on the same
+ * notification writer.
+ */
+async function attached(session: Session, endpoint: Endpoint): Promise<UpstreamSession> {
   try {
-    return await endpoint.attach(session);
+    return await endpoint.open(session);
   } catch (error) {
     session.giveRoomBack();
     throw error;

@@ -15,7 +15,7 @@ import { allowsBatches } from '../mcp/versions.ts';
 import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { AnswerSink, Outlet } from '../ports/sink.ts';
+import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { BatchAnswers, invalidElement, splitBatch, workOff } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, PLAIN_PROFILE, profileFault, profileOf } from './handshake.ts';
@@ -56,7 +56,7 @@ const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
 
 /** One client's channel. */
-export class MessageChannel implements Outlet, AnswerSink {
+export class MessageChannel implements NotificationWriter, ResponseWriter {
   readonly #parts: MessageChannelParts;
   readonly #rules: ScanOptions;
   readonly #modern: ChannelModern;
@@ -65,7 +65,7 @@ export class MessageChannel implements Outlet, AnswerSink {
   /** Messages that came while the session was being opened. */
   #early: Frame[] = [];
   #earlyBytes = 0;
-  #isSilent = false;
+  #isInputClosed = false;
   #isClosed = false;
 
   constructor(parts: MessageChannelParts) {
@@ -78,7 +78,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     return !this.#isClosed;
   }
 
-  /** Sends a message to the client: an answer, a question, a notification. */
+  /** Sends a message to the client: an answer, a server request, a notification. */
   send(message: Buffer, _kind?: string): void {
     if (!this.#isClosed) this.#parts.transport.send(onOneLine(message));
   }
@@ -96,7 +96,7 @@ export class MessageChannel implements Outlet, AnswerSink {
     // Nothing is held open for one answer.
   }
 
-  tidy(): void {
+  prune(): void {
     // Nothing is kept.
   }
 
@@ -118,13 +118,13 @@ export class MessageChannel implements Outlet, AnswerSink {
   }
 
   /** The client will say nothing more: what it is asked, somebody else has to answer. */
-  fallSilent(): void {
-    this.#isSilent = true;
-    this.#session?.fallSilent();
+  closeInput(): void {
+    this.#isInputClosed = true;
+    this.#session?.closeInput();
   }
 
   /**
-   * Goes on with another proof of the same principal.
+   * Goes on with other credentials of the same principal.
    * @returns false: it must not
    */
   continueAs(principal: Principal): boolean {
@@ -202,8 +202,8 @@ export class MessageChannel implements Outlet, AnswerSink {
     }
   }
 
-  #deliver(session: Session, frame: Frame, sink: AnswerSink): void {
-    if (frame.kind === 'request') session.request(frame, sink);
+  #deliver(session: Session, frame: Frame, writer: ResponseWriter): void {
+    if (frame.kind === 'request') session.request(frame, writer);
     else if (frame.kind === 'notification') session.notification(frame);
     else session.response(frame);
   }
@@ -234,9 +234,9 @@ export class MessageChannel implements Outlet, AnswerSink {
       owner,
       failed: (error) => meter.failed(error),
       take: (frame) => {
-        if (frame.kind === 'invalid') answers.sink().end(invalidElement());
+        if (frame.kind === 'invalid') answers.writer().end(invalidElement());
         else if (frame.kind !== 'request') this.#deliver(session, frame, this);
-        else session.request(frame, answers.sink(frame.idBytes));
+        else session.request(frame, answers.writer(frame.idBytes));
       },
       late: () => {
         transport.hold?.(false);
@@ -271,7 +271,7 @@ export class MessageChannel implements Outlet, AnswerSink {
           transport: transportName,
           endpoint,
           principal,
-          outlet: this,
+          notificationWriter: this,
           meter,
           hasStreamPerRequest: false,
         },
@@ -283,7 +283,7 @@ export class MessageChannel implements Outlet, AnswerSink {
         return;
       }
       this.#session = opened.session;
-      if (this.#isSilent) opened.session.fallSilent();
+      if (this.#isInputClosed) opened.session.closeInput();
       if (id !== undefined) this.send(resultMessage(id, opened.result));
     } catch (error) {
       const failure = asGatewayError(error);
@@ -308,10 +308,10 @@ function joined(messages: readonly Buffer[]): Buffer {
   return Buffer.from(`[${messages.map((message) => message.toString('utf8')).join(',')}]`);
 }
 
-function noRoom(lack: NoRoom): GatewayError {
-  if (lack === 'draining') return stopping();
-  if (lack === 'held') return tooMuchHeld();
-  if (lack === 'own') {
+function noRoom(reason: NoRoom): GatewayError {
+  if (reason === 'draining') return stopping();
+  if (reason === 'held') return tooMuchHeld();
+  if (reason === 'own') {
     const message =
       'This client has too many sessions, all with a stream or a call (sessions.maxPerPrincipal); end some of them.';
     return new GatewayError('rate_limited', message, { outcome: 'not_sent' });

@@ -10,8 +10,8 @@ import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Headers } from '../ports/request.ts';
+import type { ResponseWriter } from '../ports/response-writer.ts';
 import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
-import type { AnswerSink } from '../ports/sink.ts';
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 
 /** A modern request in flight. */
@@ -21,14 +21,14 @@ export function modernRequest(
   parts: {
     readonly principal: Principal;
     readonly headers: Headers | undefined;
-    readonly sink: AnswerSink;
+    readonly writer: ResponseWriter;
     readonly owner: RequestOwner;
     readonly meter: RequestMeter;
   },
 ): ClientRequest {
-  const { principal, headers, sink, owner, meter } = parts;
+  const { principal, headers, writer, owner, meter } = parts;
   const client = new SilentClient(principal, envelope, UNASKABLE.modern, envelope.severity);
-  return new ClientRequest(frame, { client, owner, sink, meter, headers });
+  return new ClientRequest(frame, { client, owner, writer, meter, headers });
 }
 
 /** Has an endpoint serve a modern request, which fails when that breaks. */

@@ -1,7 +1,7 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
-// endpoint, the principal and the proof that it was made for (docs/reliability.md#b06, #b10). Bounded
-// in all, for each principal, and in age. Most clients leave without a word, so at a limit the session
-// that was unused for longest is ended for a new one.
+// endpoint, the principal and the credentials that it was made for (docs/reliability.md#b06, #b10).
+// Bounded in all, for each principal, and in age. Most clients leave without a word, so at a limit
+// the session that was unused for longest is ended for a new one.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
@@ -46,7 +46,7 @@ export interface SessionEvents {
 }
 
 /** What one principal has. */
-interface Owned {
+interface SessionEntry {
   /** Sessions, and places for sessions that are being opened. */
   count: number;
   readonly sessions: Set<Session>;
@@ -56,7 +56,7 @@ interface Owned {
 export class SessionStore {
   readonly #options: SessionLimits;
   readonly #events: SessionEvents | undefined;
-  readonly #perPrincipal = new Map<string, Owned>();
+  readonly #perPrincipal = new Map<string, SessionEntry>();
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: Timer;
   #reserved = 0;
@@ -129,7 +129,10 @@ export class SessionStore {
     this.#events?.opened(session);
   }
 
-  /** The session with this id, if it belongs to this endpoint and principal, and goes on with its proof. */
+  /**
+   * The session with this id, if it belongs to this endpoint and principal, and goes on with its
+   * credentials.
+   */
   find(id: string, endpoint: string, principal: Principal): Session | undefined {
     const session = this.#sessions.get(id);
     if (session?.endpoint !== endpoint || !session.continueAs(principal)) return undefined;
@@ -168,7 +171,7 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
-  #owned(key: string): Owned {
+  #owned(key: string): SessionEntry {
     let own = this.#perPrincipal.get(key);
     if (own === undefined) {
       own = { count: 0, sessions: new Set() };
@@ -205,7 +208,7 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) {
       const isOld = session.openedMs < nowMs - maxAge && session.isIdleSince(nowMs);
       if (isOld || session.isIdleSince(nowMs - idle)) this.end(session);
-      else session.outlet.tidy();
+      else session.notificationWriter.prune();
     }
   }
 }

@@ -4,7 +4,7 @@ import { monotonicMs } from '../base/clock.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import { comment } from '../jsonrpc/sse-framing.ts';
 import { hasPrimingEvent } from '../mcp/versions.ts';
-import type { Outlet } from '../ports/sink.ts';
+import type { NotificationWriter } from '../ports/response-writer.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import { EventStream } from './event-stream.ts';
 import { ReplayBudget } from './replay-budget.ts';
@@ -16,20 +16,20 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const KEEP_FINISHED_MS = 300_000;
 const MAX_STREAMS = 256;
 
-interface Waiting {
+interface WaitingMessage {
   readonly message: Buffer;
   readonly kind: string | undefined;
 }
 
 /** The streams of one session. */
-export class SessionStreams implements Outlet {
+export class SessionStreams implements NotificationWriter {
   readonly #version: string;
   readonly #budget: ReplayBudget;
   readonly #streams = new Map<number, EventStream>();
   #lastNumber = 0;
   #general: EventStream | undefined;
   #generalWriter: StreamWriter | undefined;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingMessage[] = [];
   #waitingBytes = 0;
   readonly #held: HeldAmount;
 
@@ -101,7 +101,7 @@ export class SessionStreams implements Outlet {
     this.#bound();
   }
 
-  tidy(): void {
+  prune(): void {
     this.#forgetOld();
   }
 
@@ -137,7 +137,7 @@ export class SessionStreams implements Outlet {
     for (const { message } of this.#takeWaiting()) this.#general?.write(message);
   }
 
-  #takeWaiting(): readonly Waiting[] {
+  #takeWaiting(): readonly WaitingMessage[] {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;

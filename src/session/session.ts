@@ -1,5 +1,5 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
-// flight, the questions it was asked. Knows nothing of HTTP or servers.
+// flight, the server requests it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
 import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
@@ -21,13 +21,13 @@ import {
   PROGRESS,
 } from '../mcp/methods.ts';
 import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
-import type { Attachment } from '../ports/dispatcher.ts';
-import type { Downstream, Question } from '../ports/downstream.ts';
+import type { UpstreamSession } from '../ports/dispatcher.ts';
+import type { Downstream, ServerRequest } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { Request } from '../ports/request.ts';
-import type { AnswerSink, Outlet } from '../ports/sink.ts';
-import { AskedQuestions } from './asked-questions.ts';
+import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { ClientRequest, type RequestOwner } from './client-request.ts';
+import { PendingServerRequests } from './pending-server-requests.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** How long after its last call a client that never listened is certainly there. */
@@ -48,10 +48,10 @@ export interface SessionParts {
   readonly transport: string;
   readonly endpoint: string;
   readonly principal: Principal;
-  /** What of a principal's proof the servers behind the endpoint see. */
-  readonly proofOf: (principal: Principal) => string;
+  /** What of a principal's credentials the servers behind the endpoint see. */
+  readonly credentialFingerprint: (principal: Principal) => string;
   readonly profile: ClientProfile;
-  readonly outlet: Outlet;
+  readonly notificationWriter: NotificationWriter;
   readonly meter: RequestMeter;
   /** Whether each request has a stream of its own, so that equal ids can be told apart. */
   readonly hasStreamPerRequest: boolean;
@@ -70,20 +70,20 @@ export class Session implements Downstream, RequestOwner {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
-  readonly outlet: Outlet;
+  readonly notificationWriter: NotificationWriter;
   #principal: Principal;
-  readonly #proofOf: SessionParts['proofOf'];
+  readonly #credentialFingerprint: SessionParts['credentialFingerprint'];
   readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
   #heldBytes: number;
   readonly #requests = new Set<ClientRequest>();
-  #questions: AskedQuestions | undefined;
-  #attachment: Attachment | undefined;
+  #serverRequests: PendingServerRequests | undefined;
+  #upstreamSession: UpstreamSession | undefined;
   #lastUsedMs = monotonicMs();
   #hasListened = false;
-  #isSilent = false;
+  #isInputClosed = false;
   #isDraining = false;
   #isClosed = false;
 
@@ -92,11 +92,11 @@ export class Session implements Downstream, RequestOwner {
     this.transport = parts.transport;
     this.endpoint = parts.endpoint;
     this.#principal = parts.principal;
-    this.#proofOf = parts.proofOf;
+    this.#credentialFingerprint = parts.credentialFingerprint;
     this.version = parts.profile.version;
     this.capabilities = parts.profile.capabilities;
     this.info = parts.profile.info;
-    this.outlet = parts.outlet;
+    this.notificationWriter = parts.notificationWriter;
     this.#meter = parts.meter;
     this.#heldBytes = parts.profile.heldBytes;
     this.#meter.heldFor(this.#principal).add('session', this.#heldBytes);
@@ -110,7 +110,7 @@ export class Session implements Downstream, RequestOwner {
   }
 
   get isListening(): boolean {
-    return this.outlet.isOpen;
+    return this.notificationWriter.isOpen;
   }
 
   get principal(): Principal {
@@ -118,33 +118,35 @@ export class Session implements Downstream, RequestOwner {
   }
 
   /**
-   * Goes on with another proof of the same principal, whose rights count from now on.
-   * @returns false: it must not, since it is somebody else, or the servers were told another proof
+   * Goes on with other credentials of the same principal, whose rights count from now on.
+   * @returns false: it must not, since it is somebody else, or the servers were told other
+   * credentials
    */
   continueAs(principal: Principal): boolean {
     const before = this.#principal;
     if (principal === before) return true;
     if (principal.key !== before.key) return false;
-    if (this.#proofOf(principal) !== this.#proofOf(before)) return false;
+    if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))
+      return false;
     this.#principal = principal;
     return true;
   }
 
   /** Links the session to what is behind its endpoint. Once, before the first request. */
-  set attachment(attachment: Attachment) {
-    this.#attachment = attachment;
+  set upstreamSession(upstreamSession: UpstreamSession) {
+    this.#upstreamSession = upstreamSession;
     // Its server may have taken long to start; the client comes only now.
     this.#lastUsedMs = monotonicMs();
   }
 
-  /** Requests in flight and questions that are not answered. */
+  /** Requests in flight and server requests that are not answered. */
   get pending(): number {
-    return this.#requests.size + (this.#questions?.size ?? 0);
+    return this.#requests.size + (this.#serverRequests?.size ?? 0);
   }
 
   /** Since when nothing has happened, by the monotonic clock; undefined with a stream or a call. */
   get unusedSinceMs(): number | undefined {
-    return this.pending > 0 || this.outlet.isOpen ? undefined : this.#lastUsedMs;
+    return this.pending > 0 || this.notificationWriter.isOpen ? undefined : this.#lastUsedMs;
   }
 
   /** Whether nothing has happened since `sinceMs`, and nobody reads. */
@@ -174,13 +176,13 @@ export class Session implements Downstream, RequestOwner {
     this.#lastUsedMs = monotonicMs();
   }
 
-  /** Takes a request; its answer goes to `sink`. */
-  request(frame: Frame, sink: AnswerSink): void {
+  /** Takes a request; its answer goes to `writer`. */
+  request(frame: Frame, writer: ResponseWriter): void {
     this.#lastUsedMs = monotonicMs();
     const request = new ClientRequest(frame, {
       client: this,
       owner: this,
-      sink,
+      writer,
       meter: this.#meter,
     });
     const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
@@ -212,7 +214,7 @@ export class Session implements Downstream, RequestOwner {
       return;
     }
     try {
-      this.#attachment?.dispatch(request);
+      this.#upstreamSession?.dispatch(request);
     } catch (error) {
       request.settle(asGatewayError(error));
     }
@@ -233,44 +235,47 @@ export class Session implements Downstream, RequestOwner {
         this.#cancel(frame);
         return;
       case PROGRESS:
-        this.#questions?.progress(frame);
+        this.#serverRequests?.progress(frame);
         return;
       default:
-        this.#attachment?.notify(frame);
+        this.#upstreamSession?.notify(frame);
     }
   }
 
   /**
-   * Takes a client's answer to a question.
+   * Takes a client's answer to a server request.
    * @returns false when nothing was asked under its id
    */
   response(frame: Frame): boolean {
     this.#lastUsedMs = monotonicMs();
-    return this.#questions?.answer(frame) ?? false;
+    return this.#serverRequests?.answer(frame) ?? false;
   }
 
   notify(message: Buffer, kind: string | undefined): void {
-    if (!this.#isClosed) this.outlet.send(message, kind);
+    if (!this.#isClosed) this.notificationWriter.send(message, kind);
   }
 
-  ask(question: Question, request: Request | undefined): void {
+  ask(serverRequest: ServerRequest, request: Request | undefined): void {
     if (this.#isPlain && this.#hasStreamPerRequest) {
-      question.refuse({
+      serverRequest.refuse({
         code: INTERNAL_ERROR,
         message: 'The client has no stream on which it can be asked.',
       });
       return;
     }
-    if (this.#isSilent) {
-      question.refuse({ code: INTERNAL_ERROR, message: 'The session of the client is ending.' });
+    if (this.#isInputClosed) {
+      serverRequest.refuse({
+        code: INTERNAL_ERROR,
+        message: 'The session of the client is ending.',
+      });
       return;
     }
-    this.#questions ??= new AskedQuestions(this.outlet);
-    this.#questions.ask(question, request);
+    this.#serverRequests ??= new PendingServerRequests(this.notificationWriter);
+    this.#serverRequests.ask(serverRequest, request);
   }
 
-  withdraw(question: Question, notice: Frame | undefined): void {
-    this.#questions?.withdraw(question, notice);
+  withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void {
+    this.#serverRequests?.withdraw(serverRequest, notice);
   }
 
   settled(request: ClientRequest): void {
@@ -283,21 +288,21 @@ export class Session implements Downstream, RequestOwner {
     this.#isDraining = true;
   }
 
-  /** The client answers no questions any more, but still gets its answers. */
-  fallSilent(): void {
-    this.#isSilent = true;
-    this.#questions?.close();
+  /** The client answers no server requests any more, but still gets its answers. */
+  closeInput(): void {
+    this.#isInputClosed = true;
+    this.#serverRequests?.close();
   }
 
-  /** Ends it: calls are cancelled, questions answered for the client, places given up. */
+  /** Ends it: calls are cancelled, server requests answered for the client, leases given up. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.giveRoomBack();
     for (const request of [...this.#requests]) request.cancel(undefined);
-    this.#questions?.close();
-    this.#attachment?.detach();
-    this.outlet.close();
+    this.#serverRequests?.close();
+    this.#upstreamSession?.close();
+    this.notificationWriter.close();
   }
 
   /** Nothing of it is kept, or will be: it was closed, or never opened. */
@@ -323,7 +328,7 @@ export class Session implements Downstream, RequestOwner {
   // id says nothing: all clients of a principal have one session.
   #plainNotification(frame: Frame): void {
     if (frame.method !== CANCEL_REQUEST) {
-      this.#attachment?.notify(frame);
+      this.#upstreamSession?.notify(frame);
       return;
     }
     if (this.#hasStreamPerRequest) return;
@@ -334,7 +339,7 @@ export class Session implements Downstream, RequestOwner {
     if (serverId === undefined) return;
     const text = Buffer.from(String(serverId));
     const message = replaceSpan(bytes, paramIdStart, paramIdEnd, text);
-    this.#attachment?.notify(scan(message, { anyParams: true }));
+    this.#upstreamSession?.notify(scan(message, { anyParams: true }));
   }
 
   /** Over HTTP several requests may have the id: a cancel means all of them (docs/protocol.md#choices). */

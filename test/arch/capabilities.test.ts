@@ -9,13 +9,13 @@ const files = sourceFiles();
 const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:buffer': /^jsonrpc\/scan/,
   // Servers, and the process that checks arguments.
-  'node:child_process': /^backend\/stdio\/|^catalog\/validation\//,
+  'node:child_process': /^upstream\/stdio\/|^catalog\/validation\//,
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
   // keys, tickets and hashes of proofs; what claims a process was started with.
   'node:crypto':
-    /^auth\/|^base\/pem-files|^backend\/(connection|variants)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^bridge\/(parks|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
+    /^auth\/|^base\/pem-files|^upstream\/(connection|credential-fingerprint)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
-    /^base\/(bounded-file|folders)|^backend\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
+    /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long.
   'node:fs/promises': /^listener\/unacknowledged/,
   'node:http': /^listener\/|^http\/|^admin\//,
@@ -23,16 +23,16 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Parsers of syntaxes that few files have are loaded when one does.
   'node:module': /^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
   // What is dialled is checked there.
-  'node:dns': /^backend\/credentials\/dialling/,
+  'node:dns': /^upstream\/credentials\/dialling/,
   // The addresses of `localhost`, to listen on all of them.
   'node:dns/promises': /^listener\/node-server/,
   // Addresses in base/ and where they are dialled; addresses and sockets in listener/ and admin/; the
   // pipe to a process, which is a socket.
   'node:net':
-    /^listener\/|^http\/|^admin\/|^base\/(http-pool|loopback|public-address|unread)|^backend\/credentials\/dialling|^backend\/stdio\/child-/,
+    /^listener\/|^http\/|^admin\/|^base\/(http-pool|loopback|public-address|stalled-socket)|^upstream\/credentials\/dialling|^upstream\/stdio\/child-/,
   'node:path':
-    /^config\/|^cli\/|^backend\/stdio\/(options|run-as|program)|^base\/folders|^catalog\/pins\/lock-file/,
-  'node:stream': /^listener\/|^http\/|^app\/connect|^backend\/stdio\/child-output/,
+    /^config\/|^cli\/|^upstream\/stdio\/(options|run-as|program)|^base\/folders|^catalog\/pins\/lock-file/,
+  'node:stream': /^listener\/|^http\/|^app\/connect|^upstream\/stdio\/child-output/,
   'node:tls': /^listener\/|^http\//,
   'node:util': /^cli\/(args|keys-args)/,
   // How much memory there is, and how much of it is used.
@@ -53,7 +53,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'prom-client': /^observe\/metrics/,
   'toml-eslint-parser': /^config\/syntax\/toml/,
   undici:
-    /^base\/http-pool|^backend\/streamable-http\/http-endpoint|^backend\/credentials\/dialling/,
+    /^base\/http-pool|^upstream\/streamable-http\/http-endpoint|^upstream\/credentials\/dialling/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.
@@ -71,9 +71,9 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   {
     name: 'timers and the clock',
     uses: /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now)\b/,
-    // A socket's own timer, which the system resets when bytes move, is set in unread; Node's HTTP server
-    // sets it too, which request-turns takes back.
-    home: /^base\/(clock|unread)|^http\/request-turns/,
+    // A socket's own timer, which the system resets when bytes move, is set in stalled-socket;
+    // Node's HTTP server sets it too, which request-turns takes back.
+    home: /^base\/(clock|stalled-socket)|^http\/request-turns/,
   },
   { name: 'chance', uses: /\bMath\.random\b/, home: /^base\/backoff/ },
   // json-text decodes one string; parse.ts is for the few messages that are really read.
@@ -94,7 +94,7 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
   {
     name: 'signals to others',
     uses: /\bprocess\.kill\b/,
-    home: /^backend\/stdio\/|^catalog\/validation\/orphan-guard/,
+    home: /^upstream\/stdio\/|^catalog\/validation\/orphan-guard/,
   },
   { name: 'stdin', uses: /\bprocess\.stdin\b/, home: /^cli\/commands/ },
   { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/run/ },

@@ -34,7 +34,7 @@ export interface Outcome extends Observation {
   /** What the attack says that it did. */
   readonly did: string;
   /** What the gateway wrote last when it died. */
-  readonly lastWords: string | undefined;
+  readonly lastStderrLine: string | undefined;
 }
 
 /**
@@ -75,7 +75,7 @@ export async function measure(
       rssAfterMiB: rssMiB(gateway.pid),
       death,
       did: did.join('; '),
-      lastWords: death === undefined ? undefined : gateway.lastWords(),
+      lastStderrLine: death === undefined ? undefined : gateway.lastStderrLine(),
     };
   } finally {
     await Promise.all(attackers.map((attacker) => attacker.kill()));

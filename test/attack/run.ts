@@ -42,7 +42,7 @@ async function runOn(
   try {
     return await measure(attack, subject, victim, ms);
   } catch (cause) {
-    throw new Error(`${String(cause)}\n${subject.gateway.lastWords()}`, { cause });
+    throw new Error(`${String(cause)}\n${subject.gateway.lastStderrLine()}`, { cause });
   }
 }
 
@@ -86,7 +86,7 @@ async function record(
     results.outcomes.push(outcome);
     print(tableRow(outcome));
     if (why !== '') print(why);
-    if (outcome.lastWords !== undefined) print(outcome.lastWords);
+    if (outcome.lastStderrLine !== undefined) print(outcome.lastStderrLine);
   } catch (error) {
     results.notRun.push({ name: attack.name, error: String(error) });
     print(`${attack.name}: ${String(error)}`);

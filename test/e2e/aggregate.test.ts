@@ -68,18 +68,18 @@ async function failureOf(
   }
 }
 
-const rig = useGateway(() => ({ ownProcess: true, servers: SERVERS }));
+const harness = useGateway(() => ({ ownProcess: true, servers: SERVERS }));
 const user = { secret: 'a secret' };
 const CLIENTS: Readonly<Record<string, () => Promise<SdkClient>>> = {
-  'SDK 1.x over Streamable HTTP': () => connectV1(rig.gateway.url, 'streamable-http', user),
-  'SDK 1.x over WebSocket': () => connectV1(rig.gateway.url, 'websocket', user),
-  'SDK 2.x, legacy': () => connectV2(rig.gateway.url, 'streamable-http', user, 'legacy'),
-  'SDK 2.x, modern': () => connectV2(rig.gateway.url, 'streamable-http', user, 'modern'),
+  'SDK 1.x over Streamable HTTP': () => connectV1(harness.gateway.url, 'streamable-http', user),
+  'SDK 1.x over WebSocket': () => connectV1(harness.gateway.url, 'websocket', user),
+  'SDK 2.x, legacy': () => connectV2(harness.gateway.url, 'streamable-http', user, 'legacy'),
+  'SDK 2.x, modern': () => connectV2(harness.gateway.url, 'streamable-http', user, 'modern'),
 };
 
 describe.each(Object.entries(CLIENTS))('%s', (_name, connect) => {
   it('GW-100: every tool is listed under a valid name, and a call reaches its server', async () => {
-    const client = rig.track(await connect());
+    const client = harness.track(await connect());
     const tools = await client.listTools();
     expect(new Set(tools).size).toBe(tools.length);
     for (const name of tools) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
@@ -99,14 +99,14 @@ describe.each(Object.entries(CLIENTS))('%s', (_name, connect) => {
   });
 
   it('each server does what it is asked', async () => {
-    const client = rig.track(await connect());
+    const client = harness.track(await connect());
     for (const [name, args, text] of Object.values(SURE)) {
       expect((await client.call(name, args)).text, name).toMatch(text);
     }
   });
 
   it('GW-103: what is listed and what results link to can be read', async () => {
-    const client = rig.track(await connect());
+    const client = harness.track(await connect());
     const listed = await client.listResources();
     expect(listed).toContain('hello://world');
     for (const uri of listed) expect((await client.read(uri)).length, uri).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_name, connect) => {
   });
 
   it('prompts and completions reach their server', async () => {
-    const client = rig.track(await connect());
+    const client = harness.track(await connect());
     const prompts = await client.listPrompts();
     expect(prompts).toContain('everything__completable-prompt');
     const argument = { name: 'department', value: 'E' };
@@ -136,12 +136,12 @@ describe.each(Object.entries(CLIENTS))('%s', (_name, connect) => {
 describe('a server that is killed', () => {
   it('GW-102: costs its own calls only, and is there again', async () => {
     const clients = await Promise.all(Object.values(CLIENTS).map((connect) => connect()));
-    for (const client of clients) rig.track(client);
+    for (const client of clients) harness.track(client);
     const keys = Object.keys(SERVERS);
     const victim = keys[Math.floor(Math.random() * keys.length)] ?? 'files';
     const program = String(SERVERS[victim]?.['args']).split(',')[0] ?? '';
     const processOf = () =>
-      descendants(rig.gateway.pid).find(({ cmdline }) => cmdline.includes(program));
+      descendants(harness.gateway.pid).find(({ cmdline }) => cmdline.includes(program));
     const round = async (): Promise<{ key: string; failure: unknown; reason: unknown }[]> =>
       await Promise.all(
         clients.flatMap((client) =>

@@ -6,9 +6,9 @@ import { expect, it } from 'vitest';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
 import { until } from '../support/until.ts';
 import { type GatewayUnderTest, useGateway } from '../support/use-gateway.ts';
-import { type Desk, openDesks, secretsIn } from './desks.ts';
 import type { Connect, Progress, SdkClient, TransportKind } from './sdk-client.ts';
 import { SHIPPED_NAMES, shippedServers } from './shipped-servers.ts';
+import { openWorkstations, secretsIn, type Workstation } from './workstations.ts';
 
 const USERS = 50;
 /** Milliseconds for a test of all users; says only when to give up. */
@@ -28,23 +28,24 @@ const textUri = (id: number): string => `demo://resource/dynamic/text/${id}`;
 
 /** Registers the tests, with a gateway of their own. */
 export function testShippedServers(connect: Connect, kinds: readonly TransportKind[]): void {
-  const rig = useGateway(shippedServers);
-  const desks = (count = USERS): Promise<Desk[]> => openDesks(rig, connect, kinds, count);
+  const harness = useGateway(shippedServers);
+  const workstations = (count = USERS): Promise<Workstation[]> =>
+    openWorkstations(harness, connect, kinds, count);
   const clients = async (count: number): Promise<SdkClient[]> =>
-    (await desks(count)).map(({ at }) => at.everything);
+    (await workstations(count)).map(({ at }) => at.everything);
 
   it(`${USERS} users list and call tools of all servers at once`, {
     timeout: LIMIT_MS,
   }, async () => {
-    await Promise.all((await desks()).map(useEveryServer));
+    await Promise.all((await workstations()).map(useEveryServer));
     // Nobody got a process of their own.
-    expect(await instances(rig)).toBe(SHIPPED_NAMES.length);
+    expect(await instances(harness)).toBe(SHIPPED_NAMES.length);
   });
 
-  it(`${USERS} users answer the questions of a shared server, each with their own secret`, {
+  it(`${USERS} users answer the requests of a shared server, each with their own secret`, {
     timeout: LIMIT_MS,
   }, async () => {
-    const users = await desks();
+    const users = await workstations();
     const [first] = users;
     // Learned from a call that is alone: from now on calls of these tools wait for each other.
     await first?.at.everything.call(SAMPLING, { prompt: first.secret });
@@ -55,10 +56,10 @@ export function testShippedServers(connect: Connect, kinds: readonly TransportKi
 
   it('a client that offers neither is not asked, and neither is anybody else', async () => {
     const others = await clients(kinds.length);
-    const base = `${rig.gateway.url}/servers/everything`;
+    const base = `${harness.gateway.url}/servers/everything`;
     for (const kind of kinds) {
       const user = { secret: 'none', answersQuestions: false };
-      const mute = rig.track(await connect(base, kind, user));
+      const mute = harness.track(await connect(base, kind, user));
       for (const tool of [SAMPLING, FORM]) {
         const result = await mute.call(tool, { prompt: 'anyone?' });
         expect(result.isError).toBe(true);
@@ -133,12 +134,12 @@ export function testShippedServers(connect: Connect, kinds: readonly TransportKi
   });
 }
 
-async function instances(rig: GatewayUnderTest): Promise<number> {
-  return metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_server_instances');
+async function instances(harness: GatewayUnderTest): Promise<number> {
+  return metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_server_instances');
 }
 
 /** Lists the tools of each server and calls one, all at the same time. */
-async function useEveryServer({ number, secret, at }: Desk): Promise<void> {
+async function useEveryServer({ number, secret, at }: Workstation): Promise<void> {
   const { everything, files, memory } = at;
   const lists = await Promise.all(SHIPPED_NAMES.map((name) => at[name].listTools()));
   for (const [i, name] of SHIPPED_NAMES.entries()) {
@@ -164,7 +165,7 @@ async function useEveryServer({ number, secret, at }: Desk): Promise<void> {
 }
 
 /** Calls a tool that samples and one that shows a form; the results hold the own secret only. */
-async function answerQuestions({ secret, at }: Desk): Promise<void> {
+async function answerQuestions({ secret, at }: Workstation): Promise<void> {
   const { everything } = at;
   const [sampled, form] = await Promise.all([
     everything.call(SAMPLING, { prompt: `mine is ${secret}` }),

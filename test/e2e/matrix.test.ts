@@ -18,7 +18,7 @@ let options: GatewayOptions;
 beforeAll(async () => {
   options = await servers.start();
 });
-const rig = useGateway(() => options);
+const harness = useGateway(() => options);
 afterAll(() => servers.close());
 
 /** Lanes at work at once: each row has a client, and often a process or two, of its own. */
@@ -34,7 +34,7 @@ const outcomes = new Map<Row, Map<BehaviourName, string | undefined>>();
 async function openBench(row: Row): Promise<Bench> {
   const key = slugOf(row);
   const user = { secret: `secret of ${key}`, roots: [`file:///${key}`] };
-  const client = rig.track(await connect(row, rig.gateway.url, user));
+  const client = harness.track(await connect(row, harness.gateway.url, user));
   return { client, key, journal: servers.journals[row.server] };
 }
 

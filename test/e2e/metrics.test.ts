@@ -6,14 +6,19 @@ import { expect, it } from 'vitest';
 import { send } from '../support/http-client.ts';
 import { fetchMetricsText, parseMetrics } from '../support/metrics.ts';
 import { useGateway } from '../support/use-gateway.ts';
-import { openDesks } from './desks.ts';
 import { connectV1 } from './sdk-v1.ts';
 import { shippedServers } from './shipped-servers.ts';
+import { openWorkstations } from './workstations.ts';
 
-const rig = useGateway(shippedServers);
+const harness = useGateway(shippedServers);
 
 async function makeTraffic(): Promise<void> {
-  const desks = await openDesks(rig, connectV1, ['streamable-http', 'sse', 'websocket'], 3);
+  const desks = await openWorkstations(
+    harness,
+    connectV1,
+    ['streamable-http', 'sse', 'websocket'],
+    3,
+  );
   for (const { secret, at } of desks) {
     await at.everything.listTools();
     await at.everything.call('trigger-sampling-request', { prompt: secret });
@@ -21,8 +26,8 @@ async function makeTraffic(): Promise<void> {
     await at.files.call('read_text_file', { path: 'no "such"\nfile\\' });
     await at.memory.call(`no-such-tool-${secret}`).catch(() => undefined);
   }
-  await send(`${rig.gateway.url}/servers/no-such-server/mcp`);
-  await send(`${rig.gateway.url}/no/such/path`, { headers: { origin: 'http://evil.example' } });
+  await send(`${harness.gateway.url}/servers/no-such-server/mcp`);
+  await send(`${harness.gateway.url}/no/such/path`, { headers: { origin: 'http://evil.example' } });
 }
 
 it('promtool finds nothing to complain about', async (context) => {
@@ -33,7 +38,7 @@ it('promtool finds nothing to complain about', async (context) => {
     context.skip(note);
   }
   await makeTraffic();
-  const input = await fetchMetricsText(rig.gateway.adminUrl);
+  const input = await fetchMetricsText(harness.gateway.adminUrl);
   const checked = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
   expect(checked.stdout + checked.stderr).toBe('');
   expect(checked.status).toBe(0);
@@ -41,7 +46,7 @@ it('promtool finds nothing to complain about', async (context) => {
 
 it('every metric of the design is there, and no label holds what a client chose', async () => {
   await makeTraffic();
-  const text = await fetchMetricsText(rig.gateway.adminUrl);
+  const text = await fetchMetricsText(harness.gateway.adminUrl);
   for (const name of EXPECTED) expect(text).toContain(`# TYPE sluice_${name} `);
   expect(text).toContain('# TYPE process_cpu_seconds_total ');
   const labels = parseMetrics(text).flatMap((sample) => Object.values(sample.labels));

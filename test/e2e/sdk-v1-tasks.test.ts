@@ -14,7 +14,7 @@ import { useGateway } from '../support/use-gateway.ts';
 import type { Json } from '../support/wire-message.ts';
 
 const command = process.execPath;
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: { command, args: [`${FIXTURES}/sdk-v1-tasks.ts`] } },
 }));
 
@@ -24,10 +24,10 @@ async function connect(): Promise<Client> {
     { capabilities: { elicitation: {} } },
   );
   client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: {} }));
-  const transport = new StreamableHTTPClientTransport(new URL(rig.url()));
+  const transport = new StreamableHTTPClientTransport(new URL(harness.url()));
   // The SDK's own types disagree under exactOptionalPropertyTypes (`sessionId?: string`).
   await client.connect(transport as Transport);
-  rig.track({
+  harness.track({
     close: async () => {
       await transport.terminateSession();
       await client.close();
@@ -62,7 +62,7 @@ it.each([
 
 it('a modern client runs both as tasks of the extension', async () => {
   const extensions = { 'io.modelcontextprotocol/tasks': {} };
-  const client = rig.track(new ModernClient(rig.url(), { elicitation: {}, extensions }));
+  const client = harness.track(new ModernClient(harness.url(), { elicitation: {}, extensions }));
   for (const [name, text] of [
     ['later', 'told'],
     ['asked', 'accept'],
@@ -84,7 +84,7 @@ it('a modern client runs both as tasks of the extension', async () => {
 });
 
 it('a client that knows no tasks calls both', async () => {
-  const session = await rig.session({
+  const session = await harness.session({
     version: '2025-06-18',
     capabilities: { elicitation: {} },
   });

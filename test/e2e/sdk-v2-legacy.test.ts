@@ -12,14 +12,14 @@ describe('SDK 2.x in legacy mode over Streamable HTTP and HTTP+SSE', () => {
 });
 
 describe('SDK 2.x that asks for the modern version first', () => {
-  const rig = useGateway(shippedServers);
+  const harness = useGateway(shippedServers);
 
   it.each(['streamable-http', 'sse'] as const)(
     'gets an answer over %s that makes it modern',
     async (kind) => {
       for (const name of SHIPPED_NAMES) {
-        const base = `${rig.gateway.url}/servers/${name}`;
-        const client = rig.track(await connectV2(base, kind, { secret: 'x' }, 'auto'));
+        const base = `${harness.gateway.url}/servers/${name}`;
+        const client = harness.track(await connectV2(base, kind, { secret: 'x' }, 'auto'));
         expect(client.era).toBe('modern');
         expect((await client.listTools()).length).toBeGreaterThan(0);
       }

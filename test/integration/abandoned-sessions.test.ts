@@ -9,16 +9,21 @@ import { useScripted } from '../support/use-gateway.ts';
 
 const SESSIONS = 3_000;
 const AT_ONCE = 50;
-const { rig, journal } = useScripted(scriptedServer(), { config: { sessions: { idle: '8s' } } });
+const { harness, journal } = useScripted(scriptedServer(), {
+  config: { sessions: { idle: '8s' } },
+});
 
 it('thousands of abandoned sessions are ended; those in use are not, nor is their server (B12)', async () => {
   const open = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_sessions');
-  const kept = await rig.session();
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_sessions');
+  const kept = await harness.session();
   const statuses = new Set<number>();
   let most = 0;
   for (let at = 0; at < SESSIONS; at += AT_ONCE) {
-    const heads = Array.from({ length: AT_ONCE }, () => post(rig.url(), initializeRequest()).head);
+    const heads = Array.from(
+      { length: AT_ONCE },
+      () => post(harness.url(), initializeRequest()).head,
+    );
     for (const { status } of await Promise.all(heads)) statuses.add(status);
     expect(await kept.call('echo', {})).toHaveProperty('result');
     most = Math.max(most, await open());
@@ -33,7 +38,7 @@ it('thousands of abandoned sessions are ended; those in use are not, nor is thei
 });
 
 describe('at sessions.max', () => {
-  const { rig: few } = useScripted(scriptedServer(), { config: { sessions: { max: 3 } } });
+  const { harness: few } = useScripted(scriptedServer(), { config: { sessions: { max: 3 } } });
 
   it('a new session takes the place of the one that was unused for longest, not of one in use', async () => {
     const listening = await few.session();

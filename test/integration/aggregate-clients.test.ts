@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CatalogServer, tools } from '../support/catalog-server.ts';
 import { ERAS, modernAt, sessionAt, toolNames } from '../support/era-client.ts';
 import type { LegacySession } from '../support/legacy-session.ts';
-import { questionsOf } from '../support/modern-client.ts';
+import { serverRequestsOf } from '../support/modern-client.ts';
 import { isAlive } from '../support/processes.ts';
 import { fixtureServer, scriptedServer } from '../support/scripted-server.ts';
 import { SseClient } from '../support/sse-client.ts';
@@ -19,10 +19,10 @@ describe('private servers next to a shared one', () => {
   const own = scriptedServer({ config: { sharing: 'session' } });
   const too = scriptedServer({ config: { sharing: 'session' } });
   const shared = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { own: own.config, too: too.config, shared: shared.config },
   }));
-  const session = async () => await sessionAt(rig, '/mcp', { capabilities: ALL });
+  const session = async () => await sessionAt(harness, '/mcp', { capabilities: ALL });
 
   it('each client has a process of its own at each private server', async () => {
     const clients = await Promise.all([session(), session()]);
@@ -52,7 +52,7 @@ describe('private servers next to a shared one', () => {
     ],
     ['roots', 'roots/list', { roots: [{ uri: 'file:///' }] }],
   ])(
-    '%s of two clients at once: each answers its own question, GW-096',
+    '%s of two clients at once: each answers its own server request, GW-096',
     async (tool, method, reply) => {
       const clients = await Promise.all([session(), session()]);
       const calls = clients.flatMap((client, index) =>
@@ -62,9 +62,9 @@ describe('private servers next to a shared one', () => {
         }),
       );
       for (const { v, client, pending } of calls.toReversed()) {
-        const question = await pending.exchange.messages.next(hasMethod(method));
-        if (tool !== 'roots') expect(question.raw).toContain(v);
-        await client.respond(question.id, { ...reply, _meta: { who: v } });
+        const serverRequest = await pending.exchange.messages.next(hasMethod(method));
+        if (tool !== 'roots') expect(serverRequest.raw).toContain(v);
+        await client.respond(serverRequest.id, { ...reply, _meta: { who: v } });
       }
       for (const { v, pending } of calls) {
         const answer = JSON.parse(textOf(await pending.answer)) as {
@@ -125,7 +125,7 @@ describe('private servers next to a shared one', () => {
   });
 
   it('a server gets the capabilities of its client, and is asked for nothing else', async () => {
-    const plain = await sessionAt(rig, '/mcp');
+    const plain = await sessionAt(harness, '/mcp');
     const answer = JSON.parse(textOf(await plain.call('own__ask', { v: 'x' }))) as Json;
     expect(answer['reply']).toMatchObject({ error: { code: -32_601 } });
     expect(JSON.parse(textOf(await plain.call('own__client')))).toMatchObject({ capabilities: {} });
@@ -170,22 +170,24 @@ describe('private servers next to a shared one', () => {
 describe.each(['scripted.ts', 'scripted-modern.ts'])('two servers of one kind, %s', (file) => {
   const isModern = file === 'scripted-modern.ts';
   const [a, b] = [fixtureServer(file), fixtureServer(file)];
-  const rig = useGateway(() => ({ servers: { a: a.config, b: b.config } }));
+  const harness = useGateway(() => ({ servers: { a: a.config, b: b.config } }));
   const answers = (round: { result?: Json }): Json => {
     const [key] = Object.keys((round.result?.['inputRequests'] ?? {}) as Json);
     return { [key ?? '']: { action: 'accept', content: { answer: 'yes' } } };
   };
 
-  it('GW-131: a question of one server is answered to it, and to no other', async () => {
-    const client = modernAt(rig, '/mcp', { elicitation: { form: {} } });
+  it('GW-131: a server request of one server is answered to it, and to no other', async () => {
+    const client = modernAt(harness, '/mcp', { elicitation: { form: {} } });
     const args = { v: 'Which?' };
     const round = await client.call('a__ask', args);
-    expect(Object.values(questionsOf(round))).toMatchObject([{ method: 'elicitation/create' }]);
+    expect(Object.values(serverRequestsOf(round))).toMatchObject([
+      { method: 'elicitation/create' },
+    ]);
     for (const name of ['b__ask', 'a__echo', 'a__ask_hang']) {
       const { error } = await client.retry(name, args, round, answers(round));
       expect(error, name).toMatchObject({ code: -32_602 });
     }
-    const elsewhere = modernAt(rig, '/servers/a/mcp', { elicitation: { form: {} } });
+    const elsewhere = modernAt(harness, '/servers/a/mcp', { elicitation: { form: {} } });
     const { error } = await elsewhere.retry('ask', args, round, answers(round));
     expect(error).toMatchObject({ code: -32_602 });
     expect(b.journal.messages('tools/call')).toEqual([]);
@@ -193,15 +195,18 @@ describe.each(['scripted.ts', 'scripted-modern.ts'])('two servers of one kind, %
     expect(textOf(done)).toContain('yes');
   });
 
-  it('GW-096: a session answers the questions of both at once', async () => {
-    const client = await sessionAt(rig, '/mcp', { capabilities: { elicitation: {} } });
+  it('GW-096: a session answers the server requests of both at once', async () => {
+    const client = await sessionAt(harness, '/mcp', { capabilities: { elicitation: {} } });
     const calls = ['a', 'b'].map((key) => ({
       key,
       pending: client.beginCall(`${key}__ask`, { v: key }),
     }));
     for (const { key, pending } of calls.toReversed()) {
-      const question = await pending.exchange.messages.next(hasMethod('elicitation/create'));
-      await client.respond(question.id, { action: 'accept', content: { answer: `to ${key}` } });
+      const serverRequest = await pending.exchange.messages.next(hasMethod('elicitation/create'));
+      await client.respond(serverRequest.id, {
+        action: 'accept',
+        content: { answer: `to ${key}` },
+      });
     }
     for (const { key, pending } of calls) {
       expect(textOf(await pending.answer)).toContain(`to ${key}`);
@@ -209,7 +214,7 @@ describe.each(['scripted.ts', 'scripted-modern.ts'])('two servers of one kind, %
   });
 
   it.each(ERAS)('one of them dies, and only its own calls fail (%s)', async (era) => {
-    const client = era === 'legacy' ? await sessionAt(rig, '/mcp') : modernAt(rig, '/mcp');
+    const client = era === 'legacy' ? await sessionAt(harness, '/mcp') : modernAt(harness, '/mcp');
     const slow = client.beginCall('b__slow', { ms: 300, v: 'slow' });
     const { error } = await client.call('a__die');
     expect(error).toMatchObject({ code: -32_603, data: { server: 'a' } });
@@ -219,12 +224,12 @@ describe.each(['scripted.ts', 'scripted-modern.ts'])('two servers of one kind, %
   });
 
   it('refuses methods that nothing says the server of', async () => {
-    const client = await sessionAt(rig, '/mcp');
+    const client = await sessionAt(harness, '/mcp');
     const { error } = await client.request('vendor/echo', { a: 1 });
     expect(error).toMatchObject({ code: -32_601 });
     expect(a.journal.messages('vendor/echo')).toEqual([]);
     if (isModern) return;
-    const one = await sessionAt(rig, '/servers/a/mcp');
+    const one = await sessionAt(harness, '/servers/a/mcp');
     expect((await one.request('vendor/echo', { a: 1 })).result).toEqual({ a: 1 });
   });
 });
@@ -232,21 +237,21 @@ describe.each(['scripted.ts', 'scripted-modern.ts'])('two servers of one kind, %
 describe('what passes through', () => {
   const a = scriptedServer();
   const b = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { a: a.config, b: b.config },
     config: { endpoints: { '/one': { servers: ['a'] } } },
   }));
   const RAW = '{"n":9007199254740993,"f":1.0,"z":-0,"e":1E2,"s":"\\u00e9\\/" , "k":{"b":1,"a":2}}';
 
   it.each(['"id \\" 1"', '9007199254740993', '"7"', '7'])('GW-011: id %s', async (id) => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const call = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"b__echo"}}`;
     const { text } = await session.post(call).response();
     expect(text).toContain(`"id":${id}`);
   });
 
   it('trial 63: keeps arguments and results byte for byte', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const params = `{"x-before":1.0,"name":"b__echo","arguments":${RAW},"x-after":[1E2]}`;
     const { text } = await session
       .post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
@@ -265,30 +270,30 @@ describe('what passes through', () => {
   });
 
   it('trial 62: keeps the members of entries that it does not know', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const { raw } = await session.request('tools/list');
     expect(raw).toContain('"x-custom":{"a":1.0,"big":9007199254740993}');
     expect(raw).toContain('{"name":"b__bigint","title":"Big \\u00e9"');
   });
 
   it('passes a vendor method where there is but one server', async () => {
-    const session = await sessionAt(rig, '/one/mcp');
+    const session = await sessionAt(harness, '/one/mcp');
     expect((await session.request('vendor/echo', { a: 1 })).result).toEqual({ a: 1 });
   });
 
   it.each(['ws', 'sse'] as const)('serves the endpoint over %s', async (kind) => {
     const client =
       kind === 'ws'
-        ? rig.track(await WsClient.connect(`${rig.gateway.url}/ws`))
-        : rig.track(await SseClient.open(`${rig.gateway.url}/sse`));
+        ? harness.track(await WsClient.connect(`${harness.gateway.url}/ws`))
+        : harness.track(await SseClient.open(`${harness.gateway.url}/sse`));
     const hello = await client.initialize({ version: '2024-11-05', capabilities: ALL });
     expect(hello.result).toMatchObject({ serverInfo: { name: 'sluice' } });
     const { result } = await client.request('tools/list');
     expect(result?.['tools']).toContainEqual(expect.objectContaining({ name: 'b__echo' }));
     expect(textOf(await client.call('b__echo', { a: 1 }))).toBe('{"a":1}');
     const asking = client.call('a__ask', { v: 'Which?' });
-    const question = await client.messages.next(hasMethod('elicitation/create'));
-    client.respond(question.id, { action: 'decline' });
+    const serverRequest = await client.messages.next(hasMethod('elicitation/create'));
+    client.respond(serverRequest.id, { action: 'decline' });
     expect(textOf(await asking)).toContain('decline');
     await client.call('b__list_change');
     await client.messages.next(hasMethod('notifications/tools/list_changed'));
@@ -298,10 +303,10 @@ describe('what passes through', () => {
 describe('tasks of several servers', () => {
   const a = fixtureServer('scripted-tasks.ts');
   const b = fixtureServer('scripted-tasks.ts');
-  const rig = useGateway(() => ({ servers: { a: a.config, b: b.config } }));
+  const harness = useGateway(() => ({ servers: { a: a.config, b: b.config } }));
 
   it('each is found at its own server, though their ids are the same there', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const start = async (key: string): Promise<string> => {
       const params = { name: `${key}__quick`, arguments: { v: `of ${key}` }, task: {} };
       const { result, raw } = await session.request('tools/call', params);
@@ -321,7 +326,7 @@ describe('tasks of several servers', () => {
       code: -32_602,
     });
     expect((await session.request('tasks/list')).error).toMatchObject({ code: -32_601 });
-    const stranger = await sessionAt(rig, '/servers/a/mcp');
+    const stranger = await sessionAt(harness, '/servers/a/mcp');
     expect((await stranger.request('tasks/get', { taskId: ids[1] })).error).toMatchObject({
       code: -32_602,
     });
@@ -334,17 +339,17 @@ describe('lists of private servers', () => {
     { config: { sharing: 'session' } },
   );
   const shared = new CatalogServer({ name: 'shared', tools: tools('t') });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { own: own.config, shared: shared.config },
     config: { endpoints: { '/quick': { listTimeout: '300ms' } } },
   }));
 
   it('are shown to nobody else, also when their own server is slow', async () => {
-    const first = await sessionAt(rig, '/quick/mcp');
+    const first = await sessionAt(harness, '/quick/mcp');
     await until(async () => (await toolNames(first)).includes('own__of_the_first'));
     await first.request('resources/list');
     own.change({ held: ['tools/list', 'resources/list'], tools: tools('of_the_second') });
-    const second = await sessionAt(rig, '/quick/mcp');
+    const second = await sessionAt(harness, '/quick/mcp');
     expect(await toolNames(second)).toEqual(['shared__t']);
     // Whatever is not listed yet, it is not the other one's that is called.
     const { error } = await second.call('own__of_the_first');
@@ -360,15 +365,15 @@ describe('a level that was set before a server came', () => {
   const early = scriptedServer();
   const held = ['initialize'];
   const late = new CatalogServer({ name: 'late', tools: tools('t'), held });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { early: early.config, late: late.config },
     config: { endpoints: { '/quick': { listTimeout: '300ms' } } },
     waitReady: false,
   }));
 
   it('counts for that server too', async () => {
-    await sessionAt(rig, '/servers/early/mcp');
-    const session = await sessionAt(rig, '/quick/mcp');
+    await sessionAt(harness, '/servers/early/mcp');
+    const session = await sessionAt(harness, '/quick/mcp');
     const level = { level: 'error' };
     expect((await session.request('logging/setLevel', level)).result).toEqual({});
     late.change({ held: [] });
@@ -380,10 +385,10 @@ describe('a level that was set before a server came', () => {
 describe.each(['principal', 'session'])('a modern client, sharing: %s', (sharing) => {
   const own = scriptedServer({ config: { sharing } });
   const shared = scriptedServer();
-  const rig = useGateway(() => ({ servers: { shared: shared.config, own: own.config } }));
+  const harness = useGateway(() => ({ servers: { shared: shared.config, own: own.config } }));
 
   it('has one process at a private server, whatever it asks the endpoint', async () => {
-    const client = modernAt(rig, '/mcp', { elicitation: { form: {} } });
+    const client = modernAt(harness, '/mcp', { elicitation: { form: {} } });
     await client.request('server/discover');
     const names = await toolNames(client);
     expect(names).toContain('own__count');
@@ -393,7 +398,7 @@ describe.each(['principal', 'session'])('a modern client, sharing: %s', (sharing
     await client.request('resources/read', { uri: 'own+test://one' });
     expect(textOf(await client.call('own__count'))).toBe('2');
     const round = await client.call('own__ask', { v: 'Which?' });
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const reply = { [key]: { action: 'accept', content: { answer: 'yes' } } };
     expect(textOf(await client.retry('own__ask', { v: 'Which?' }, round, reply))).toContain('yes');
     expect(textOf(await client.call('own__count'))).toBe('3');

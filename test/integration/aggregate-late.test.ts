@@ -14,19 +14,19 @@ const MANY = 20;
 
 describe('a server that starts and says nothing, beside a good one', () => {
   const good = new CatalogServer({ name: 'good', tools: tools('t'), resources: RESOURCES });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { good: good.config, hangs: { command: 'sleep', args: ['100000'] } },
   }));
 
   it('does not keep the gateway from being ready, which says what is missing', async () => {
-    const response = await fetch(`${rig.gateway.adminUrl}/readyz`);
+    const response = await fetch(`${harness.gateway.adminUrl}/readyz`);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ unavailable: { hangs: expect.any(String) } });
   });
 
   it.each(ERAS)('is not waited for by each client that comes (%s)', async (era) => {
     for (let count = 0; count < MANY; count++) {
-      const client = await clientAt(rig, '/mcp', era);
+      const client = await clientAt(harness, '/mcp', era);
       if (era === 'modern') await client.request('server/discover', {});
       expect(await toolNames(client)).toEqual(['good__t']);
       const { result } = await client.request('resources/read', { uri: 'note://one' });
@@ -38,13 +38,13 @@ describe('a server that starts and says nothing, beside a good one', () => {
 describe('a server whose first list fails', () => {
   const good = new CatalogServer({ name: 'good', tools: tools('g') });
   const late = new CatalogServer({ name: 'late', tools: tools('t'), refused: ['tools/list'] });
-  const rig = useGateway(() => ({ servers: { good: good.config, late: late.config } }));
+  const harness = useGateway(() => ({ servers: { good: good.config, late: late.config } }));
 
   it('is asked again, and all who were given the short list are told', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const stream = session.openStream();
     await stream.head;
-    const modern = modernAt(rig, '/mcp');
+    const modern = modernAt(harness, '/mcp');
     const listen = await modern.listen({ toolsListChanged: true });
     for (const client of [session, modern]) expect(await toolNames(client)).toEqual(['good__g']);
     late.change({ refused: [] });

@@ -46,7 +46,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
     { name: 'endless', tools: tools('one'), page: 1, isEndless: true },
     { era },
   );
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { paged: paged.config, empty: empty.config, endless: endless.config },
     config: { endpoints: { '/two': { servers: ['paged', 'empty'] } } },
   }));
@@ -54,7 +54,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
   it.each(ERAS)(
     'GW-101, trial 64: follows every page, also from an empty cursor (%s)',
     async (to) => {
-      const client = await clientAt(rig, '/two/mcp', to);
+      const client = await clientAt(harness, '/two/mcp', to);
       expect(await toolNames(client)).toEqual([
         ...numbered('paged__p', 7),
         ...numbered('empty__e', 4),
@@ -66,7 +66,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
   );
 
   it.each(ERAS)('GW-101: ends where a server goes on for ever (%s)', async (to) => {
-    const client = await clientAt(rig, '/mcp', to);
+    const client = await clientAt(harness, '/mcp', to);
     expect(await toolNames(client)).toEqual([
       ...numbered('paged__p', 7),
       ...numbered('empty__e', 4),
@@ -75,7 +75,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
   });
 
   it.each(ERAS)('GW-101: refuses cursors that it never gave (%s)', async (to) => {
-    const client = await clientAt(rig, '/two/mcp', to);
+    const client = await clientAt(harness, '/two/mcp', to);
     const forged = Buffer.from('0123456789abcdef.3').toString('base64url');
     for (const cursor of ['', 'garbage', '3', '%00', forged, 7, null, {}, ['x']]) {
       const { error } = await client.request('tools/list', { cursor });
@@ -86,7 +86,7 @@ describe.each(ERAS)('pages of %s servers', (era) => {
   it('reads the lists once for all clients', async () => {
     const before = paged.journal.messages('tools/list').length;
     const clients = await Promise.all(
-      ERAS.flatMap((to) => [clientAt(rig, '/two/mcp', to), clientAt(rig, '/mcp', to)]),
+      ERAS.flatMap((to) => [clientAt(harness, '/two/mcp', to), clientAt(harness, '/mcp', to)]),
     );
     await Promise.all(clients.map((client) => toolNames(client)));
     expect(before).toBeGreaterThan(0);
@@ -104,7 +104,7 @@ describe('M04 pages to clients', () => {
       description: 'x'.repeat(1 << 20),
     })),
   });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { many: many.config, more: more.config, heavy: heavy.config },
     config: {
       endpoints: { '/many': { servers: ['many', 'more'] }, '/heavy': { servers: ['heavy'] } },
@@ -112,7 +112,7 @@ describe('M04 pages to clients', () => {
   }));
 
   it.each(ERAS)('GW-101: gives every tool once, and an end (%s)', async (era) => {
-    const client = await clientAt(rig, '/many/mcp', era);
+    const client = await clientAt(harness, '/many/mcp', era);
     const pages = await pagesOf(client, 'tools/list', 'tools');
     expect(pages.length).toBeGreaterThan(1);
     expect(pages.flat().map(({ name }) => name)).toEqual([
@@ -122,7 +122,7 @@ describe('M04 pages to clients', () => {
   });
 
   it.each(ERAS)('GW-101: bounds a page by its bytes too (%s)', async (era) => {
-    const client = await clientAt(rig, '/heavy/mcp', era);
+    const client = await clientAt(harness, '/heavy/mcp', era);
     const pages = await pagesOf(client, 'tools/list', 'tools');
     expect(pages.map((page) => page.length)).toEqual([1, 1, 1]);
   });
@@ -130,7 +130,7 @@ describe('M04 pages to clients', () => {
   it.each(ERAS)(
     'GW-101: goes on with the old list, or says that it is none now (%s)',
     async (era) => {
-      const client = await clientAt(rig, '/many/mcp', era);
+      const client = await clientAt(harness, '/many/mcp', era);
       const first = await client.request('tools/list');
       const cursor = first.result?.['nextCursor'];
       const name = `late_${era}`;
@@ -142,7 +142,7 @@ describe('M04 pages to clients', () => {
       // The rest of the same list, never a mixture of two.
       if (second.error === undefined) expect(names[0]).toBe('many__m1000');
       else expect(second.error.code).toBe(-32_602);
-      const other = await clientAt(rig, '/heavy/mcp', era);
+      const other = await clientAt(harness, '/heavy/mcp', era);
       const elsewhere = await other.request('tools/list', { cursor });
       expect(elsewhere.error).toMatchObject({ code: -32_602 });
       const ofOtherKind = await client.request('prompts/list', { cursor });
@@ -154,13 +154,13 @@ describe('M04 pages to clients', () => {
 describe('a server that is not there', () => {
   const alive = new CatalogServer({ name: 'alive', tools: tools('a') });
   const dead = scriptedServer({ args: ['--exit-before-init'] });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { dead: dead.config, alive: alive.config, missing: { command: '/does/not/exist' } },
     config: { endpoints: { '/dead': { servers: ['dead', 'missing'], listTimeout: '2s' } } },
   }));
 
   it.each(ERAS)('GW-102: costs its own tools and nothing else (%s)', async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     expect(await toolNames(client)).toEqual(['alive__a']);
     expect(JSON.parse(textOf(await client.call('alive__a')))).toMatchObject({ server: 'alive' });
     const { error } = await client.call('dead__echo');
@@ -169,11 +169,11 @@ describe('a server that is not there', () => {
   });
 
   it('GW-102: lists nothing where every server is dead (modern)', async () => {
-    expect(await toolNames(modernAt(rig, '/dead/mcp'))).toEqual([]);
+    expect(await toolNames(modernAt(harness, '/dead/mcp'))).toEqual([]);
   });
 
   it('GW-102: is said where a session needs one (legacy)', async () => {
-    await expect(sessionAt(rig, '/dead/mcp')).rejects.toThrow(/server_/);
+    await expect(sessionAt(harness, '/dead/mcp')).rejects.toThrow(/server_/);
   });
 });
 
@@ -184,7 +184,7 @@ describe.each(ERAS)('a %s server that never answers its list', (era) => {
     { era },
   );
   const stuck = scriptedServer({ args: ['--never-read'] });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { quick: quick.config, mute: mute.config, stuck: stuck.config },
     config: { endpoints: { '/slow': { listTimeout: '200ms' } } },
     waitReady: false,
@@ -192,8 +192,8 @@ describe.each(ERAS)('a %s server that never answers its list', (era) => {
 
   it.each(ERAS)('GW-102: is left out after listTimeout, time and again (%s)', async (to) => {
     // From now on the quick one is up, and its list known.
-    await toolNames(await sessionAt(rig, '/servers/quick/mcp'));
-    const client = await clientAt(rig, '/slow/mcp', to);
+    await toolNames(await sessionAt(harness, '/servers/quick/mcp'));
+    const client = await clientAt(harness, '/slow/mcp', to);
     await until(async () => (await toolNames(client)).includes('quick__q'));
     expect(await toolNames(client)).toEqual(['quick__q']);
     expect(JSON.parse(textOf(await client.call('quick__q')))).toMatchObject({ server: 'quick' });
@@ -204,15 +204,15 @@ describe.each(ERAS)('a %s server that comes later', (era) => {
   const first = new CatalogServer({ name: 'first', tools: tools('f'), prompts: [] }, { era });
   const held = ['initialize', 'server/discover'];
   const late = new CatalogServer({ name: 'late', tools: tools('l'), held }, { era });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { first: first.config, late: late.config },
     config: { endpoints: { '/few': { listTimeout: '200ms' } } },
     waitReady: false,
   }));
 
   it('GW-102: is told once to who was given a list without it, and is there then', async () => {
-    await toolNames(await sessionAt(rig, '/servers/first/mcp'));
-    const session = await sessionAt(rig, '/few/mcp');
+    await toolNames(await sessionAt(harness, '/servers/first/mcp'));
+    const session = await sessionAt(harness, '/few/mcp');
     const stream = await openStream(session);
     await until(async () => (await toolNames(session)).includes('first__f'));
     expect(await toolNames(session)).toEqual(['first__f']);
@@ -231,15 +231,15 @@ describe.each(ERAS)('a %s server that comes later', (era) => {
 describe('a list that comes later', () => {
   const first = new CatalogServer({ name: 'first', tools: tools('f') });
   const slow = new CatalogServer({ name: 'slow', tools: tools('s'), held: ['tools/list'] });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { first: first.config, slow: slow.config },
     config: { endpoints: { '/few': { listTimeout: '200ms' } } },
   }));
 
   it('GW-102: is told to sessions and listen streams that lacked it', async () => {
-    const session = await sessionAt(rig, '/few/mcp');
+    const session = await sessionAt(harness, '/few/mcp');
     const stream = await openStream(session);
-    const modern = modernAt(rig, '/few/mcp');
+    const modern = modernAt(harness, '/few/mcp');
     const listen = await modern.listen({ toolsListChanged: true });
     await until(async () => (await toolNames(session)).includes('first__f'));
     expect(await toolNames(session)).toEqual(['first__f']);
@@ -257,12 +257,12 @@ describe('a list that comes later', () => {
 describe('lists that change', () => {
   const one = new CatalogServer({ name: 'one', tools: tools('t'), prompts: [{ name: 'p' }] });
   const two = scriptedServer({ args: ['--restart-tools'] });
-  const rig = useGateway(() => ({ servers: { one: one.config, two: two.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config, two: two.config } }));
 
   it('GW-099: tells sessions and listen streams once, and shows what is new', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const stream = await openStream(session);
-    const modern = modernAt(rig, '/mcp');
+    const modern = modernAt(harness, '/mcp');
     const listen = await modern.listen({ toolsListChanged: true });
     expect(await toolNames(modern)).not.toContain('one__added');
     one.change({ tools: tools('t', 'added') });
@@ -283,9 +283,9 @@ describe('lists that change', () => {
   });
 
   it('GW-099: tells of a killed server that comes back with other tools', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const stream = await openStream(session);
-    const listen = await modernAt(rig, '/mcp').listen({ toolsListChanged: true });
+    const listen = await modernAt(harness, '/mcp').listen({ toolsListChanged: true });
     expect(await toolNames(session)).toContain('two__generation_1');
     await session.call('two__die');
     await stream.messages.next(hasMethod(TOOLS_CHANGED));
@@ -319,7 +319,7 @@ describe('what an endpoint says of itself', () => {
     tools: tools('u'),
     capabilities: { tools: {} },
   });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { files: files.config, words: words.config, plain: plain.config },
     config: {
       endpoints: { '/plain': { servers: ['plain'] }, '/half': { servers: ['plain', 'words'] } },
@@ -340,7 +340,7 @@ describe('what an endpoint says of itself', () => {
   ].join('\n\n');
 
   it('merges capabilities and instructions for a session', async () => {
-    const { initializeAnswer } = await sessionAt(rig, '/mcp');
+    const { initializeAnswer } = await sessionAt(harness, '/mcp');
     expect(initializeAnswer.result).toMatchObject({
       capabilities,
       instructions,
@@ -349,7 +349,7 @@ describe('what an endpoint says of itself', () => {
   });
 
   it('merges them for a modern client', async () => {
-    const { result } = await modernAt(rig, '/mcp').request('server/discover');
+    const { result } = await modernAt(harness, '/mcp').request('server/discover');
     expect(result).toMatchObject({
       resultType: 'complete',
       supportedVersions: ['2026-07-28'],
@@ -361,10 +361,10 @@ describe('what an endpoint says of itself', () => {
   });
 
   it('offers nothing that no server has', async () => {
-    const { initializeAnswer } = await sessionAt(rig, '/half/mcp');
+    const { initializeAnswer } = await sessionAt(harness, '/half/mcp');
     const offered = initializeAnswer.result?.['capabilities'] as Json;
     expect(Object.keys(offered).toSorted()).toEqual(['prompts', 'tools']);
-    const session = await sessionAt(rig, '/half/mcp');
+    const session = await sessionAt(harness, '/half/mcp');
     for (const method of ['completion/complete', 'logging/setLevel', 'resources/read']) {
       const params = {
         level: 'info',

@@ -30,10 +30,10 @@ describe.each(CASES)('a %s client and two %s servers', (era, serverEra) => {
     );
   const first = search('first');
   const second = search('second');
-  const rig = useGateway(() => ({ servers: { first: first.config, second: second.config } }));
+  const harness = useGateway(() => ({ servers: { first: first.config, second: second.config } }));
 
   it('GW-100: lists a tool of both under two valid names', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const names = await toolNames(client);
     expect(names).toEqual([
       'first__search',
@@ -45,7 +45,7 @@ describe.each(CASES)('a %s client and two %s servers', (era, serverEra) => {
   });
 
   it('GW-100: carries each call to its own server, under its own name', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const answers = await Promise.all(
       ['first', 'second', 'first'].map((key) => reached(client, `${key}__search`, { q: key })),
     );
@@ -55,14 +55,14 @@ describe.each(CASES)('a %s client and two %s servers', (era, serverEra) => {
   });
 
   it('GW-100: does the same for prompts', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const pages = await pagesOf(client, 'prompts/list', 'prompts');
     expect(pages.flat().map(({ name }) => name)).toEqual(['first__ask', 'second__ask']);
     expect(await promptReached(client, 'second__ask')).toEqual({ server: 'second', prompt: 'ask' });
   });
 
   it('refuses names that nobody has, also the servers own, and asks no server', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     for (const name of ['search', 'third__search', 'first__nothing', 'first__', '']) {
       const { error } = await client.call(name);
       expect(error, name).toMatchObject({ code: -32_602 });
@@ -88,12 +88,12 @@ describe('M01 names that are too long, foreign, or look alike', () => {
   // The names of these two would be one: a + b__c, a__b can't be a key, but a tool may hold the rest.
   const a = new CatalogServer({ name: 'a', tools: tools('b__c', 'x_y') });
   const ab = new CatalogServer({ name: 'a-b', tools: tools('c', 'x.y', 'x_y', 'x/y') });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { [key]: strange.config, a: a.config, 'a-b': ab.config },
   }));
 
   it.each(ERAS)('trial 66: makes valid, distinct names that reach the tool (%s)', async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const names = await toolNames(client);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(VALID);
@@ -111,8 +111,8 @@ describe('M01 names that are too long, foreign, or look alike', () => {
 
   it('trial 66: gives them to everybody, in both eras', async () => {
     const [legacy, modern] = [
-      await clientAt(rig, '/mcp', 'legacy'),
-      await clientAt(rig, '/mcp', 'modern'),
+      await clientAt(harness, '/mcp', 'legacy'),
+      await clientAt(harness, '/mcp', 'modern'),
     ];
     expect(await toolNames(legacy)).toEqual(await toolNames(modern));
   });
@@ -129,7 +129,7 @@ describe('the prefix as the endpoint has it', () => {
     tools: tools('search', 'other'),
     prompts: [{ name: 'p' }],
   });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config, two: two.config },
     config: {
       endpoints: {
@@ -146,44 +146,44 @@ describe('the prefix as the endpoint has it', () => {
   it.each(ERAS)(
     'trial 67: says which server keeps a name and which one lost it (%s)',
     async (era) => {
-      const client = await clientAt(rig, '/never/mcp', era);
+      const client = await clientAt(harness, '/never/mcp', era);
       expect(await toolNames(client)).toEqual(['search', 'mine', 'other']);
       expect(await reached(client, 'search')).toMatchObject({ server: 'one' });
       expect(await reached(client, 'other')).toMatchObject({ server: 'two' });
-      const line = await rig.gateway.waitForLog(isAboutSearch);
+      const line = await harness.gateway.waitForLog(isAboutSearch);
       expect(line).toMatchObject({ count: 1, level: 'warn' });
     },
   );
 
   it('trial 67: reports it once', async () => {
-    await toolNames(await clientAt(rig, '/never/mcp', 'legacy'));
-    await toolNames(await clientAt(rig, '/never/mcp', 'modern'));
+    await toolNames(await clientAt(harness, '/never/mcp', 'legacy'));
+    await toolNames(await clientAt(harness, '/never/mcp', 'modern'));
     // Each endpoint says it for itself, and `/turned` has the other order.
-    expect(rig.gateway.logs().filter(isAboutSearch)).toHaveLength(1);
+    expect(harness.gateway.logs().filter(isAboutSearch)).toHaveLength(1);
   });
 
   it('trial 67: lets the order of the endpoint or the file decide, always the same', async () => {
-    const client = await clientAt(rig, '/turned/mcp', 'legacy');
+    const client = await clientAt(harness, '/turned/mcp', 'legacy');
     const { server } = await reached(client, 'search');
-    const again = await clientAt(rig, '/turned/mcp', 'modern');
+    const again = await clientAt(harness, '/turned/mcp', 'modern');
     expect((await reached(again, 'search'))['server']).toBe(server);
   });
 
   it('prefixes only what several have with onConflict', async () => {
-    const client = await clientAt(rig, '/conflict/mcp', 'legacy');
+    const client = await clientAt(harness, '/conflict/mcp', 'legacy');
     expect(await toolNames(client)).toEqual(['one__search', 'mine', 'two__search', 'other']);
     expect(await reached(client, 'two__search')).toMatchObject({ server: 'two', tool: 'search' });
   });
 
   it('takes another separator, and a prefix where there is but one server', async () => {
-    const dash = await clientAt(rig, '/dash/mcp', 'modern');
+    const dash = await clientAt(harness, '/dash/mcp', 'modern');
     expect(await toolNames(dash)).toContain('two-search');
     expect(await reached(dash, 'two-search')).toMatchObject({ server: 'two' });
-    expect(await toolNames(await clientAt(rig, '/single/mcp', 'legacy'))).toEqual([
+    expect(await toolNames(await clientAt(harness, '/single/mcp', 'legacy'))).toEqual([
       'one__search',
       'one__mine',
     ]);
-    expect(await toolNames(await clientAt(rig, '/deep/er.path/mcp', 'modern'))).toEqual([
+    expect(await toolNames(await clientAt(harness, '/deep/er.path/mcp', 'modern'))).toEqual([
       'search',
       'other',
     ]);

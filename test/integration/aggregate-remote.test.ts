@@ -31,12 +31,12 @@ afterAll(async () => {
 });
 
 const here = scriptedServer();
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { here: here.config, legacy: { url: legacy.url }, modern: { url: modern.url } },
 }));
 
 it.each(ERAS)('GW-100: a call has the own name in message and headers (%s client)', async (era) => {
-  const client = await clientAt(rig, '/mcp', era);
+  const client = await clientAt(harness, '/mcp', era);
   const names = await toolNames(client);
   expect(names).toContain('legacy__echo');
   expect(names).toContain('modern__echo');
@@ -49,7 +49,7 @@ it.each(ERAS)('GW-100: a call has the own name in message and headers (%s client
 });
 
 it('repeats arguments in headers where the schema of the server says so', async () => {
-  const client = modernAt(rig, '/mcp');
+  const client = modernAt(harness, '/mcp');
   const options = { headers: { 'mcp-param-region': 'eu' } };
   await client.call('modern__routed', { region: 'eu' }, options);
   const sent = modern.posts('tools/call').at(-1);
@@ -63,7 +63,7 @@ it('repeats arguments in headers where the schema of the server says so', async 
 it.each(ERAS)(
   'reads from a server that can not list, and asks it once for lists (%s)',
   async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     await client.request('resources/list');
     const asked = (): number =>
       [legacy, modern].flatMap((server) => server.posts('resources/list')).length;
@@ -81,7 +81,7 @@ it.each(ERAS)(
 it.each(ERAS)(
   'GW-102: one that is gone costs its own calls, and is used again (%s)',
   async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const { port } = legacy;
     await legacy.close();
     const { error } = await client.call('legacy__echo', {});

@@ -69,10 +69,10 @@ describe.each(CASES)('a %s client and %s servers with resources', (era, serverEr
     },
     { era: serverEra },
   );
-  const rig = useGateway(() => ({ servers: { fs: fs.config, db: db.config } }));
+  const harness = useGateway(() => ({ servers: { fs: fs.config, db: db.config } }));
 
   it('GW-103: lists what both have under two URIs that read back exactly', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     expect(await resources(client)).toEqual([
       'fs+file:///a.txt',
       'note://mine',
@@ -94,7 +94,7 @@ describe.each(CASES)('a %s client and %s servers with resources', (era, serverEr
   });
 
   it('GW-103: reads what no list names: of a template, of a scheme, of whoever has it', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     expect(
       await listed(client, 'resources/templates/list', 'resourceTemplates', 'uriTemplate'),
     ).toEqual(['page://{id}', 'row://{table}/{id}']);
@@ -108,7 +108,7 @@ describe.each(CASES)('a %s client and %s servers with resources', (era, serverEr
   });
 
   it('GW-103: links and embedded resources in results can be read back', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const links = ['file:///a.txt', 'file:///tmp/new', 'page://3', 'note://mine', 'hidden://y'];
     const content = [
       ...links.map((uri) => ({ type: 'resource_link', uri, name: uri })),
@@ -130,7 +130,7 @@ describe.each(CASES)('a %s client and %s servers with resources', (era, serverEr
   });
 
   it('GW-103: so can those of the messages of prompts', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const { result } = await client.request('prompts/get', { name: 'fs__with' });
     const [first, second] = (result?.['messages'] ?? []) as { content: Json }[];
     const embedded = first?.content['resource'] as Json;
@@ -139,7 +139,7 @@ describe.each(CASES)('a %s client and %s servers with resources', (era, serverEr
   });
 
   it('GW-104: completes a prompt and a template at the server that has it', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const argument = { name: 'x', value: 'y' };
     const complete = async (ref: Json): Promise<unknown> => {
       const { result, raw } = await client.request('completion/complete', { ref, argument });
@@ -189,12 +189,12 @@ describe.each(ERAS)('what changes at %s servers', (serverEra) => {
     { name: 'db', tools: tools('t'), resources: same },
     { era: serverEra },
   );
-  const rig = useGateway(() => ({ servers: { fs: fs.config, db: db.config } }));
+  const harness = useGateway(() => ({ servers: { fs: fs.config, db: db.config } }));
   const touch = (client: EraClient, key: string, uri = 'file:///a.txt') =>
     client.call(`${key}__t`, { notify: { uri } });
 
   it('GW-103: is told to a session under the URI that it knows, until it unsubscribes', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const stream = session.openStream();
     await stream.head;
     const uris = (): unknown[] =>
@@ -216,7 +216,7 @@ describe.each(ERAS)('what changes at %s servers', (serverEra) => {
   });
 
   it('GW-103: is told to a listen stream under the URI that it knows', async () => {
-    const modern = modernAt(rig, '/mcp');
+    const modern = modernAt(harness, '/mcp');
     const stream = await modern.listen({ resourceSubscriptions: ['db+file:///a.txt'] });
     expect(stream.messages.all[0]?.params?.['notifications']).toEqual({
       resourceSubscriptions: ['db+file:///a.txt'],
@@ -233,8 +233,8 @@ describe.each(ERAS)('what changes at %s servers', (serverEra) => {
       ['legacy', 'resources/unsubscribe'],
       ['modern', 'notifications/cancelled'],
     ]).get(serverEra);
-    const session = await sessionAt(rig, '/mcp');
-    const modern = modernAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
+    const modern = modernAt(harness, '/mcp');
     const uri = 'fs+file:///left.txt';
     expect((await session.request('resources/subscribe', { uri })).result).toEqual({});
     await modern.listen({ resourceSubscriptions: [uri] });
@@ -258,12 +258,12 @@ describe('a resource that no list names', () => {
     resources: ['file:///a.txt'].map(named),
     readable: ['page://'],
   });
-  const rig = useGateway(() => ({ servers: { easy: easy.config, page: page.config } }));
+  const harness = useGateway(() => ({ servers: { easy: easy.config, page: page.config } }));
   const uri = 'page://one';
   const touch = (client: EraClient) => client.call('page__t', { notify: { uri } });
 
   it('is watched at all servers that agree, so that who has it tells (legacy)', async () => {
-    const session = await sessionAt(rig, '/mcp');
+    const session = await sessionAt(harness, '/mcp');
     const stream = session.openStream();
     await stream.head;
     expect((await session.request('resources/read', { uri })).result).toBeDefined();
@@ -282,7 +282,7 @@ describe('a resource that no list names', () => {
   });
 
   it('is told to a listen stream by whoever has it (modern)', async () => {
-    const modern = modernAt(rig, '/mcp');
+    const modern = modernAt(harness, '/mcp');
     const stream = await modern.listen({ resourceSubscriptions: [uri] });
     await touch(modern);
     const { params } = await stream.messages.next(hasMethod(UPDATED));
@@ -306,10 +306,10 @@ describe('servers with apps whose pages have one URI', () => {
     });
   const prod = app('prod');
   const test = app('test');
-  const rig = useGateway(() => ({ servers: { prod: prod.config, test: test.config } }));
+  const harness = useGateway(() => ({ servers: { prod: prod.config, test: test.config } }));
 
   it.each(ERAS)('show each tool with the page of its own server (%s)', async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const [tools = []] = await pagesOf(client, 'tools/list', 'tools');
     const [listed = []] = await pagesOf(client, 'resources/list', 'resources');
     for (const server of ['prod', 'test']) {
@@ -330,7 +330,7 @@ describe('servers with apps whose pages have one URI', () => {
   });
 
   it.each(ERAS)('answer a read with the URI that was asked for (%s)', async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const { result } = await client.request('resources/read', { uri: page });
     expect(result?.['contents']).toMatchObject([{ uri: page }]);
   });

@@ -58,7 +58,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
     { name: 'other', tools: tools('echo', 'drop') },
     { era: serverEra },
   );
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       shaped: {
         ...shaped.config,
@@ -89,7 +89,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
 
   it('shows the same on its own path and on endpoints, each with its own names', async () => {
     const seen = async (path: string) =>
-      await namesOf(await clientAt(rig, path, era), 'tools/list', 'tools');
+      await namesOf(await clientAt(harness, path, era), 'tools/list', 'tools');
     expect(await seen('/servers/shaped/mcp')).toEqual(['read_file', 'read_dir', 'fresh']);
     expect(await seen('/mcp')).toEqual([
       'shaped__read_file',
@@ -107,7 +107,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
   });
 
   it('says what it is told to, and keeps the rest of an entry', async () => {
-    const client = await clientAt(rig, '/servers/shaped/mcp', era);
+    const client = await clientAt(harness, '/servers/shaped/mcp', era);
     const tool = (await entries(client, 'tools/list', 'tools')).find(
       ({ name }) => name === 'fresh',
     );
@@ -124,7 +124,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
     ['/mcp', 'shaped__', ['write_file', 'read_secret', 'old']],
     ['/team/mcp', 'shaped__', ['write_file', 'read_secret', 'old', 'fresh', 'read_dir']],
   ])('calls at %s only what is shown', async (path, prefix, hidden) => {
-    const client = await clientAt(rig, path, era);
+    const client = await clientAt(harness, path, era);
     const before = shaped.journal.messages('tools/call').length;
     for (const name of hidden) {
       const { error } = await client.call(prefix + name);
@@ -140,7 +140,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
     ['/servers/shaped/mcp', ''],
     ['/mcp', 'shaped__'],
   ])('gives prompts and resources at %s only as far as they are shown', async (path, prefix) => {
-    const client = await clientAt(rig, path, era);
+    const client = await clientAt(harness, path, era);
     expect(await namesOf(client, 'prompts/list', 'prompts')).toEqual([`${prefix}open`]);
     const { error } = await client.request('prompts/get', { name: `${prefix}closed` });
     expect(error).toMatchObject({ code: -32_602 });
@@ -172,7 +172,7 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
   });
 
   it('completes nothing of what is hidden', async () => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     const complete = async (ref: Json) =>
       await client.request('completion/complete', { ref, argument: { name: 'x', value: '' } });
     expect((await complete({ type: 'ref/resource', uri: 'file:///pub/{x}' })).error).toBe(
@@ -198,13 +198,13 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
           shaped.journal.messages().filter(({ method }) => /subscribe|listen/.test(method ?? '')),
         );
       if (era === 'legacy') {
-        const session = await sessionAt(rig, path);
+        const session = await sessionAt(harness, path);
         const subscribe = async (uri: string) =>
           await session.request('resources/subscribe', { uri });
         expect((await subscribe('file:///pub/a')).result).toEqual({});
         expect((await subscribe(hidden)).error).toMatchObject({ code: -32_002 });
       } else {
-        const client = modernAt(rig, path);
+        const client = modernAt(harness, path);
         const uris = ['file:///pub/a', hidden];
         const stream = await client.listen({ resourceSubscriptions: uris });
         expect(
@@ -221,10 +221,12 @@ describe.each(CASES)('a %s client and a shaped %s server', (era, serverEra) => {
 
 describe('one default path', () => {
   const only = new CatalogServer({ name: 'only', tools: tools('a', 'b') });
-  const rig = useGateway(() => ({ servers: { only: { ...only.config, tools: { deny: ['b'] } } } }));
+  const harness = useGateway(() => ({
+    servers: { only: { ...only.config, tools: { deny: ['b'] } } },
+  }));
 
   it.each(ERAS)('shows a server alone as it is shaped (%s)', async (era) => {
-    const client = await clientAt(rig, '/mcp', era);
+    const client = await clientAt(harness, '/mcp', era);
     expect(await namesOf(client, 'tools/list', 'tools')).toEqual(['a']);
     expect((await client.call('b')).error).toMatchObject({ code: -32_602 });
   });

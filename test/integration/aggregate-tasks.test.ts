@@ -11,13 +11,13 @@ const servers = {
   old: fixtureServer('scripted-tasks.ts'),
   new: fixtureServer('scripted-modern-tasks.ts'),
 };
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { old: servers.old.config, new: servers.new.config },
 }));
-const url = (): string => new URL('/mcp', rig.gateway.url).href;
+const url = (): string => new URL('/mcp', harness.gateway.url).href;
 
 it('a modern client has tasks at servers of both eras, and is told of them', async () => {
-  const client = rig.track(new ModernClient(url(), EXTENSION));
+  const client = harness.track(new ModernClient(url(), EXTENSION));
   const { result: found } = await client.request('server/discover');
   expect(found?.['capabilities']).toMatchObject(EXTENSION);
   const made = await Promise.all([client.call('old__hold'), client.call('new__make')]);
@@ -40,7 +40,7 @@ it('a modern client has tasks at servers of both eras, and is told of them', asy
 });
 
 it('a legacy client has tasks at the server that has them', async () => {
-  const session = rig.track(await LegacySession.open(url()));
+  const session = harness.track(await LegacySession.open(url()));
   const { result } = await session.request('tools/call', { name: 'old__quick', task: {} });
   const { taskId } = (result?.['task'] ?? {}) as Json;
   expect((await session.request('tasks/get', { taskId })).result).toMatchObject({ taskId });

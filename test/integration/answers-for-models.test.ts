@@ -10,14 +10,14 @@ const files = new CatalogServer({
   instructions: 'Use read to read.',
 });
 const other = new CatalogServer({ name: 'other', tools: tools('read') });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { files: files.config, other: other.config },
   config: { endpoints: { '/search': { toolList: 'search' } } },
 }));
 
 describe('call_tool', () => {
   it.each(ERAS)('answers an unknown name as describe_tool does: %s', async (era) => {
-    const client = await clientAt(rig, '/search/mcp', era);
+    const client = await clientAt(harness, '/search/mcp', era);
     const answers = await Promise.all(
       ['call_tool', 'describe_tool'].map((name) =>
         client.request('tools/call', { name, arguments: { name: 'files__raed' } }),
@@ -31,7 +31,7 @@ describe('call_tool', () => {
 
 describe('a legacy server that answers with a result that is no object', () => {
   it('fails the call of a modern client, which could not read it', async () => {
-    const client = modernAt(rig, '/servers/files/mcp');
+    const client = modernAt(harness, '/servers/files/mcp');
     const { error } = await client.call('read', { result: [1] });
     expect(error).toMatchObject({ data: { reason: 'server_protocol_error', server: 'files' } });
   });
@@ -39,7 +39,7 @@ describe('a legacy server that answers with a result that is no object', () => {
 
 describe('instructions of several servers', () => {
   it('say what the tools that they name are called', async () => {
-    const { result } = await modernAt(rig, '/mcp').request('server/discover', {});
+    const { result } = await modernAt(harness, '/mcp').request('server/discover', {});
     expect(result?.['instructions']).toContain('files__NAME');
   });
 });

@@ -11,7 +11,7 @@ import { useGateway } from '../support/use-gateway.ts';
 
 const plain = fixtureServer('jsonrpc-line.ts', { config: { protocol: 'jsonrpc' } });
 const one = scriptedServer();
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: one.config, plain: plain.config },
   config: { sessions: { idle: '1s' } },
 }));
@@ -57,7 +57,7 @@ function watch(status: number) {
 }
 
 it('accepts a batch over Streamable HTTP when its last message is taken', async () => {
-  const session = await rig.session({ version });
+  const session = await harness.session({ version });
   const seen = watch(202);
   expect((await session.post(notifications).response()).status).toBe(202);
   expect(seen.takenBefore).toEqual([COUNT]);
@@ -67,7 +67,7 @@ it('accepts a batch over Streamable HTTP when its last message is taken', async 
 it.each(['application/json', 'text/event-stream'])(
   'answers a batch as %s when its last message is taken',
   async (accept) => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const seen = watch(200);
     expect((await session.post(withRequest, { accept }).response()).status).toBe(200);
     expect(seen.takenBefore).toEqual([COUNT]);
@@ -75,7 +75,7 @@ it.each(['application/json', 'text/event-stream'])(
 );
 
 it('accepts a batch over HTTP+SSE when its last message is taken', async () => {
-  const client = await rig.sse();
+  const client = await harness.sse();
   await client.request('ping', undefined, 'fence');
   const seen = watch(202);
   expect((await client.postText(JSON.stringify(notifications))).status).toBe(202);
@@ -84,8 +84,8 @@ it('accepts a batch over HTTP+SSE when its last message is taken', async () => {
 });
 
 it('accepts a batch for a plain server when its last message is taken', async () => {
-  await post(rig.url('plain'), { jsonrpc: '2.0', id: 1, method: 'echo' }).response();
+  await post(harness.url('plain'), { jsonrpc: '2.0', id: 1, method: 'echo' }).response();
   const seen = watch(202);
-  expect((await post(rig.url('plain'), notifications).response()).status).toBe(202);
+  expect((await post(harness.url('plain'), notifications).response()).status).toBe(202);
   expect(seen.takenBefore).toEqual([COUNT]);
 });

@@ -19,7 +19,7 @@ const SERVER = `
   });
 `;
 
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     one: {
       command: process.execPath,
@@ -34,8 +34,8 @@ const text = (answer: unknown): unknown =>
   (answer as { result?: { content: { text: string }[] } }).result?.content[0]?.text;
 
 it('30 calls of almost 4 MiB at once by one session cost no other session a call', async () => {
-  const bulk = await rig.webSocket();
-  const small = await rig.webSocket();
+  const bulk = await harness.webSocket();
+  const small = await harness.webSocket();
   const pid = text(await small.call('pid'));
   const pad = 'x'.repeat(3_900_000);
   let answered = 0;

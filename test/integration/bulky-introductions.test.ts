@@ -15,7 +15,7 @@ const bulky = ERAS.map(
       ),
     ] as const,
 );
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     good: good.config,
     ...Object.fromEntries(bulky.map(([era, { config }]) => [`bulky-${era}`, config])),
@@ -25,10 +25,10 @@ const rig = useGateway(() => ({
 it.each(ERAS)(
   'A %s server that says too much of itself is not used, and why is said',
   async (era) => {
-    const client = modernAt(rig, `/servers/bulky-${era}/mcp`);
+    const client = modernAt(harness, `/servers/bulky-${era}/mcp`);
     const { error } = await client.call('t');
     expect(error).toMatchObject({ data: { reason: 'server_unavailable', outcome: 'not_sent' } });
     expect(String(error?.['message'])).toContain('shorten its instructions');
-    expect(await toolNames(modernAt(rig, '/mcp'))).toEqual(['good__t']);
+    expect(await toolNames(modernAt(harness, '/mcp'))).toEqual(['good__t']);
   },
 );

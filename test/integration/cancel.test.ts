@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { answers, type MessageId, textOf } from '../support/wire-message.ts';
 
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 const CANCELLED = 'notifications/cancelled';
 let keys = 0;
 
@@ -38,7 +38,7 @@ describe.each(['ws', 'sse'] as const)('over %s a cancel', (transport) => {
   it.each([[0], [1], ['a'], ['0']])(
     'of id %j reaches the server under its own id, and no answer follows (trials 28, 40)',
     async (id) => {
-      const client = (await rig.channels())[transport];
+      const client = (await harness.channels())[transport];
       // `ignoreCancel`: the server answers all the same when it is released.
       const { key, upstream } = await hold(client, id, { ignoreCancel: true });
       client.notify(CANCELLED, { requestId: id, reason: 'changed my mind' });
@@ -53,7 +53,7 @@ describe.each(['ws', 'sse'] as const)('over %s a cancel', (transport) => {
   );
 
   it('lets the id be used again', async () => {
-    const client = (await rig.channels())[transport];
+    const client = (await harness.channels())[transport];
     const { upstream } = await hold(client, 'again');
     client.notify(CANCELLED, { requestId: 'again' });
     await cancelOf(upstream);
@@ -61,8 +61,8 @@ describe.each(['ws', 'sse'] as const)('over %s a cancel', (transport) => {
   });
 
   it('of an unknown, finished or foreign id, or of another type, changes nothing', async () => {
-    const client = (await rig.channels())[transport];
-    const other = await rig.webSocket();
+    const client = (await harness.channels())[transport];
+    const other = await harness.webSocket();
     const mine = await hold(other, 5);
     await client.call('echo', {}, 6);
     const before = journal.messages(CANCELLED).length;
@@ -79,8 +79,9 @@ describe.each(['ws', 'sse'] as const)('over %s a cancel', (transport) => {
 
 describe.each(['legacy', 'modern'] as const)('a request of a %s client', (era) => {
   it('that is called as a notification reaches no server: it names calls of others', async () => {
-    const { upstream } = await hold(await rig.webSocket(), `shared-${era}`);
-    const client = era === 'legacy' ? await rig.session() : rig.track(new ModernClient(rig.url()));
+    const { upstream } = await hold(await harness.webSocket(), `shared-${era}`);
+    const client =
+      era === 'legacy' ? await harness.session() : harness.track(new ModernClient(harness.url()));
     const before = journal.messages(CANCELLED).length;
     for (const path of [CANCELLED, 'notifications/progress', 'notifications/vendor/thing']) {
       const { error } = await client.request(path, {
@@ -95,7 +96,7 @@ describe.each(['legacy', 'modern'] as const)('a request of a %s client', (era) =
 
 describe('a cancel over HTTP', () => {
   it('of id 0 reaches the server, and the POST is released without an answer (trial 28)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const pending = session.beginCall('hold', { key: 'zero' }, { id: 0 });
     const upstream = (await upstreamOf('zero')).id;
     await journal.waitForEvent('held:zero');
@@ -106,8 +107,8 @@ describe('a cancel over HTTP', () => {
   });
 
   it('of another session does not touch a call with an equal id', async () => {
-    const a = await rig.session();
-    const b = await rig.session();
+    const a = await harness.session();
+    const b = await harness.session();
     const pending = a.beginCall('hold', { key: 'equal' }, { id: 1 });
     await journal.waitForEvent('held:equal');
     const before = journal.messages(CANCELLED).length;
@@ -118,12 +119,12 @@ describe('a cancel over HTTP', () => {
   });
 
   it('counts as cancelled and frees the slot at once, whatever the server does', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     session.beginCall('hang', { key: 'slot' }, { id: 3 });
     await upstreamOf('slot');
     await session.cancel(3);
     await until(async () => {
-      const samples = await fetchMetrics(rig.gateway.adminUrl);
+      const samples = await fetchMetrics(harness.gateway.adminUrl);
       return (
         metricSum(samples, 'sluice_requests_total', { outcome: 'cancelled' }) > 0 &&
         metricSum(samples, 'sluice_requests_in_flight') === 0
@@ -134,7 +135,7 @@ describe('a cancel over HTTP', () => {
 
 describe('the end of a session', () => {
   it('by DELETE cancels its calls, under the ids of the server', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const pending = session.beginCall('hold', { key: 'deleted' });
     await journal.waitForEvent('held:deleted');
     const upstream = (await upstreamOf('deleted')).id;
@@ -145,8 +146,8 @@ describe('the end of a session', () => {
   });
 
   it('does not follow from a dropped POST: others and the server go on (trial 7)', async () => {
-    const a = await rig.session();
-    const b = await rig.session();
+    const a = await harness.session();
+    const b = await harness.session();
     const dropped = a.beginCall('slow', { ms: 150, v: 'a' });
     await journal.waitFor(({ raw }) => raw.includes('"v":"a"'));
     dropped.exchange.destroy();

@@ -13,11 +13,11 @@ import type { WsClient } from '../support/ws-client.ts';
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 const UNATTRIBUTABLE = { error: { code: -32603, data: { reason: 'unattributable' } } };
 
-const isQuestion = ({ id, method }: WireMessage): boolean =>
+const isServerRequest = ({ id, method }: WireMessage): boolean =>
   id !== undefined && (method === 'elicitation/create' || method === 'sampling/createMessage');
 
-const connect = (rig: GatewayUnderTest): Promise<WsClient> =>
-  rig.webSocket({ capabilities: CAPABILITIES });
+const connect = (harness: GatewayUnderTest): Promise<WsClient> =>
+  harness.webSocket({ capabilities: CAPABILITIES });
 
 /** Calls a tool that asks. @returns what the server was answered with */
 async function call(client: WsClient, tool: string): Promise<unknown> {
@@ -28,14 +28,14 @@ async function call(client: WsClient, tool: string): Promise<unknown> {
 /** The same, with a user who answers `own`. */
 async function callAndAnswer(client: WsClient, tool: string, own: string): Promise<unknown> {
   const reply = call(client, tool);
-  const question = await client.messages.next(isQuestion, 30_000);
-  client.respond(question.id, { own });
+  const serverRequest = await client.messages.next(isServerRequest, 30_000);
+  client.respond(serverRequest.id, { own });
   return await reply;
 }
 
-/** Has the server get all of `calls` before it can ask a question. */
+/** Has the server get all of `calls` before it can ask a server request. */
 async function collide<T>(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   journal: Journal,
   calls: readonly (() => Promise<T>)[],
 ): Promise<Promise<T>[]> {
@@ -43,7 +43,7 @@ async function collide<T>(
   process.kill(pid, 'SIGSTOP');
   try {
     const replies = calls.map((begin) => begin());
-    await untilSum(rig, 'sluice_requests_in_flight', {}, calls.length);
+    await untilSum(harness, 'sluice_requests_in_flight', {}, calls.length);
     return replies;
   } finally {
     process.kill(pid, 'SIGCONT');
@@ -51,31 +51,32 @@ async function collide<T>(
 }
 
 async function untilSum(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   name: string,
   labels: Readonly<Record<string, string>>,
   sum: number,
 ): Promise<void> {
-  const { adminUrl } = rig.gateway;
+  const { adminUrl } = harness.gateway;
   const probe = async () => metricSum(await fetchMetrics(adminUrl), name, labels) === sum;
   await until(probe, { what: `${name} of ${sum}` });
 }
 
-const questionsOf = (client: WsClient): WireMessage[] => client.messages.all.filter(isQuestion);
+const serverRequestsOf = (client: WsClient): WireMessage[] =>
+  client.messages.all.filter(isServerRequest);
 
 describe('a collision of calls of one tool', () => {
-  const { rig, journal } = useScripted();
+  const { harness, journal } = useScripted();
 
   it('GW-096 asks nobody, and costs no call that comes after it', async () => {
-    const first = [await connect(rig), await connect(rig), await connect(rig)];
-    const late = await connect(rig);
+    const first = [await connect(harness), await connect(harness), await connect(harness)];
+    const late = await connect(harness);
     const calls = first.map((client) => () => call(client, 'ask'));
-    const replies = await collide(rig, journal, calls);
-    const questions = { direction: 'from_server', kind: 'requests' };
-    await untilSum(rig, 'sluice_messages_total', questions, first.length);
+    const replies = await collide(harness, journal, calls);
+    const serverRequests = { direction: 'from_server', kind: 'requests' };
+    await untilSum(harness, 'sluice_messages_total', serverRequests, first.length);
     const lateReply = callAndAnswer(late, 'ask', 'late');
     for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(UNATTRIBUTABLE);
-    for (const client of first) expect(questionsOf(client)).toEqual([]);
+    for (const client of first) expect(serverRequestsOf(client)).toEqual([]);
     expect(await lateReply).toEqual({ result: { own: 'late' } });
     const again = [...first, late].map(async (client, i) => {
       expect(await callAndAnswer(client, 'ask', `again-${i}`)).toEqual({
@@ -87,12 +88,12 @@ describe('a collision of calls of one tool', () => {
 });
 
 describe('a collision of calls of several tools', () => {
-  const { rig, journal } = useScripted();
+  const { harness, journal } = useScripted();
 
   it('GW-096 has each of them wait until it is clear which one asks', async () => {
-    const [a, b, c] = [await connect(rig), await connect(rig), await connect(rig)];
+    const [a, b, c] = [await connect(harness), await connect(harness), await connect(harness)];
     const calls = [() => call(a, 'ask'), () => call(b, 'sample')];
-    const replies = await collide(rig, journal, calls);
+    const replies = await collide(harness, journal, calls);
     for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(UNATTRIBUTABLE);
     const together = [callAndAnswer(a, 'sample', 'a'), callAndAnswer(b, 'ask', 'b')];
     expect(textOf(await c.call('echo', { v: 'c' }))).toContain('c');
@@ -100,41 +101,41 @@ describe('a collision of calls of several tools', () => {
       { result: { own: 'a' } },
       { result: { own: 'b' } },
     ]);
-    expect(questionsOf(c)).toEqual([]);
+    expect(serverRequestsOf(c)).toEqual([]);
   });
 });
 
-describe('a question that its user takes long to answer', () => {
-  const { rig, journal } = useScripted();
+describe('a server request that its user takes long to answer', () => {
+  const { harness, journal } = useScripted();
 
-  it('GW-096 keeps calls of the same tool from the server, the first question of all too', async () => {
-    const [a, b] = [await connect(rig), await connect(rig)];
+  it('GW-096 keeps calls of the same tool from the server, the first server request of all too', async () => {
+    const [a, b] = [await connect(harness), await connect(harness)];
     const slow = call(a, 'ask');
-    const question = await a.messages.next(isQuestion);
+    const serverRequest = await a.messages.next(isServerRequest);
     const waiting = callAndAnswer(b, 'ask', 'b');
-    await untilSum(rig, 'sluice_queue_depth', {}, 1);
-    a.respond(question.id, { own: 'a' });
+    await untilSum(harness, 'sluice_queue_depth', {}, 1);
+    a.respond(serverRequest.id, { own: 'a' });
     expect(await slow).toEqual({ result: { own: 'a' } });
     expect(await waiting).toEqual({ result: { own: 'b' } });
     expect(journal.messages('tools/call')).toHaveLength(2);
   });
 });
 
-describe('a tool that asks nothing, and was near a question that nobody could be given', () => {
-  const { rig, journal } = useScripted();
+describe('a tool that asks nothing, and was near a server request that nobody could be given', () => {
+  const { harness, journal } = useScripted();
 
-  it('does not wait until another client has answered its question', async () => {
-    const [a, b] = [await connect(rig), await connect(rig)];
+  it('does not wait until another client has answered its server request', async () => {
+    const [a, b] = [await connect(harness), await connect(harness)];
     // It is known for what it is before.
     for (let at = 0; at < 8; at++) await b.call('slow', { ms: 0 });
     const calls = [() => call(a, 'ask'), () => b.call('slow', { ms: 11_000 })];
-    const [reply, slow] = await collide<unknown>(rig, journal, calls);
+    const [reply, slow] = await collide<unknown>(harness, journal, calls);
     expect(await reply).toMatchObject(UNATTRIBUTABLE);
     await slow;
     const again = call(a, 'ask');
-    const question = await a.messages.next(isQuestion);
+    const serverRequest = await a.messages.next(isServerRequest);
     expect(await b.call('slow', { ms: 0 })).toHaveProperty('result');
-    a.respond(question.id, { own: 'a' });
+    a.respond(serverRequest.id, { own: 'a' });
     expect(await again).toEqual({ result: { own: 'a' } });
   });
 });

@@ -70,7 +70,7 @@ describe('a child', () => {
   writeFileSync(secret, '');
   const given = openSync(secret, 'r');
   afterAll(() => closeSync(given));
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     inherited: [given],
     servers: {
@@ -82,36 +82,36 @@ describe('a child', () => {
   }));
 
   it('has none of the gateway’s files, sockets and pipes (E06)', async () => {
-    const { files } = await look(await rig.session());
+    const { files } = await look(await harness.session());
     // What the gateway was given itself, by whoever runs the tests, is not its own.
     const given = shareable(process.pid);
-    const own = shareable(rig.gateway.pid).filter((file) => !given.includes(file));
+    const own = shareable(harness.gateway.pid).filter((file) => !given.includes(file));
     expect(own.length).toBeGreaterThan(3);
     expect(own.filter((file) => files.includes(file))).toEqual([]);
   });
 
   it('has no file that the gateway was started with', async () => {
-    const { files } = await look(await rig.session());
+    const { files } = await look(await harness.session());
     expect(files).not.toContain(secret);
-    const watcher = watcherOf(rig.gateway.pid)?.pid ?? 0;
+    const watcher = watcherOf(harness.gateway.pid)?.pid ?? 0;
     expect(readdirSync(`/proc/${watcher}/fd`).length).toBeLessThanOrEqual(4);
   });
 
   it('gets its arguments as they are (E03)', async () => {
-    const { argv } = await look(await rig.session({ server: 'literal' }));
+    const { argv } = await look(await harness.session({ server: 'literal' }));
     expect(argv).toEqual(['$(id)', ';', '\' "', '', '--x', 'a\nb', '`id`']);
   });
 });
 
 describe('limits', () => {
   const limits = { memory: '3GiB', openFiles: 123, processes: 4567, cpu: '90s', fileSize: '2MiB' };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     servers: { one: probe({ limits }), spinning: probe({ start: 'lazy', limits: { cpu: '1s' } }) },
   }));
 
   it('are the system’s, and the process can not raise them', async () => {
-    const seen = await look(await rig.session());
+    const seen = await look(await harness.session());
     const rows = seen.limits.split('\n').map((row) => row.split(/\s{2,}/));
     const limitOf = (name: string): unknown => rows.find(([title]) => title === name)?.slice(1, 3);
     expect(limitOf('Max data size')).toEqual([`${3 * 2 ** 30}`, `${3 * 2 ** 30}`]);
@@ -122,7 +122,7 @@ describe('limits', () => {
   });
 
   it('that are reached end the process, and it is started again', async () => {
-    const session = await rig.session({ server: 'spinning' });
+    const session = await harness.session({ server: 'spinning' });
     const { pid } = await look(session);
     await session.call('spin').catch(() => undefined);
     await waitGone([pid]);
@@ -135,7 +135,7 @@ describe.skipIf(!IS_ROOT)('runAs', () => {
   const files = { key: join(secrets, 'key'), open: join(secrets, 'open') };
   for (const file of Object.values(files)) writeFileSync(file, 'x');
   chmodSync(files.key, 0o600);
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     servers: {
       one: probe({ cwd: '/', runAs: { user: 'nobody' } }),
@@ -146,7 +146,7 @@ describe.skipIf(!IS_ROOT)('runAs', () => {
   }));
 
   it('is that user, without other groups, in a home of its own', async () => {
-    const seen = await look(await rig.session());
+    const seen = await look(await harness.session());
     expect(seen).toMatchObject({ uid: NOBODY, gid: NOBODY });
     expect(seen.groups.filter((group) => group !== NOBODY)).toEqual([]);
     expect(seen.env).toMatchObject({ USER: 'nobody', LOGNAME: 'nobody', HOME: '/nonexistent' });
@@ -156,30 +156,30 @@ describe.skipIf(!IS_ROOT)('runAs', () => {
   });
 
   it('may be one that the system does not know', async () => {
-    const seen = await look(await rig.session({ server: 'numeric' }));
+    const seen = await look(await harness.session({ server: 'numeric' }));
     expect(seen).toMatchObject({ uid: 12_345, gid: 54_321 });
     expect(seen.env['HOME']).toBe('/own');
     expect(seen.env['USER']).toBeUndefined();
   });
 
   it('keeps what is the gateway’s from the process (E05, E10)', async () => {
-    const { pid, folder } = rig.gateway;
+    const { pid, folder } = harness.gateway;
     const config = join(folder, 'sluice.yaml');
     chmodSync(config, 0o600);
     const paths = [`/proc/${pid}/environ`, `/proc/${pid}/maps`, files.key, config];
-    const seen = await look(await rig.session(), [...paths, '/etc/passwd']);
+    const seen = await look(await harness.session(), [...paths, '/etc/passwd']);
     expect(seen.readable).toEqual(['/etc/passwd']);
     expect(seen.writable).toEqual([]);
     expect(JSON.stringify(seen.env)).not.toContain('the secret of the gateway');
   });
 
   it('goes with limits, and ends with the session', async () => {
-    const seen = await look(await rig.session({ server: 'limited' }));
+    const seen = await look(await harness.session({ server: 'limited' }));
     expect(seen.uid).toBe(NOBODY);
     expect(seen.limits).toMatch(/Max open files\s+99\s+99/);
     process.kill(seen.pid, 'SIGKILL');
     await waitGone([seen.pid]);
-    const session = await rig.session({ server: 'limited' });
+    const session = await harness.session({ server: 'limited' });
     await until(async () => (await look(session)).uid === NOBODY);
   });
 });
@@ -191,16 +191,16 @@ describe.skipIf(!HAS_BWRAP)('wrap', () => {
     ...[FIXTURES, process.execPath].flatMap((path) => ['--ro-bind', path, path]),
     ...['--unshare-pid', '--proc', '/proc', '--unshare-net', '--die-with-parent', '--'],
   ];
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     servers: { one: probe({ cwd: '/', wrap: sandbox, limits: { openFiles: 77 } }) },
     env: { SLUICE_CANARY: 'the secret of the gateway' },
   }));
 
   it('puts a sandbox around the command: nothing of the gateway is there', async () => {
-    const { pid, folder } = rig.gateway;
+    const { pid, folder } = harness.gateway;
     const paths = [`/proc/${pid}/environ`, join(folder, 'sluice.yaml')];
-    const seen = await look(await rig.session(), [...paths, '/etc/passwd']);
+    const seen = await look(await harness.session(), [...paths, '/etc/passwd']);
     expect(seen.readable).toEqual(['/etc/passwd']);
     expect(seen.pid).toBeLessThan(10);
     expect(seen.limits).toMatch(/Max open files\s+77\s+77/);
@@ -214,9 +214,9 @@ describe.skipIf(!HAS_BWRAP)('wrap', () => {
         .filter((pid) => isAlive(pid) && cmdlineOf(pid).includes(join(FIXTURES, 'probe.ts')));
     expect(find().length).toBeGreaterThan(0);
     const before = find();
-    await rig.stop();
+    await harness.stop();
     await waitGone(before);
-    await rig.start();
+    await harness.start();
   });
 });
 

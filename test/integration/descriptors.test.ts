@@ -15,17 +15,17 @@ import { textOf } from '../support/wire-message.ts';
 
 describe('many clients that connect and ask for nothing', () => {
   const one = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     startedBy: ['prlimit', '--nofile=64:64'],
     servers: { one: one.config },
   }));
 
   /** Connections that ask for nothing; one that is closed is made again. */
   function crowd(size: number): Socket[] {
-    const { hostname, port } = new URL(rig.gateway.url);
+    const { hostname, port } = new URL(harness.gateway.url);
     const sockets = Array.from({ length: size }, () => connect(Number(port), hostname));
     for (const socket of sockets) socket.on('error', () => undefined);
-    rig.track({
+    harness.track({
       close: () => {
         for (const socket of sockets) socket.destroy();
         return Promise.resolve();
@@ -37,7 +37,7 @@ describe('many clients that connect and ask for nothing', () => {
   it('keep nobody out, nor a server from being started again', async () => {
     const sockets = crowd(100);
     await until(() => sockets.filter(({ destroyed }) => destroyed).length > 80);
-    const session = await rig.session();
+    const session = await harness.session();
     const pid = Number(textOf(await session.call('pid')));
     process.kill(pid, 'SIGKILL');
     await waitGone([pid]);
@@ -46,11 +46,11 @@ describe('many clients that connect and ask for nothing', () => {
       return answer.error === undefined ? Number(textOf(answer)) : 0;
     });
     expect(next).not.toBe(pid);
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     expect(metricSum(samples, 'sluice_connections_limit')).toBe(16);
     expect(metricSum(samples, 'sluice_connections')).toBeLessThanOrEqual(16);
     expect(metricSum(samples, 'sluice_idle_connections_closed_total')).toBeGreaterThan(80);
-    const warning = await rig.gateway.waitForLog(
+    const warning = await harness.gateway.waitForLog(
       ({ msg }) => msg === 'too many connections of clients',
     );
     expect(warning).toMatchObject({ whose: 'all', limit: 16, descriptors: 64 });
@@ -59,7 +59,7 @@ describe('many clients that connect and ask for nothing', () => {
 
 describe('more servers than there are descriptors for', () => {
   const one = scriptedServer({ config: { sharing: 'session' } });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     startedBy: ['prlimit', '--nofile=48:48'],
     servers: { one: one.config },
     config: { processes: { maxPerPrincipal: 64 } },
@@ -68,7 +68,7 @@ describe('more servers than there are descriptors for', () => {
   it('are unavailable, with the reason; when others have ended they are started', async () => {
     let refused: unknown;
     while (refused === undefined) {
-      const answer = await post(rig.url(), initializeRequest()).response();
+      const answer = await post(harness.url(), initializeRequest()).response();
       const { error } = answer.json() as { error?: unknown };
       refused = error;
       const sessionId = String(answer.headers['mcp-session-id'] ?? '');
@@ -84,10 +84,10 @@ describe('more servers than there are descriptors for', () => {
     });
     for (const id of open) {
       const headers = { 'mcp-session-id': id };
-      expect((await fetch(rig.url(), { method: 'DELETE', headers })).status).toBe(200);
+      expect((await fetch(harness.url(), { method: 'DELETE', headers })).status).toBe(200);
     }
     await until(async () => {
-      const session = await rig.session().catch(() => undefined);
+      const session = await harness.session().catch(() => undefined);
       return session !== undefined && textOf(await session.call('echo', {})) === '{}';
     });
   });

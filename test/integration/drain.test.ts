@@ -8,7 +8,7 @@ import { type Gateway, type StopResult, startGateway } from '../support/gateway.
 import { POST_HEADERS, post, send } from '../support/http-client.ts';
 import { initializeRequest, LegacySession } from '../support/legacy-session.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
-import { ModernClient, questionsOf } from '../support/modern-client.ts';
+import { ModernClient, serverRequestsOf } from '../support/modern-client.ts';
 import { enveloped } from '../support/modern-envelope.ts';
 import { descendants, isAlive, waitGone } from '../support/processes.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
@@ -25,7 +25,7 @@ import { WsClient } from '../support/ws-client.ts';
 
 const CAPABILITIES = { elicitation: { form: {} } };
 const YES: Json = { action: 'accept', content: { answer: 'yes' } };
-const isQuestion = (message: WireMessage): boolean => message.method === 'elicitation/create';
+const isServerRequest = (message: WireMessage): boolean => message.method === 'elicitation/create';
 const DRAINING = { code: -32603, data: { reason: 'draining', outcome: 'not_sent' } };
 
 let one: ScriptedServer;
@@ -66,12 +66,12 @@ afterEach(async () => {
 describe('while a call is in flight', () => {
   beforeEach(() => startWith());
 
-  it('its question is answered over Streamable HTTP, and new work is refused', async () => {
+  it('its server request is answered over Streamable HTTP, and new work is refused', async () => {
     const session = await LegacySession.open(gateway.endpoint('one'), {
       capabilities: CAPABILITIES,
     });
     const call = session.beginCall('ask', { v: 'q' });
-    const question = await call.exchange.messages.next(isQuestion);
+    const serverRequest = await call.exchange.messages.next(isServerRequest);
     await drain();
 
     const fresh = await session.post({ jsonrpc: '2.0', id: 'n', method: 'tools/list' }).response();
@@ -87,22 +87,22 @@ describe('while a call is in flight', () => {
     expect(refused.json()).toMatchObject({ error: DRAINING });
 
     expect((await session.notify('notifications/x')).status).toBe(202);
-    expect((await session.respond(question.id, YES)).status).toBe(202);
+    expect((await session.respond(serverRequest.id, YES)).status).toBe(202);
     expect(textOf(await call.answer)).toContain('"answer":"yes"');
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
 
-  it('in a batch too: its question is answered, and new work refused', async () => {
+  it('in a batch too: its server request is answered, and new work refused', async () => {
     const session = await LegacySession.open(gateway.endpoint('one'), {
       version: '2025-03-26',
       capabilities: { elicitation: {} },
     });
     const call = session.beginCall('ask', { v: 'q' });
-    const question = await call.exchange.messages.next(isQuestion);
+    const serverRequest = await call.exchange.messages.next(isServerRequest);
     await drain();
     const list = { jsonrpc: '2.0', id: 'n', method: 'tools/list' };
     expect((await session.post([list]).response()).status).toBe(503);
-    const mixed = session.post([list, { jsonrpc: '2.0', id: question.id, result: YES }]);
+    const mixed = session.post([list, { jsonrpc: '2.0', id: serverRequest.id, result: YES }]);
     expect((await mixed.answer('n')).error).toMatchObject(DRAINING);
     expect(textOf(await call.answer)).toContain('"answer":"yes"');
     expect(await ended()).toEqual({ code: 0, signal: null });
@@ -129,13 +129,13 @@ describe('while a call is in flight', () => {
       capabilities: CAPABILITIES,
     });
     const call = session.beginCall('ask', { v: 'q' });
-    const question = await call.exchange.messages.next(isQuestion);
+    const serverRequest = await call.exchange.messages.next(isServerRequest);
     const { id: lastId } = await call.exchange.events.next(({ id }) => id !== undefined);
     call.exchange.destroy();
     await drain();
     const stream = session.openStream(lastId);
     expect((await stream.head).status).toBe(200);
-    await session.respond(question.id, YES);
+    await session.respond(serverRequest.id, YES);
     expect(textOf(await stream.answer(call.id))).toContain('"answer":"yes"');
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
@@ -143,25 +143,25 @@ describe('while a call is in flight', () => {
   it('a modern client comes with its next round', async () => {
     const modern = new ModernClient(gateway.endpoint('one'), CAPABILITIES);
     const round = await modern.call('ask', { v: 'q' });
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     await drain();
     const answer = await modern.retry('ask', { v: 'q' }, round, { [key]: YES });
     expect(textOf(answer)).toContain('"answer":"yes"');
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
 
-  it.each(['ws', 'sse'] as const)('its question is answered over %s', async (kind) => {
+  it.each(['ws', 'sse'] as const)('its server request is answered over %s', async (kind) => {
     const url = gateway.endpoint('one', kind);
     const client = kind === 'ws' ? await WsClient.connect(url) : await SseClient.open(url);
     await client.initialize({ capabilities: CAPABILITIES });
     const { answer } = client.begin('tools/call', { name: 'ask', arguments: { v: 'q' } });
-    const question = await client.messages.next(isQuestion);
+    const serverRequest = await client.messages.next(isServerRequest);
     await drain();
     expect((await client.request('tools/list')).error).toMatchObject(DRAINING);
     expect((await client.request('ping')).result).toEqual({});
     if (kind === 'sse') expect((await send(url)).status).toBe(503);
     else await expect(WsClient.connect(url)).rejects.toThrow('503');
-    client.respond(question.id, YES);
+    client.respond(serverRequest.id, YES);
     expect(textOf(await answer)).toContain('"answer":"yes"');
     if (client instanceof WsClient) expect(await client.closed).toBe(1001);
     else await client.stream.events.ended;
@@ -175,7 +175,7 @@ describe('while a call is in flight', () => {
       { capabilities: CAPABILITIES },
     );
     const round = await ws.request('tools/call', params);
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     await drain();
     expect((await ws.request('tools/list', enveloped())).error).toMatchObject(DRAINING);
     const { requestState } = round.result ?? {};

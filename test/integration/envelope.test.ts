@@ -8,7 +8,7 @@ import { LEGACY_VERSIONS } from '../support/legacy-session.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 
 /** Checks a refusal: the status, a JSON body, the code, and the id (null may also be absent). */
 async function expectRefusal(
@@ -25,7 +25,7 @@ async function expectRefusal(
 
 /** How many messages the server has got, after a full round trip through the same session. */
 async function receivedAfterFence(
-  session: Awaited<ReturnType<typeof rig.session>>,
+  session: Awaited<ReturnType<typeof harness.session>>,
 ): Promise<number> {
   await session.call('pid');
   return journal.messages().length;
@@ -35,7 +35,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['{bad json', '', '{"jsonrpc":"2.0"', "{'a':1}", '{"a":1}x', '\ufeff{', '[1,'])(
     'GW-001 a body that is not JSON (%j) gets 400 and -32700 (trial 81)',
     async (body) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       await expectRefusal(session.post(body), { code: -32700 });
     },
   );
@@ -43,7 +43,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['{"foo":1}', '{}', '3', '"text"', 'null', 'true'])(
     'GW-002 JSON that is no JSON-RPC message (%s) gets 400 and -32600',
     async (body) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       await expectRefusal(session.post(body), { code: -32600 });
     },
   );
@@ -51,7 +51,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['null', '1.5', 'true', '{}', '[]'])(
     'GW-003 a request with the id %s is refused and never reaches the server',
     async (id) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const before = await receivedAfterFence(session);
       const call = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"count"}}`;
       await expectRefusal(session.post(call), { code: -32600 });
@@ -60,7 +60,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   );
 
   it('GW-004 an answer carries the id with its type and value', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const uuid = '"5f3c1de2-8a55-4b53-a3c8-0b14a4d1c7a1"';
     for (const id of ['0', '""', '-1', '"1"', '1', '"42"', '"init-1"', uuid, '9007199254740993']) {
       const params = `{"name":"echo","arguments":{"id":${id}}}`;
@@ -74,7 +74,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   });
 
   it('GW-007 a notification of an unknown method gets 202 and no body', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     for (const method of ['notifications/unknown', 'tools/call', 'vendor/whatever']) {
       const response = await session.notify(method, { a: 1 });
       expect(response.status).toBe(202);
@@ -85,7 +85,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['"1.0"', '"2"', '2.0', 'null', undefined])(
     'GW-008 a request with jsonrpc %s is refused under its own id',
     async (jsonrpc) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const member = jsonrpc === undefined ? '' : `"jsonrpc":${jsonrpc},`;
       await expectRefusal(session.post(`{${member}"id":"mine","method":"ping"}`), {
         code: -32600,
@@ -97,7 +97,7 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
   it.each(['"method":5', '"method":"ping","params":[1]', '"method":"ping","params":"x"'])(
     'GW-002 a request with %s is refused under its own id',
     async (members) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       await expectRefusal(session.post(`{"jsonrpc":"2.0","id":7,${members}}`), {
         code: -32600,
         id: 7,
@@ -108,16 +108,16 @@ describe.each(LEGACY_VERSIONS)('in a %s session', (version) => {
 
 describe('without a session', () => {
   it('GW-001 GW-002 broken bodies get the same answers', async () => {
-    await expectRefusal(post(rig.url(), '{bad json'), { code: -32700 });
-    await expectRefusal(post(rig.url(), '{"foo":1}'), { code: -32600 });
+    await expectRefusal(post(harness.url(), '{bad json'), { code: -32700 });
+    await expectRefusal(post(harness.url(), '{"foo":1}'), { code: -32600 });
     const nulled = { jsonrpc: '2.0', id: null, method: 'tools/list' };
-    await expectRefusal(post(rig.url(), nulled), { code: -32600 });
+    await expectRefusal(post(harness.url(), nulled), { code: -32600 });
   });
 });
 
 describe('ids', () => {
   it('GW-005 `1` and `"1"` in flight together in one session reach the right caller', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const first = session.beginCall('hold', { key: 'n', v: 'number' }, { id: 1 });
     await journal.waitForEvent('held:n');
     const second = session.beginCall('hold', { key: 's', v: 'string' }, { id: '1' });
@@ -129,7 +129,7 @@ describe('ids', () => {
   });
 
   it('GW-006 two clients with the same id at once get their own results', async () => {
-    const [a, b] = [await rig.session(), await rig.session()];
+    const [a, b] = [await harness.session(), await harness.session()];
     const first = a.beginCall('hold', { key: 'a', v: 'AAA' }, { id: 7 });
     const second = b.beginCall('hold', { key: 'b', v: 'BBB' }, { id: 7 });
     await Promise.all([journal.waitForEvent('held:a'), journal.waitForEvent('held:b')]);
@@ -140,8 +140,8 @@ describe('ids', () => {
   });
 
   it('GW-006 two clients of different transports with the same id get their own results', async () => {
-    const { ws, sse } = await rig.channels();
-    const http = await rig.session();
+    const { ws, sse } = await harness.channels();
+    const http = await harness.session();
     const hold = (key: string): Json => ({ name: 'hold', arguments: { key, v: key } });
     const answersTo = {
       ws1: ws.begin('tools/call', hold('ws1'), 1).answer,
@@ -157,7 +157,7 @@ describe('ids', () => {
   });
 
   it('GW-006 one session may use one id for several POSTs at once', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const first = session.beginCall('hold', { key: 'd1', v: 'one' }, { id: 5 });
     await journal.waitForEvent('held:d1');
     const second = session.beginCall('hold', { key: 'd2', v: 'two' }, { id: 5 });
@@ -169,7 +169,7 @@ describe('ids', () => {
   });
 
   it('GW-004 ids keep type and value on WebSocket and HTTP+SSE', async () => {
-    for (const client of Object.values(await rig.channels())) {
+    for (const client of Object.values(await harness.channels())) {
       for (const id of ['0', '""', '-1', '"1"', '1', '"42"', '9007199254740993']) {
         const params = `{"name":"echo","arguments":{"i":${id}}}`;
         client.sendText(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}`);
@@ -181,7 +181,7 @@ describe('ids', () => {
   });
 
   it('GW-009 the server never sees one id twice although clients reuse theirs', async () => {
-    const sessions = [await rig.session(), await rig.session()];
+    const sessions = [await harness.session(), await harness.session()];
     for (const session of sessions) {
       for (let i = 0; i < 5; i++) await session.call('echo', { i }, { id: 1 });
     }
@@ -194,7 +194,7 @@ describe('ids', () => {
 
 describe('notifications on channels', () => {
   it('GW-007 an unknown one is answered by nothing', async () => {
-    for (const client of Object.values(await rig.channels())) {
+    for (const client of Object.values(await harness.channels())) {
       const before = client.messages.all.length;
       client.notify('notifications/unknown', { a: 1 });
       client.notify('tools/call', { name: 'count' });
@@ -213,7 +213,7 @@ describe('a broken server', () => {
     ['bad_id', 'right'],
     ['dup', 'first'],
   ])('GW-010 stray responses of `%s` reach nobody', async (tool, text) => {
-    const [caller, other] = [await rig.session(), await rig.session()];
+    const [caller, other] = [await harness.session(), await harness.session()];
     const stream = other.openStream();
     await stream.head;
     const pending = caller.beginCall(tool);
@@ -226,7 +226,7 @@ describe('a broken server', () => {
   });
 
   it('GW-010 noise on stdout is dropped and the real messages are kept', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const before = ws.messages.all.length;
     expect(textOf(await ws.call('noise'))).toBe('after the noise');
     expect(textOf(await ws.call('echo', { a: 1 }))).toBe('{"a":1}');
@@ -237,7 +237,7 @@ describe('a broken server', () => {
   it.each(['both', 'neither'])(
     'GW-010 an answer with %s of result and error is -32603',
     async (tool) => {
-      const session = await rig.session();
+      const session = await harness.session();
       const answer = await session.call(tool);
       expect(answer.error?.code).toBe(-32603);
       expect(answer.result).toBeUndefined();
@@ -246,7 +246,7 @@ describe('a broken server', () => {
   );
 
   it('GW-010 an error code that is no integer becomes -32603 with the message kept', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect((await session.call('string_code')).error).toMatchObject({
       code: -32603,
       message: 'bad',
@@ -256,7 +256,7 @@ describe('a broken server', () => {
 
 describe.each(LEGACY_VERSIONS)('results in a %s session', (version) => {
   it('GW-016 carry no member of the modern era', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const results = [
       session.initializeAnswer,
       await session.request('tools/list'),
@@ -274,7 +274,7 @@ describe.each(LEGACY_VERSIONS)('results in a %s session', (version) => {
   });
 
   it('GW-016 that say nothing are exactly {}', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     for (const [method, params] of [
       ['ping', {}],
       ['ping', undefined],
@@ -298,7 +298,7 @@ describe('_meta', () => {
   it.each(['', ',"progressToken":"t"', ',"progressToken":0'])(
     'GW-019 of a request (with %j) reaches the server unchanged, but for the token',
     async (token) => {
-      const session = await rig.session();
+      const session = await harness.session();
       const params = `{"name":"meta","_meta":${ours}${token}}}`;
       const exchange = session.post(
         `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
@@ -312,12 +312,12 @@ describe('_meta', () => {
   );
 
   it('GW-019 of a result, a list entry and a notification reaches the client unchanged', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect((await session.call('bigint')).raw).toContain('"_meta":{"vendor.example/x":1.50}');
     expect((await session.request('tools/list')).raw).toContain(
       '"_meta":{"vendor.example/tool":{"k":1E2}}',
     );
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const method = 'notifications/resources/updated';
     await ws.request('resources/subscribe', { uri: 'test://m' });
     const params = '{"uri":"test://m","_meta":{"vendor.example/n":1.50}}';
@@ -330,7 +330,7 @@ describe('_meta', () => {
 });
 
 it('GW-001 the answer to bad JSON does not depend on Accept', async () => {
-  const response = await post(rig.url(), '{bad', { ...POST_HEADERS, accept: '*/*' }).response();
+  const response = await post(harness.url(), '{bad', { ...POST_HEADERS, accept: '*/*' }).response();
   expect(response.status).toBe(400);
   expect(response.json()).toMatchObject({ error: { code: -32700 } });
 });

@@ -8,14 +8,14 @@ import { useGateway, useScripted } from '../support/use-gateway.ts';
 import { answers, hasMethod, textOf, type WireMessage } from '../support/wire-message.ts';
 
 const paged = scriptedServer({ args: ['--page', '7'] });
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 
 /** Sends one raw message and gives the raw answer. */
 type Raw = (id: string, text: string) => Promise<WireMessage>;
 
 async function transports(): Promise<[string, Raw][]> {
-  const session = await rig.session();
-  const { ws, sse } = await rig.channels();
+  const session = await harness.session();
+  const { ws, sse } = await harness.channels();
   const http: Raw = (id, text) => session.post(text).messages.next(answers(id));
   const over =
     (client: typeof ws): Raw =>
@@ -162,7 +162,7 @@ describe('results', () => {
 
 describe('notifications', () => {
   it('of progress and logs keep their bytes', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const data = `{"v":${NUMBERS},"level":"error"}`;
     ws.sendText(toolCall('l', 'log', data));
     const log = await ws.messages.next(({ method }) => method === 'notifications/message');
@@ -176,17 +176,17 @@ describe('B02 noise on stdout', () => {
       const answer = await raw(name, toolCall(name, 'noise', '{}'));
       expect(textOf(answer)).toBe('after the noise');
     }
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     await ws.call('noise');
     const logs = ws.messages.all.filter(hasMethod('notifications/message'));
     expect(logs.map(({ params }) => params?.['data'])).toEqual(['real']);
-    const noise = rig.gateway.logs().map(({ line }) => String(line ?? ''));
+    const noise = harness.gateway.logs().map(({ line }) => String(line ?? ''));
     expect(noise.some((line) => line.includes('WARN: {not json}'))).toBe(true);
     expect(journal.starts).toHaveLength(1);
   });
 
   it('such as answers to nothing and answers twice reaches nobody', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     expect(textOf(await ws.call('bad_id', {}, 'b'))).toBe('right');
     expect(textOf(await ws.call('dup', {}, 'd'))).toBe('first');
     await ws.request('ping', undefined, 'p');
@@ -217,7 +217,7 @@ describe('paging', () => {
   });
 
   it('forwards the cursor of the client, as it is', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect((await session.request('tools/list', { cursor: '1' })).result?.['tools']).toBeDefined();
     const refused = await session.request('tools/list', { cursor: 'garbage' });
     expect(refused.error?.code).toBe(-32602);

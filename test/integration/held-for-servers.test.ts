@@ -1,10 +1,10 @@
 /** What a process has not read, and what it has written of a message that is not whole, is held for it. */
 import { expect, it, onTestFinished } from 'vitest';
-import { channelOpener } from '../../src/backend/kinds.ts';
 import { HeldBytes } from '../../src/base/held-bytes.ts';
 import { TurnQuota } from '../../src/base/turns.ts';
 import { loadText } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observe/logger.ts';
+import { channelOpener } from '../../src/upstream/kinds.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 ** 2;

@@ -17,14 +17,14 @@ const STRING = '\\":1 resource_link';
 
 const one = scriptedServer();
 const two = scriptedServer();
-const rig = useGateway(() => ({ servers: { one: one.config, two: two.config } }));
+const harness = useGateway(() => ({ servers: { one: one.config, two: two.config } }));
 
 async function open(path: string, options: SessionOptions = {}): Promise<LegacySession> {
-  return rig.track(await LegacySession.open(rig.gateway.url + path, options));
+  return harness.track(await LegacySession.open(harness.gateway.url + path, options));
 }
 
 async function webSocket(): Promise<WsClient> {
-  const client = rig.track(await WsClient.connect(`${rig.gateway.url}/ws`));
+  const client = harness.track(await WsClient.connect(`${harness.gateway.url}/ws`));
   await client.initialize();
   return client;
 }
@@ -33,7 +33,7 @@ afterEach(async () => {
   const session = await open('/mcp');
   expect((await session.call('two__echo', {})).result).toBeDefined();
   expect(one.journal.starts).toHaveLength(1);
-  expect(JSON.stringify(rig.gateway.logs())).not.toContain('uncaught');
+  expect(JSON.stringify(harness.gateway.logs())).not.toContain('uncaught');
 });
 
 describe('a client that', () => {
@@ -51,8 +51,10 @@ describe('a client that', () => {
     expect(one.journal.messages('completion/complete')).toEqual([]);
   });
 
-  it('answers a question with an action that is no text', async () => {
-    const client = rig.track(new ModernClient(rig.url('one'), { elicitation: { form: {} } }));
+  it('answers a server request with an action that is no text', async () => {
+    const client = harness.track(
+      new ModernClient(harness.url('one'), { elicitation: { form: {} } }),
+    );
     const asked = await client.call('ask', {});
     const answer = async (to: WireMessage, action: unknown): Promise<WireMessage> => {
       const { inputRequests, requestState } = to.result ?? {};

@@ -9,18 +9,18 @@ import { SseClient } from '../support/sse-client.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { answers, textOf } from '../support/wire-message.ts';
 
-const { rig, journal } = useScripted();
-const sseUrl = (): string => rig.gateway.endpoint('one', 'sse');
+const { harness, journal } = useScripted();
+const sseUrl = (): string => harness.gateway.endpoint('one', 'sse');
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PING = '{"jsonrpc":"2.0","id":"p","method":"ping"}';
 
 describe('GET', () => {
   it('GW-075 begins with the event endpoint, a path on the same origin with a secret', async () => {
-    const client = await rig.sse();
+    const client = await harness.sse();
     const { event, data = '' } = client.endpointEvent;
     expect(event).toBe('endpoint');
     expect(data).toMatch(/^\/servers\/one\/messages\?sessionId=[\w-]{22,}$/);
-    expect(new URL(client.postUrl).origin).toBe(rig.gateway.url);
+    expect(new URL(client.postUrl).origin).toBe(harness.gateway.url);
     const { headers, status } = await client.stream.head;
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^text\/event-stream/);
@@ -28,13 +28,13 @@ describe('GET', () => {
   });
 
   it('GW-075 names another secret each time', async () => {
-    const first = await rig.sse();
-    const second = await rig.sse();
+    const first = await harness.sse();
+    const second = await harness.sse();
     expect(first.postUrl).not.toBe(second.postUrl);
   });
 
   it('GW-075 is served under the short paths too, since there is one server', async () => {
-    const client = rig.track(await SseClient.open(`${rig.gateway.url}/sse`));
+    const client = harness.track(await SseClient.open(`${harness.gateway.url}/sse`));
     expect(client.endpointEvent.data).toMatch(/^\/messages\?sessionId=/);
     await client.initialize({ version: '2024-11-05' });
     expect(textOf(await client.call('echo', { a: 1 }))).toBe('{"a":1}');
@@ -45,7 +45,7 @@ describe('POST', () => {
   it.each(LEGACY_VERSIONS)(
     'GW-076 answers 202, and the response is an event message on the stream (%s)',
     async (version) => {
-      const client = await rig.sse({ version });
+      const client = await harness.sse({ version });
       const posted = await client.postText(
         '{"jsonrpc":"2.0","id":"é","method":"tools/call","params":{"name":"echo","arguments":{"a":"b\\nc"}}}',
       );
@@ -60,7 +60,7 @@ describe('POST', () => {
   );
 
   it('GW-076 answers 202 to notifications and responses', async () => {
-    const client = await rig.sse();
+    const client = await harness.sse();
     for (const text of [
       '{"jsonrpc":"2.0","method":"notifications/unknown"}',
       '{"jsonrpc":"2.0","id":77,"result":{}}',
@@ -71,7 +71,7 @@ describe('POST', () => {
   });
 
   it('GW-077 without a session is 400, with an unknown one 404', async () => {
-    const client = await rig.sse();
+    const client = await harness.sse();
     const base = client.postUrl.replace(/\?.*/, '');
     const statusOf = async (query: string): Promise<number> => {
       const options = { method: 'POST', headers: JSON_TYPE, body: PING };
@@ -87,7 +87,7 @@ describe('POST', () => {
   });
 
   it('of broken JSON is 400, of another type 415, and the stream lives on', async () => {
-    const client = await rig.sse();
+    const client = await harness.sse();
     const broken = await client.postText('{bad json');
     expect(broken.status).toBe(400);
     expect(broken.json()).toMatchObject({ error: { code: -32700 } });
@@ -102,13 +102,13 @@ describe('POST', () => {
   });
 
   it('of a message before initialize is refused, except ping', async () => {
-    const client = rig.track(await SseClient.open(sseUrl()));
+    const client = harness.track(await SseClient.open(sseUrl()));
     expect((await client.request('ping')).result).toEqual({});
     expect((await client.request('tools/list')).error?.code).toBe(-32600);
   });
 
   it('of a second request with an id in flight is refused with -32600 (trial 27)', async () => {
-    const client = await rig.sse();
+    const client = await harness.sse();
     const first = client.begin('tools/call', { name: 'hold', arguments: { key: 'dup' } }, 5);
     await journal.waitForEvent('held:dup');
     await client.postText('{"jsonrpc":"2.0","id":5,"method":"tools/list"}');
@@ -120,8 +120,8 @@ describe('POST', () => {
 
 describe('the stream', () => {
   it('GW-078 when closed cancels the calls of its client, and of nobody else', async () => {
-    const gone = await rig.sse();
-    const stays = await rig.sse();
+    const gone = await harness.sse();
+    const stays = await harness.sse();
     gone.begin('tools/call', { name: 'hold', arguments: { key: 'gone' } }, 7);
     const waiting = stays.begin('tools/call', { name: 'hold', arguments: { key: 'stays' } }, 7);
     await journal.waitForEvent('held:gone');
@@ -140,8 +140,8 @@ describe('the stream', () => {
   });
 
   it('two of them at once both work, on one process (trials 8, 26)', async () => {
-    const a = await rig.sse();
-    const b = await rig.sse();
+    const a = await harness.sse();
+    const b = await harness.sse();
     const slow = a.call('slow', { ms: 100, v: 'AAA' }, 7);
     const fast = b.call('slow', { ms: 10, v: 'BBB' }, 7);
     expect(textOf(await slow)).toBe('AAA');

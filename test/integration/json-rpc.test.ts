@@ -23,7 +23,7 @@ const servers: Record<string, ScriptedServer> = {
     config: { ...LSP, sharing: 'shared' },
   }),
 };
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: Object.fromEntries(Object.entries(servers).map(([name, { config }]) => [name, config])),
   // POSTs have a session of their own for as long as they are used.
   config: { sessions: { idle: '1s' } },
@@ -35,10 +35,10 @@ const journalOf = (server: string): ScriptedServer['journal'] => {
 };
 
 async function connect(server: string): Promise<WsClient> {
-  return rig.track(await WsClient.connect(rig.gateway.endpoint(server, 'ws')));
+  return harness.track(await WsClient.connect(harness.gateway.endpoint(server, 'ws')));
 }
 const postTo = (server: string, body: unknown): Promise<FullResponse> =>
-  post(rig.url(server), body).response();
+  post(harness.url(server), body).response();
 
 /** Sends a request and waits for its answer; params may be positional. */
 function ask(
@@ -184,9 +184,9 @@ describe.each(KINDS)('%s over WebSocket', (server) => {
       { error: { code: 7, message: 'no', data: [1] } },
     ]) {
       client.send({ jsonrpc: '2.0', id: 'q', method: 'ask_client', params: { v: 'x' } });
-      const question = await client.messages.next(hasMethod('question'));
-      expect(question.params).toEqual({ v: 'x' });
-      client.send({ jsonrpc: '2.0', id: question.id, ...reply });
+      const serverRequest = await client.messages.next(hasMethod('question'));
+      expect(serverRequest.params).toEqual({ v: 'x' });
+      client.send({ jsonrpc: '2.0', id: serverRequest.id, ...reply });
       const answer = await client.messages.next((m) => m.id === 'q' && m.method === undefined);
       expect(answer.result).toEqual(reply);
     }
@@ -271,12 +271,12 @@ describe('sharing', () => {
     },
   );
 
-  it('shared: a question reaches the client whose call is in flight, and only it', async () => {
+  it('shared: a server request reaches the client whose call is in flight, and only it', async () => {
     const a = await connect('shared-line');
     const b = await connect('shared-line');
     const answer = ask(a, 1, 'ask_client', { v: 1 });
-    const question = await a.messages.next(hasMethod('question'));
-    a.send({ jsonrpc: '2.0', id: question.id, result: 'mine' });
+    const serverRequest = await a.messages.next(hasMethod('question'));
+    a.send({ jsonrpc: '2.0', id: serverRequest.id, result: 'mine' });
     expect((await answer).result).toEqual({ result: 'mine' });
     await ask(b, 1, 'echo');
     expect(b.messages.all.filter(hasMethod('question'))).toEqual([]);
@@ -343,7 +343,7 @@ describe.each(['line', 'shared-lsp'])('%s over POST', (server) => {
   it('has no GET and no DELETE', async () => {
     for (const method of ['GET', 'DELETE']) {
       const headers = { accept: 'text/event-stream' };
-      const refused = await send(rig.url(server), { method, headers });
+      const refused = await send(harness.url(server), { method, headers });
       expect(refused.status).toBe(405);
     }
   });

@@ -17,7 +17,7 @@ import { answers, type Json, textOf } from '../support/wire-message.ts';
 
 const one = scriptedServer();
 const own = scriptedServer({ config: { sharing: 'session' } });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: one.config, own: own.config },
   listen: { maxBody: '1MiB' },
 }));
@@ -27,7 +27,7 @@ const HTTP_VERSIONS = LEGACY_VERSIONS.filter((version) => version !== '2024-11-0
 
 describe('initialize', () => {
   it.each(LEGACY_VERSIONS)('GW-050 with %s is answered with the same version', async (version) => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     expect(session.version).toBe(version);
     expect(session.initializeAnswer.result).toMatchObject({
       capabilities: { tools: {} },
@@ -39,13 +39,13 @@ describe('initialize', () => {
   it.each(['1999-01-01', '2026-07-28', '', 'x'])(
     'GW-050 with the unknown version %j is answered with the newest legacy one',
     async (version) => {
-      expect((await rig.session({ version })).version).toBe('2025-11-25');
+      expect((await harness.session({ version })).version).toBe('2025-11-25');
     },
   );
 
   it.each(LEGACY_VERSIONS)('GW-050 with %s works on WebSocket and HTTP+SSE', async (version) => {
-    const ws = await rig.webSocket({ version });
-    const sse = await rig.sse({ version });
+    const ws = await harness.webSocket({ version });
+    const sse = await harness.sse({ version });
     for (const client of [ws, sse]) {
       const answer = client.messages.all.find(answers(0));
       expect(answer?.result?.['protocolVersion']).toBe(version);
@@ -53,13 +53,13 @@ describe('initialize', () => {
   });
 
   it('GW-050 carries the instructions and the information of the server', async () => {
-    const { result } = (await rig.session()).initializeAnswer;
+    const { result } = (await harness.session()).initializeAnswer;
     expect(result?.['instructions']).toBe('Do as the script says.');
   });
 
   it('GW-051 makes a session id that cannot be guessed, different each time', async () => {
     const ids: string[] = [];
-    for (let i = 0; i < 8; i++) ids.push((await rig.session()).sessionId);
+    for (let i = 0; i < 8; i++) ids.push((await harness.session()).sessionId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) {
       expect(id).toMatch(/^[\x21-\x7e]{22,}$/);
@@ -69,18 +69,23 @@ describe('initialize', () => {
   });
 
   it('GW-051 that fails makes no session', async () => {
-    const exchange = post(rig.url(), { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
+    const exchange = post(harness.url(), {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: {},
+    });
     const response = await exchange.response();
     if (exchange.messages.all[0]?.error) {
       expect(response.headers['mcp-session-id']).toBeUndefined();
     } else {
       const sessionId = String(response.headers['mcp-session-id']);
-      await send(rig.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
+      await send(harness.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
     }
   });
 
   it('GW-064 on a live session gets 400 and -32600, and the session still works', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const response = await session.post(initializeRequest({}, 'again')).response();
     expect(response.status).toBe(400);
     expect(response.json()).toMatchObject({ id: 'again', error: { code: -32600 } });
@@ -89,16 +94,16 @@ describe('initialize', () => {
   });
 
   it('GW-064 with a dead session id makes a fresh session', async () => {
-    const exchange = post(rig.url(), initializeRequest(), { 'mcp-session-id': 'long-gone' });
+    const exchange = post(harness.url(), initializeRequest(), { 'mcp-session-id': 'long-gone' });
     const { status, headers } = await exchange.response();
     expect(status).toBe(200);
     const sessionId = String(headers['mcp-session-id']);
     expect(sessionId).not.toBe('long-gone');
-    await send(rig.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
+    await send(harness.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
   });
 
   it('reaches a shared server once, however many clients come (trial 45)', async () => {
-    await Promise.all(Array.from({ length: 20 }, () => rig.session()));
+    await Promise.all(Array.from({ length: 20 }, () => harness.session()));
     expect(one.journal.messages('initialize')).toHaveLength(1);
     expect(one.journal.messages('notifications/initialized')).toHaveLength(1);
   });
@@ -106,20 +111,20 @@ describe('initialize', () => {
 
 describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
   it('GW-052 a request without the session id gets 400', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { 'mcp-session-id': _, ...headers } = session.headers;
     for (const body of [PING, { jsonrpc: '2.0', method: 'notifications/x' }]) {
-      const response = await post(rig.url(), body, headers).response();
+      const response = await post(harness.url(), body, headers).response();
       expect(response.status).toBe(400);
       expect(response.headers['content-type']).toMatch(/^application\/json/);
     }
     const get = { headers: { ...headers, accept: 'text/event-stream' } };
-    expect((await send(rig.url(), get)).status).toBe(400);
-    expect((await send(rig.url(), { method: 'DELETE', headers })).status).toBe(400);
+    expect((await send(harness.url(), get)).status).toBe(400);
+    expect((await send(harness.url(), { method: 'DELETE', headers })).status).toBe(400);
   });
 
   it('GW-054 DELETE ends the session: 2xx, then 404 for everything', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = session.openStream();
     expect((await stream.head).status).toBe(200);
     const deleted = await session.delete();
@@ -132,7 +137,7 @@ describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
   });
 
   it('GW-054 DELETE ends the process of a session that has its own', async () => {
-    const session = await rig.session({ version, server: 'own' });
+    const session = await harness.session({ version, server: 'own' });
     const pid = Number(textOf(await session.call('pid')));
     expect(own.journal.starts).toContain(pid);
     await session.delete();
@@ -140,7 +145,7 @@ describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
   });
 
   it('GW-055 notifications and responses get 202 and no body', async () => {
-    const session = await rig.session({ version, initialized: false });
+    const session = await harness.session({ version, initialized: false });
     const answersToSend = [
       await session.notify('notifications/initialized'),
       await session.notify('notifications/roots/list_changed'),
@@ -154,13 +159,13 @@ describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
   });
 
   it('GW-055 a request before `initialized` is served', async () => {
-    const session = await rig.session({ version, initialized: false });
+    const session = await harness.session({ version, initialized: false });
     expect((await session.request('ping')).result).toEqual({});
     expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
   });
 
   it('GW-068 an unknown method gets 200 and -32601', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { exchange, id } = session.begin('no/such/method', {});
     const response = await exchange.response();
     expect(response.status).toBe(200);
@@ -169,7 +174,7 @@ describe.each(HTTP_VERSIONS)('in a %s session', (version) => {
   });
 
   it('GW-068 an unknown tool gets 200 and the error of the server', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { exchange, answer } = session.beginCall('no_such_tool');
     expect((await answer).error?.code).toBe(-32602);
     expect((await exchange.head).status).toBe(200);
@@ -181,27 +186,27 @@ describe('an unknown session id', () => {
     'GW-053 %s gets 404 for every verb (trial 69)',
     async (id) => {
       const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
-      const posted = await post(rig.url(), PING, headers).response();
+      const posted = await post(harness.url(), PING, headers).response();
       expect(posted.status).toBe(404);
       expect(posted.json()).toMatchObject({ error: { code: -32001 } });
       const notified = { jsonrpc: '2.0', method: 'notifications/initialized' };
-      expect((await post(rig.url(), notified, headers).response()).status).toBe(404);
+      expect((await post(harness.url(), notified, headers).response()).status).toBe(404);
       const get = { headers: { ...headers, accept: 'text/event-stream' } };
-      expect((await send(rig.url(), get)).status).toBe(404);
-      expect((await send(rig.url(), { method: 'DELETE', headers })).status).toBe(404);
+      expect((await send(harness.url(), get)).status).toBe(404);
+      expect((await send(harness.url(), { method: 'DELETE', headers })).status).toBe(404);
     },
   );
 
   it('GW-053 of another server gets 404', async () => {
-    const session = await rig.session();
-    const { status } = await post(rig.url('own'), PING, session.headers).response();
+    const session = await harness.session();
+    const { status } = await post(harness.url('own'), PING, session.headers).response();
     expect(status).toBe(404);
   });
 });
 
 describe('the version header', () => {
   const status = async (version: string, header: string): Promise<number> => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     return (await session.post(PING, { 'mcp-protocol-version': header }).head).status;
   };
 
@@ -217,24 +222,24 @@ describe('the version header', () => {
   it.each(LEGACY_VERSIONS)(
     'GW-056 that is absent or names a legacy version is served in %s',
     async (version) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const { 'mcp-protocol-version': _, ...headers } = session.headers;
-      expect((await post(rig.url(), PING, headers).head).status).toBe(200);
+      expect((await post(harness.url(), PING, headers).head).status).toBe(200);
       for (const header of HTTP_VERSIONS) expect(await status(version, header)).toBe(200);
     },
   );
 
   it('GW-056 that is nonsense gets 400 on GET and DELETE, and the session stays', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const headers = { ...session.headers, 'mcp-protocol-version': 'nonsense' };
     const get = { headers: { ...headers, accept: 'text/event-stream' } };
-    expect((await send(rig.url(), get)).status).toBe(400);
-    expect((await send(rig.url(), { method: 'DELETE', headers })).status).toBe(400);
+    expect((await send(harness.url(), get)).status).toBe(400);
+    expect((await send(harness.url(), { method: 'DELETE', headers })).status).toBe(400);
     expect((await session.request('ping')).result).toEqual({});
   });
 
   it('GW-056 that names the modern version without a claim in the body gets 400', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const exchange = session.post(PING, { 'mcp-protocol-version': '2026-07-28' });
     expect((await exchange.head).status).toBe(400);
   });
@@ -242,46 +247,46 @@ describe('the version header', () => {
 
 describe('content negotiation', () => {
   it('GW-065 a Content-Type that is not JSON gets 415', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
       expect((await session.post(PING, { 'content-type': type }).head).status).toBe(415);
     }
     const { accept = '' } = POST_HEADERS;
     const headers = { ...session.headers, accept };
     const body = JSON.stringify(PING);
-    expect((await send(rig.url(), { method: 'POST', headers, body })).status).toBe(415);
+    expect((await send(harness.url(), { method: 'POST', headers, body })).status).toBe(415);
     for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
       expect((await session.post(PING, { 'content-type': type }).head).status).toBe(200);
     }
   });
 
   it('GW-065 an Accept that fits nothing gets 406 and says in JSON what is wanted', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const posted = await session.post(PING, { accept: 'text/html' }).response();
     expect(posted.status).toBe(406);
     expect(posted.text).toContain('application/json');
     expect(posted.json()).toMatchObject({ error: {} });
     const get = { headers: { ...session.headers, accept: 'application/json' } };
-    expect((await send(rig.url(), get)).status).toBe(406);
+    expect((await send(harness.url(), get)).status).toBe(406);
   });
 
   it.each(['*/*', 'application/*', 'application/json;q=0.9, text/event-stream;q=0.1'])(
     'GW-065 Accept: %s is served (trial 71)',
     async (accept) => {
-      const session = await rig.session();
+      const session = await harness.session();
       expect((await session.post(PING, { accept }).head).status).toBe(200);
     },
   );
 
   it('GW-065 no Accept at all is served', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const headers = { ...session.headers, 'content-type': 'application/json' };
     const body = JSON.stringify(PING);
-    expect((await send(rig.url(), { method: 'POST', headers, body })).status).toBe(200);
+    expect((await send(harness.url(), { method: 'POST', headers, body })).status).toBe(200);
   });
 
   it('GW-065 only JSON or only SSE accepted gives just that', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     for (const type of ['application/json', 'text/event-stream']) {
       const exchange = session.post(PING, { accept: type });
       expect((await exchange.head).headers['content-type']).toContain(type);
@@ -290,7 +295,7 @@ describe('content negotiation', () => {
   });
 
   it('a client that accepts only JSON gets the answer of a call with progress', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const { exchange, answer } = session.beginCall(
       'progress',
       { v: 'done' },
@@ -303,35 +308,35 @@ describe('content negotiation', () => {
 
 describe('verbs and paths', () => {
   it.each(['PUT', 'PATCH'])('GW-070 %s gets 405 with Allow', async (method) => {
-    const response = await send(rig.url(), { method, headers: POST_HEADERS, body: '{}' });
+    const response = await send(harness.url(), { method, headers: POST_HEADERS, body: '{}' });
     expect(response.status).toBe(405);
     const allowed = String(response.headers['allow']).split(/, */).toSorted();
     expect(allowed).toEqual(['DELETE', 'GET', 'OPTIONS', 'POST']);
   });
 
   it('a trailing slash is ignored (trial 74)', async () => {
-    const exchange = post(`${rig.url()}/`, initializeRequest());
+    const exchange = post(`${harness.url()}/`, initializeRequest());
     const { status, headers } = await exchange.response();
     expect(status).toBe(200);
     const sessionId = String(headers['mcp-session-id']);
-    await send(rig.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
+    await send(harness.url(), { method: 'DELETE', headers: { 'mcp-session-id': sessionId } });
   });
 
   it('GET without a session is refused at once (trial 73)', async () => {
     for (const headers of [{}, { accept: 'text/event-stream' }]) {
-      expect([400, 405, 406]).toContain((await send(rig.url(), { headers })).status);
+      expect([400, 405, 406]).toContain((await send(harness.url(), { headers })).status);
     }
   });
 
   it('a call without the session it should send back gets a clear 400 (trial 83)', async () => {
-    const response = await post(rig.url(), PING).response();
+    const response = await post(harness.url(), PING).response();
     expect(response.status).toBe(400);
     expect(response.text).toMatch(/session/i);
   });
 
   it('a path that does not exist names those that do', async () => {
     for (const path of ['/nowhere', '/servers/none/mcp', '/servers/one', '/mcp/mcp']) {
-      const response = await send(`${rig.gateway.url}${path}`, {
+      const response = await send(`${harness.gateway.url}${path}`, {
         headers: { accept: 'text/event-stream' },
       });
       expect(response.status).toBe(404);
@@ -341,42 +346,42 @@ describe('verbs and paths', () => {
 
   it('the admin paths are not on the public listener', async () => {
     for (const path of ['/metrics', '/healthz', '/readyz']) {
-      expect((await send(`${rig.gateway.url}${path}`)).status).toBe(404);
-      expect((await send(`${rig.gateway.adminUrl}${path}`)).status).toBe(200);
+      expect((await send(`${harness.gateway.url}${path}`)).status).toBe(404);
+      expect((await send(`${harness.gateway.adminUrl}${path}`)).status).toBe(200);
     }
   });
 
   it.each(['//', 'http://[', '/%', '/servers/%00/mcp', '/servers/../../etc/passwd', '*'])(
     'the request target %s gets 4xx and harms nothing (trial 78)',
     async (target) => {
-      const response = await send(rig.url(), { target });
+      const response = await send(harness.url(), { target });
       expect(response.status).toBeGreaterThanOrEqual(400);
       expect(response.status).toBeLessThan(500);
-      expect((await (await rig.session()).request('ping')).result).toEqual({});
+      expect((await (await harness.session()).request('ping')).result).toEqual({});
     },
   );
 
   it('a header of 64 KB gets 4xx (trial 78)', async () => {
-    const exchange = new HttpExchange(rig.url(), { headers: { 'x-long': 'x'.repeat(65_536) } });
+    const exchange = new HttpExchange(harness.url(), { headers: { 'x-long': 'x'.repeat(65_536) } });
     expect((await exchange.head).status).toBe(431);
-    expect((await (await rig.session()).request('ping')).result).toEqual({});
+    expect((await (await harness.session()).request('ping')).result).toEqual({});
   });
 
   it('bytes that are no HTTP get 400 (trial 78)', async () => {
-    const answer = await exchangeRaw(rig.url(), '\x16\x03\x01 what\r\n\r\n');
+    const answer = await exchangeRaw(harness.url(), '\x16\x03\x01 what\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 });
 
 describe('bodies', () => {
   it('of 150 KB are served (trial 59)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const args = { s: 'x'.repeat(150_000) };
     expect(textOf(await session.call('echo', args))).toBe(JSON.stringify(args));
   });
 
   it('over the limit get 413 with a JSON-RPC body, declared or not (trial 59)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const body = JSON.stringify({ ...PING, params: { s: 'x'.repeat(1_100_000) } });
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
       const response = await session.post(body, headers).response();
@@ -399,7 +404,7 @@ describe('the modern era on the same URL', () => {
     );
 
   it('GW-069 a request with a claim leaves the session as it was', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const exchange = modern(session);
     await exchange.response();
     expect(exchange.messages.all.map(({ id }) => id)).toEqual(['m']);
@@ -407,7 +412,7 @@ describe('the modern era on the same URL', () => {
   });
 
   it('GW-069 a request with a claim is served statelessly', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const exchange = modern(session);
     const response = await exchange.response();
     expect(response.status).toBe(200);

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { answers, hasMethod, textOf } from '../support/wire-message.ts';
 
-const { rig, journal } = useScripted(scriptedServer());
+const { harness, journal } = useScripted(scriptedServer());
 const HTTP_VERSIONS = LEGACY_VERSIONS.filter((version) => version !== '2024-11-05');
 const LIST_CHANGED = 'notifications/tools/list_changed';
 const UPDATED = 'notifications/resources/updated';
@@ -56,7 +56,7 @@ async function fence(session: LegacySession, streams: readonly HttpExchange[]): 
 
 describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   it('GW-057 is SSE with the headers that proxies need', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { headers } = await (await openStream(session)).head;
     expect(headers['content-type']).toMatch(/^text\/event-stream/);
     expect(headers['cache-control']).toContain('no-cache');
@@ -64,7 +64,7 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   });
 
   it('GW-057 never carries the answer to a POST', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = await openStream(session);
     const { key, pending } = await hold(session, { token: 'x' });
     await session.call('release', { key });
@@ -76,7 +76,7 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   });
 
   it('GW-057 frames each message as the event `message` on one data line (trial 77)', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = await openStream(session);
     await fence(session, [stream]);
     const event = await stream.events.next((item) => (item.data ?? '').includes(UPDATED));
@@ -85,7 +85,7 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   });
 
   it('GW-058 shares out one list_changed: it comes once over all streams', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const streams = [await openStream(session), await openStream(session)];
     await session.call('list_change');
     const changes = (): unknown[] =>
@@ -96,7 +96,7 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   });
 
   it('GW-058 comes to every session once', async () => {
-    const sessions = [await rig.session({ version }), await rig.session({ version })];
+    const sessions = [await harness.session({ version }), await harness.session({ version })];
     const streams: HttpExchange[] = [];
     for (const session of sessions) streams.push(await openStream(session));
     await sessions[0]?.call('list_change');
@@ -108,14 +108,14 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
   });
 
   it('a change while no stream is open waits for the next one', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     await session.call('list_change');
     const stream = await openStream(session);
     await stream.messages.next(hasMethod(LIST_CHANGED));
   });
 
   it('a second GET leaves the server and the session alone (trial 10)', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const before = textOf(await session.call('pid'));
     await openStream(session);
     await openStream(session);
@@ -125,7 +125,7 @@ describe.each(HTTP_VERSIONS)('a GET stream in a %s session', (version) => {
 
 describe('a POST stream', () => {
   it('GW-059 begins with an id and empty data in 2025-11-25', async () => {
-    const session = await rig.session({ version: '2025-11-25' });
+    const session = await harness.session({ version: '2025-11-25' });
     const { exchange, answer } = session.beginCall('progress', {}, { meta: { progressToken: 1 } });
     await answer;
     const [first] = exchange.events.all;
@@ -135,7 +135,7 @@ describe('a POST stream', () => {
   it.each(['2024-11-05', '2025-03-26', '2025-06-18'])(
     'GW-059 has no event with empty data in %s, and neither has a GET stream',
     async (version) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const stream = await openStream(session);
       const { exchange } = session.beginCall('progress', {}, { meta: { progressToken: 1 } });
       await exchange.response();
@@ -149,7 +149,7 @@ describe('a POST stream', () => {
   it.each(HTTP_VERSIONS)(
     'GW-059 ends with the answer and has ids that are unique in %s',
     async (version) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const ids: string[] = [];
       for (const token of [1, 2]) {
         const { exchange, id } = session.beginCall(
@@ -167,7 +167,7 @@ describe('a POST stream', () => {
   );
 
   it('opens after a second of silence, so that proxies keep it', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const { key, pending } = await hold(session);
     const { headers } = await pending.exchange.head;
     expect(headers['content-type']).toMatch(/^text\/event-stream/);
@@ -176,7 +176,7 @@ describe('a POST stream', () => {
   });
 
   it('is plain JSON when the answer is the first thing to send', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const { exchange, answer } = session.beginCall('echo', { a: 1 });
     await answer;
     expect((await exchange.head).headers['content-type']).toMatch(/^application\/json/);
@@ -185,7 +185,7 @@ describe('a POST stream', () => {
 
 describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) => {
   it('GW-060 is resumed by GET with Last-Event-ID: what was missed comes, and nothing else', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { key, pending } = await hold(session, { token: 'mine', v: 'resumed' });
     const other = await hold(session, { token: 'other' });
     const seen = await pending.exchange.events.next((event) => (event.data ?? '') !== '');
@@ -202,7 +202,7 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 is resumed before the answer exists', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { key, pending } = await hold(session, { token: 5, v: 'late' });
     const seen = await pending.exchange.events.next((event) => (event.data ?? '') !== '');
     pending.exchange.destroy();
@@ -213,7 +213,10 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 cannot be resumed from another session', async () => {
-    const [session, thief] = [await rig.session({ version }), await rig.session({ version })];
+    const [session, thief] = [
+      await harness.session({ version }),
+      await harness.session({ version }),
+    ];
     const { key, pending } = await hold(session, { token: 5, v: 'secret' });
     const seen = await pending.exchange.events.next((event) => (event.data ?? '') !== '');
     pending.exchange.destroy();
@@ -226,7 +229,7 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 is resumed although its answer was written already, more than once', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { exchange, answer, id } = session.beginCall(
       'progress',
       { v: 'done' },
@@ -243,7 +246,7 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 is resumed while still attached: the newest connection wins', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { key, pending } = await hold(session, { token: 1, v: 'once' });
     const seen = await pending.exchange.events.next((event) => (event.data ?? '') !== '');
     const resumed = session.openStream(seen.id);
@@ -254,7 +257,7 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 a GET stream is resumed too: what was missed comes once', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = await openStream(session);
     await session.request('resources/subscribe', { uri: 'test://seen' });
     await session.request('resources/subscribe', { uri: 'test://missed' });
@@ -275,14 +278,14 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
   });
 
   it('GW-060 an event id that nobody knows opens a plain stream', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = session.openStream('no-such-event');
     expect((await stream.head).status).toBe(200);
     await fence(session, [stream]);
   });
 
   it('GW-061 does not cancel the call', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { key, pending, upstreamId } = await hold(session, { token: 1 });
     await pending.exchange.events.next();
     pending.exchange.destroy();
@@ -296,7 +299,7 @@ describe.each(HTTP_VERSIONS)('a dropped POST stream in a %s session', (version) 
 });
 
 it('GW-060 a stream of 2025-11-25 is resumed from its priming event', async () => {
-  const session = await rig.session({ version: '2025-11-25' });
+  const session = await harness.session({ version: '2025-11-25' });
   const { key, pending } = await hold(session, { token: 1, v: 'all of it' });
   const priming = await pending.exchange.events.next();
   expect(priming.data).toBe('');
@@ -310,7 +313,7 @@ it('GW-060 a stream of 2025-11-25 is resumed from its priming event', async () =
 
 describe('a client that goes away', () => {
   it('harms nobody: others get their answers from the same process (trial 7)', async () => {
-    const [a, b] = [await rig.session(), await rig.session()];
+    const [a, b] = [await harness.session(), await harness.session()];
     const before = textOf(await b.call('pid'));
     const lost = await hold(a);
     const kept = await hold(b, { v: 'kept' });
@@ -331,7 +334,7 @@ describe.each(LEGACY_VERSIONS)('a cancel in a %s session', (version) => {
   it.each([7, 'seven', 0, ''])(
     'GW-062 of the call %j reaches the server under its id, and the POST ends empty (trial 28)',
     async (id) => {
-      const session = await rig.session({ version });
+      const session = await harness.session({ version });
       const { pending, upstreamId } = await hold(session, { id });
       const response = await session.cancel(id, 'no more');
       expect(response.status).toBe(202);
@@ -349,7 +352,7 @@ describe.each(LEGACY_VERSIONS)('a cancel in a %s session', (version) => {
   );
 
   it('GW-062 of a call that streams ends its stream with no answer', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const { pending, upstreamId } = await hold(session, { token: 'p' });
     await pending.exchange.messages.next(hasMethod(PROGRESS));
     await session.cancel(pending.id);
@@ -362,7 +365,7 @@ describe.each(LEGACY_VERSIONS)('a cancel in a %s session', (version) => {
   });
 
   it('GW-062 makes a late answer of the server vanish (trial 40)', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     const stream = await openStream(session);
     const key = `stubborn-${++keys}`;
     const pending = session.beginCall('hold', { key, ignoreCancel: true });
@@ -377,13 +380,13 @@ describe.each(LEGACY_VERSIONS)('a cancel in a %s session', (version) => {
   });
 
   it('GW-063 of `initialize`, of an unknown and of a finished id has no effect', async () => {
-    const session = await rig.session({ version });
+    const session = await harness.session({ version });
     await session.call('echo', {}, { id: 'done' });
     const before = journal.messages('notifications/cancelled').length;
     for (const id of [0, 'unknown', 12345, 'done']) {
       expect((await session.cancel(id)).status).toBe(202);
     }
-    const other = await rig.session({ version });
+    const other = await harness.session({ version });
     const { key, pending } = await hold(other, { id: 'theirs' });
     expect((await session.cancel('theirs')).status).toBe(202);
     await session.call('release', { key });

@@ -15,14 +15,14 @@ const dataOf = (messages: readonly WireMessage[]): unknown[] =>
   messages.filter(hasMethod(MESSAGE)).map(({ params }) => params?.['data']);
 
 describe('on a shared server', () => {
-  const { rig, journal } = useScripted();
+  const { harness, journal } = useScripted();
   const levels = (): unknown[] =>
     journal.messages('logging/setLevel').map(({ params }) => params?.['level']);
 
   it('GW-093 the most verbose level goes upstream, and only when it changes', async () => {
     const before = levels().length;
-    const first = await rig.webSocket();
-    const second = await rig.webSocket();
+    const first = await harness.webSocket();
+    const second = await harness.webSocket();
     for (const [client, level] of [
       [first, 'error'],
       [second, 'debug'],
@@ -38,8 +38,8 @@ describe('on a shared server', () => {
   });
 
   it('GW-093 a session gets only what its own level lets through', async () => {
-    const strict = await rig.webSocket();
-    const verbose = await rig.webSocket();
+    const strict = await harness.webSocket();
+    const verbose = await harness.webSocket();
     await strict.request('logging/setLevel', { level: 'error' });
     await verbose.request('logging/setLevel', { level: 'debug' });
     for (const client of [strict, verbose]) {
@@ -50,15 +50,15 @@ describe('on a shared server', () => {
   });
 
   it('GW-093 a session that set no level gets info and above', async () => {
-    const verbose = await rig.webSocket();
+    const verbose = await harness.webSocket();
     await verbose.request('logging/setLevel', { level: 'debug' });
-    const silent = await rig.webSocket();
+    const silent = await harness.webSocket();
     for (const level of LEVELS) await silent.call('log', { level, v: level });
     expect(dataOf(silent.messages.all)).toEqual(LEVELS.slice(1));
   });
 
   it('GW-094 a level that is none is -32602, and nothing is forwarded', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const before = levels().length;
     for (const level of ['loud', 'DEBUG', '', 7, null, undefined]) {
       const answer = await session.request('logging/setLevel', { level });
@@ -68,11 +68,11 @@ describe('on a shared server', () => {
   });
 
   it('a message of the only client that is calling reaches it alone, on its call (trial 48)', async () => {
-    const a = await rig.session();
+    const a = await harness.session();
     const stream = a.openStream();
     await stream.head;
-    const ws = await rig.webSocket();
-    const sse = await rig.sse();
+    const ws = await harness.webSocket();
+    const sse = await harness.sse();
     const pending = a.beginCall('log', { v: 'A-only', level: 'error' });
     await pending.answer;
     expect(dataOf(pending.exchange.messages.all)).toEqual(['A-only']);
@@ -81,8 +81,8 @@ describe('on a shared server', () => {
   });
 
   it('a message during calls of two clients goes to both: both are anonymous', async () => {
-    const a = await rig.webSocket();
-    const b = await rig.webSocket();
+    const a = await harness.webSocket();
+    const b = await harness.webSocket();
     const waiting = a.begin('tools/call', { name: 'hold', arguments: { key: 'log' } });
     await journal.waitForEvent('held:log');
     await b.call('log', { v: 'whose?', level: 'error' });
@@ -94,10 +94,10 @@ describe('on a shared server', () => {
 
 describe('on a server without logging', () => {
   const server = scriptedServer({ args: ['--caps', '{"tools":{}}'] });
-  const rig = useGateway(() => ({ servers: { one: server.config } }));
+  const harness = useGateway(() => ({ servers: { one: server.config } }));
 
   it('setLevel is -32601, and the client is not told that there is logging', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect(session.initializeAnswer.result?.['capabilities']).toEqual({ tools: {} });
     const answer = await session.request('logging/setLevel', { level: 'info' });
     expect(answer.error?.code).toBe(-32601);
@@ -107,11 +107,11 @@ describe('on a server without logging', () => {
 
 describe('on a private server', () => {
   const server = scriptedServer({ config: { sharing: 'session' } });
-  const rig = useGateway(() => ({ servers: { one: server.config } }));
+  const harness = useGateway(() => ({ servers: { one: server.config } }));
 
   it('GW-093 without a level everything comes that the server sends, to its own client', async () => {
-    const a = await rig.webSocket();
-    const b = await rig.webSocket();
+    const a = await harness.webSocket();
+    const b = await harness.webSocket();
     for (const level of LEVELS) await a.call('log', { level, v: level });
     await b.request('ping');
     expect(dataOf(a.messages.all)).toEqual(LEVELS);

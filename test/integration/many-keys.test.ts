@@ -24,11 +24,11 @@ const KINDS: Readonly<Record<string, string>> = {
   '2 MB of numbers that collide': objectOf(125_000, colliding),
   '150 000 others': objectOf(150_000, random),
 };
-const { rig } = useScripted(scriptedServer());
+const { harness } = useScripted(scriptedServer());
 
 describe.each(Object.entries(KINDS))('C05 an object of %s', (_, keys) => {
   const served = async (work: Promise<unknown>): Promise<void> => {
-    const beside = await rig.session();
+    const beside = await harness.session();
     let isDone = false;
     const over = work.finally(() => {
       isDone = true;
@@ -42,7 +42,7 @@ describe.each(Object.entries(KINDS))('C05 an object of %s', (_, keys) => {
   };
 
   it('is carried in the arguments of a call', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const body = `{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"echo","arguments":${keys}}}`;
     const answer = session.post(body).answer('big');
     await served(answer);
@@ -50,14 +50,14 @@ describe.each(Object.entries(KINDS))('C05 an object of %s', (_, keys) => {
   });
 
   it('is refused in `initialize`, and keeps nobody waiting', async () => {
-    const opened = rig.session({ capabilities: { experimental: JSON.parse(keys) as Json } });
+    const opened = harness.session({ capabilities: { experimental: JSON.parse(keys) as Json } });
     const refused = expect(opened).rejects.toThrow(/-32\d{3}/);
     await served(opened.catch(() => undefined));
     await refused;
   });
 
   it('is refused in the envelope of a modern request, and keeps nobody waiting', async () => {
-    const client = rig.track(new ModernClient(rig.url()));
+    const client = harness.track(new ModernClient(harness.url()));
     const answer = client.request(
       'tools/list',
       {},

@@ -14,7 +14,7 @@ const messageLines = (lines: readonly LogLine[]): LogLine[] =>
 
 describe.each(['info', 'trace'])('at level %s', (level) => {
   const server = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       one: {
         ...server.config,
@@ -29,9 +29,9 @@ describe.each(['info', 'trace'])('at level %s', (level) => {
   }));
 
   it('a call is logged on its way from the client, to the server and back', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     await session.call('echo', { text: SECRET });
-    const lines = messageLines(rig.gateway.logs());
+    const lines = messageLines(harness.gateway.logs());
     expect(lines).toContainEqual(
       expect.objectContaining({
         direction: 'from_client',

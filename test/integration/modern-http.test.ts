@@ -7,9 +7,9 @@ import { useScripted } from '../support/use-gateway.ts';
 import { type Json, textOf, type WireMessage } from '../support/wire-message.ts';
 
 const P = 'io.modelcontextprotocol/';
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 
-const client = (): ModernClient => rig.track(new ModernClient(rig.url()));
+const client = (): ModernClient => harness.track(new ModernClient(harness.url()));
 const VERSION = { 'mcp-protocol-version': '2026-07-28' };
 const listTools = (params: Json = enveloped()): Json => ({
   jsonrpc: '2.0',

@@ -10,8 +10,8 @@ import { useScripted } from '../support/use-gateway.ts';
 import { hasMethod, type Json } from '../support/wire-message.ts';
 
 const P = 'io.modelcontextprotocol/';
-const { rig, journal } = useScripted();
-const client = (): ModernClient => rig.track(new ModernClient(rig.url()));
+const { harness, journal } = useScripted();
+const client = (): ModernClient => harness.track(new ModernClient(harness.url()));
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const TOOLS = 'notifications/tools/list_changed';
 const PROMPTS = 'notifications/prompts/list_changed';

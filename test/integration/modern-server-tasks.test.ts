@@ -18,9 +18,9 @@ async function create(client: ModernClient, name: string): Promise<{ id: string;
 }
 
 describe('a task of a modern client at a modern server', () => {
-  const { rig, journal } = useScripted(fixtureServer('scripted-modern-tasks.ts'));
+  const { harness, journal } = useScripted(fixtureServer('scripted-modern-tasks.ts'));
   const modern = (capabilities: Json = EXTENSION): ModernClient =>
-    rig.track(new ModernClient(rig.url(), capabilities));
+    harness.track(new ModernClient(harness.url(), capabilities));
 
   it('GW-134 has an id of its own on either side', async () => {
     const client = modern();
@@ -85,7 +85,7 @@ describe('a task of a modern client at a modern server', () => {
   });
 
   it('is not offered to a client of the session era', async () => {
-    const session = await rig.session({ capabilities: { ...EXTENSION, tasks: {} } });
+    const session = await harness.session({ capabilities: { ...EXTENSION, tasks: {} } });
     const { capabilities } = session.initializeAnswer.result ?? {};
     expect(capabilities).toEqual({ tools: {}, extensions: {} });
     expect((await session.request('tasks/get', { taskId: 'task-1' })).error?.code).toBe(-32601);
@@ -96,10 +96,10 @@ describe('a task of a modern client at a modern server', () => {
 });
 
 describe('a task of a modern client at a legacy server', () => {
-  const { rig } = useScripted(fixtureServer('scripted-tasks.ts'));
+  const { harness } = useScripted(fixtureServer('scripted-tasks.ts'));
 
   it('is told of, with its result, on a listen stream that asked for it', async () => {
-    const client = rig.track(new ModernClient(rig.url(), EXTENSION));
+    const client = harness.track(new ModernClient(harness.url(), EXTENSION));
     const { id, own } = await create(client, 'hold');
     const stream = await client.listen({ taskIds: [id] });
     await client.call('finish', { taskId: own });

@@ -33,9 +33,9 @@ async function inState(client: ModernClient, taskId: string, status: string): Pr
 }
 
 describe('a task of a modern client at a legacy server', () => {
-  const { rig, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
+  const { harness, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
   const modern = (capabilities: Json = WITH_TASKS): ModernClient =>
-    rig.track(new ModernClient(rig.url(), capabilities));
+    harness.track(new ModernClient(harness.url(), capabilities));
 
   it('GW-132 is offered as an extension, never as a capability of the session era', async () => {
     const { result } = await modern().request('server/discover');
@@ -155,10 +155,10 @@ describe('a task of a modern client at a legacy server', () => {
 });
 
 describe('a server that asks only while somebody waits for the result', () => {
-  const { rig } = useScripted(fixtureServer('scripted-tasks.ts', { args: ['--queue'] }));
+  const { harness } = useScripted(fixtureServer('scripted-tasks.ts', { args: ['--queue'] }));
 
-  it('is waited for, so that a modern client sees the question', async () => {
-    const client = rig.track(new ModernClient(rig.url(), WITH_TASKS));
+  it('is waited for, so that a modern client sees the server request', async () => {
+    const client = harness.track(new ModernClient(harness.url(), WITH_TASKS));
     const id = await create(client, 'ask');
     const { inputRequests } = await inState(client, id, 'input_required');
     const [key] = Object.keys(inputRequests as Json);
@@ -170,14 +170,14 @@ describe('a server that asks only while somebody waits for the result', () => {
 });
 
 describe('a tool that only runs as a task, for a client that knows none', () => {
-  const { rig, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
+  const { harness, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
 
   it('is run and waited for', async () => {
-    const client = rig.track(new ModernClient(rig.url(), { elicitation: {} }));
+    const client = harness.track(new ModernClient(harness.url(), { elicitation: {} }));
     const { result } = await client.call('must', { v: 'done' });
     expect(result).toMatchObject({ resultType: 'complete', content: [{ text: 'done' }] });
     expect(JSON.stringify(result)).not.toContain(RELATED);
-    const older = await rig.session({ version: '2025-06-18' });
+    const older = await harness.session({ version: '2025-06-18' });
     const answer = await older.call('must', { v: 'old' });
     expect(textOf(answer)).toBe('old');
     expect(answer.raw).not.toContain(RELATED);
@@ -186,17 +186,17 @@ describe('a tool that only runs as a task, for a client that knows none', () => 
   });
 
   it('asks in the way that the client knows', async () => {
-    const older = await rig.session({
+    const older = await harness.session({
       version: '2025-06-18',
       capabilities: { elicitation: {} },
     });
     const { exchange, answer } = older.beginCall('must_ask');
-    const question = await exchange.messages.next(hasMethod('elicitation/create'));
-    expect(question.raw).not.toContain(RELATED);
-    await older.respond(question.id, { action: 'accept', content: {} });
+    const serverRequest = await exchange.messages.next(hasMethod('elicitation/create'));
+    expect(serverRequest.raw).not.toContain(RELATED);
+    await older.respond(serverRequest.id, { action: 'accept', content: {} });
     expect(textOf(await answer)).toContain('accept');
 
-    const client = rig.track(new ModernClient(rig.url(), { elicitation: {} }));
+    const client = harness.track(new ModernClient(harness.url(), { elicitation: {} }));
     const round = await client.call('must_ask');
     expect(round.result?.['resultType']).toBe('input_required');
     const [key] = Object.keys(round.result?.['inputRequests'] as Json);
@@ -205,7 +205,10 @@ describe('a tool that only runs as a task, for a client that knows none', () => 
   });
 
   it('is cancelled with the call', async () => {
-    const older = await rig.session({ version: '2025-06-18', capabilities: { elicitation: {} } });
+    const older = await harness.session({
+      version: '2025-06-18',
+      capabilities: { elicitation: {} },
+    });
     const { id, exchange } = older.beginCall('must_ask');
     await exchange.messages.next(hasMethod('elicitation/create'));
     await older.cancel(id);

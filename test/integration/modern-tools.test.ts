@@ -2,7 +2,7 @@
 // clients that never come back (docs/protocol.md#results-across-eras, #suspended-calls,
 // #mirrored-arguments).
 import { describe, expect, it } from 'vitest';
-import { ModernClient, questionsOf } from '../support/modern-client.ts';
+import { ModernClient, serverRequestsOf } from '../support/modern-client.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { type Json, textOf } from '../support/wire-message.ts';
@@ -21,13 +21,13 @@ const entries = {
   meta: { inputSchema: wrong },
 };
 const one = scriptedServer({ args: ['--entries', JSON.stringify(entries), '--page', '5'] });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: one.config },
   config: { state: { ttl: '500ms' } },
 }));
 const { journal } = one;
 const client = (capabilities: Json = {}): ModernClient =>
-  rig.track(new ModernClient(rig.url(), capabilities));
+  harness.track(new ModernClient(harness.url(), capabilities));
 
 /** Status, and error code or text, of a call of `echo`. */
 async function echo(args: Json, headers: Record<string, string>): Promise<readonly unknown[]> {
@@ -113,7 +113,7 @@ describe('a client that never comes back', () => {
     const by = client({ elicitation: {} });
     const args = { v: 'GW-117' };
     const round = await by.call('ask_hang', args);
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const call = await journal.waitFor(({ raw }) => raw.includes('GW-117'));
     const reply = await journal.waitFor(
       ({ method, result }) => method === undefined && result?.['action'] !== undefined,

@@ -3,14 +3,14 @@
 // #results-across-eras, #rounds-of-questions, #states-between-modern-peers).
 import { describe, expect, it } from 'vitest';
 import type { LegacySession, SessionOptions } from '../support/legacy-session.ts';
-import { ModernClient, questionsOf } from '../support/modern-client.ts';
+import { ModernClient, serverRequestsOf } from '../support/modern-client.ts';
 import { fixtureServer } from '../support/scripted-server.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { hasMethod, type Json, textOf } from '../support/wire-message.ts';
 
 const P = 'io.modelcontextprotocol/';
 const STATE = ' S1 "é" \\ ';
-const { rig, journal } = useScripted(fixtureServer('scripted-modern.ts'));
+const { harness, journal } = useScripted(fixtureServer('scripted-modern.ts'));
 
 const ALL: Json = {
   elicitation: { form: {}, url: {} },
@@ -18,9 +18,9 @@ const ALL: Json = {
   roots: { listChanged: true },
 };
 const session = (options: SessionOptions = {}): Promise<LegacySession> =>
-  rig.session({ capabilities: ALL, ...options });
+  harness.session({ capabilities: ALL, ...options });
 const modern = (capabilities: Json = ALL): ModernClient =>
-  rig.track(new ModernClient(rig.url(), capabilities));
+  harness.track(new ModernClient(harness.url(), capabilities));
 const accept = (answer: string): Json => ({ action: 'accept', content: { answer } });
 const callsOf = (name: string, since = 0) =>
   journal
@@ -109,8 +109,8 @@ describe('a legacy client', () => {
     const by = await session();
     const since = journal.messages('tools/call').length;
     const pending = by.beginCall('ask_sampling');
-    const question = await pending.exchange.messages.next(hasMethod('sampling/createMessage'));
-    await by.respondError(question.id, { code: -1, message: 'User rejected' });
+    const serverRequest = await pending.exchange.messages.next(hasMethod('sampling/createMessage'));
+    await by.respondError(serverRequest.id, { code: -1, message: 'User rejected' });
     expect((await pending.answer).result).toMatchObject({ isError: true });
     expect(callsOf('ask_sampling', since)).toHaveLength(1);
   });
@@ -255,7 +255,7 @@ describe('a modern client', () => {
     const by = modern();
     const since = journal.messages('tools/call').length;
     const round = await by.call('ask', { v: 1 });
-    expect(questionsOf(round)).toMatchObject({ a: { method: 'elicitation/create' } });
+    expect(serverRequestsOf(round)).toMatchObject({ a: { method: 'elicitation/create' } });
     expect(round.result?.['requestState']).not.toBe(STATE);
     const inputResponses = { a: accept('42') };
     const foreign = await by.retry('ask', { v: 2 }, round, inputResponses);

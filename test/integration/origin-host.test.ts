@@ -14,24 +14,24 @@ import { useScripted } from '../support/use-gateway.ts';
 import { UpgradeRefused, WsClient } from '../support/ws-client.ts';
 
 const ALLOWED = 'https://app.example';
-const { rig, journal } = useScripted(scriptedServer(), {
+const { harness, journal } = useScripted(scriptedServer(), {
   listen: { allowedOrigins: [ALLOWED], allowedHosts: ['gateway.example'] },
 });
 
 type Headers = Readonly<Record<string, string>>;
 
 const BODY = JSON.stringify(initializeRequest());
-const port = (): string => new URL(rig.gateway.url).port;
+const port = (): string => new URL(harness.gateway.url).port;
 
 /** The status of each way in, given extra headers. Whatever it opens is closed again. */
 async function statuses(extra: Headers, session: LegacySession): Promise<Record<string, number>> {
   const headers = { ...POST_HEADERS, ...session.headers, ...extra };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
-  const posted = await send(rig.url(), { method: 'POST', headers, body });
-  const stream = new HttpExchange(rig.url(), {
+  const posted = await send(harness.url(), { method: 'POST', headers, body });
+  const stream = new HttpExchange(harness.url(), {
     headers: { ...headers, accept: 'text/event-stream' },
   });
-  const sse = new HttpExchange(rig.gateway.endpoint('one', 'sse'), {
+  const sse = new HttpExchange(harness.gateway.endpoint('one', 'sse'), {
     headers: { accept: 'text/event-stream', ...extra },
   });
   const found = {
@@ -39,7 +39,7 @@ async function statuses(extra: Headers, session: LegacySession): Promise<Record<
     get: (await stream.head).status,
     sse: (await sse.head).status,
     ws: await upgradeStatus(extra),
-    delete: (await send(rig.url(), { method: 'DELETE', headers })).status,
+    delete: (await send(harness.url(), { method: 'DELETE', headers })).status,
   };
   for (const exchange of [stream, sse]) exchange.destroy();
   return found;
@@ -47,7 +47,7 @@ async function statuses(extra: Headers, session: LegacySession): Promise<Record<
 
 async function upgradeStatus(headers: Headers): Promise<number> {
   try {
-    const client = await WsClient.connect(rig.gateway.endpoint('one', 'ws'), { headers });
+    const client = await WsClient.connect(harness.gateway.endpoint('one', 'ws'), { headers });
     await client.close();
     return 101;
   } catch (error) {
@@ -68,7 +68,7 @@ describe('Origin', () => {
     'https://app.example:444',
     'not an origin',
   ])('GW-066 %s gets 403 everywhere', async (origin) => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect(await statuses({ origin }, session)).toEqual({
       post: 403,
       get: 403,
@@ -83,7 +83,7 @@ describe('Origin', () => {
   it('GW-066 a foreign one gets 403 on initialize, and no session', async () => {
     const before = journal.messages().length;
     const headers = { ...POST_HEADERS, origin: 'http://evil.example' };
-    const response = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    const response = await send(harness.url(), { method: 'POST', headers, body: BODY });
     expect(response.status).toBe(403);
     expect(response.headers['mcp-session-id']).toBeUndefined();
     expect(response.headers['access-control-allow-origin']).toBeUndefined();
@@ -91,23 +91,23 @@ describe('Origin', () => {
   });
 
   it('GW-066 a foreign one gets 403 on the messages path of HTTP+SSE', async () => {
-    const client = rig.track(await SseClient.open(rig.gateway.endpoint('one', 'sse')));
+    const client = harness.track(await SseClient.open(harness.gateway.endpoint('one', 'sse')));
     const headers = { 'content-type': 'application/json', origin: 'http://evil.example' };
     const response = await send(client.postUrl, { method: 'POST', headers, body: BODY });
     expect(response.status).toBe(403);
   });
 
   it('GW-066 none at all is served', async () => {
-    expect(await statuses({}, await rig.session())).toEqual(SERVED);
+    expect(await statuses({}, await harness.session())).toEqual(SERVED);
   });
 
   it('GW-066 a foreign one is named to its page and in the log, with what to do', async () => {
     const headers = { ...POST_HEADERS, origin: 'http://evil.example:81' };
-    const answer = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    const answer = await send(harness.url(), { method: 'POST', headers, body: BODY });
     const message =
       'Origin "http://evil.example:81" is not allowed; add it to listen.allowedOrigins if it should be.';
     expect(answer.json()).toMatchObject({ error: { code: -32000, message } });
-    await rig.gateway.waitForLog(
+    await harness.gateway.waitForLog(
       ({ level, msg, why }) =>
         level === 'warn' &&
         msg === 'a request was refused for its Host or Origin' &&
@@ -118,7 +118,7 @@ describe('Origin', () => {
   it.each(['cross-site', 'same-site', 'Cross-Site'])(
     'a page of another origin that sends none (%s) gets 403 everywhere',
     async (site) => {
-      const session = await rig.session();
+      const session = await harness.session();
       const found = Object.values(await statuses({ 'sec-fetch-site': site }, session));
       expect(new Set(found)).toEqual(new Set([403]));
       expect((await session.request('ping')).result).toEqual({});
@@ -130,17 +130,17 @@ describe('Origin', () => {
     ['no page at all', { 'sec-fetch-site': 'none' }],
     ['a page of an allowed origin', { 'sec-fetch-site': 'cross-site', origin: ALLOWED }],
   ])('%s is served', async (_, headers) => {
-    expect(await statuses(headers, await rig.session())).toEqual(SERVED);
+    expect(await statuses(headers, await harness.session())).toEqual(SERVED);
   });
 
   it('GW-066 a configured one is served', async () => {
-    expect(await statuses({ origin: ALLOWED }, await rig.session())).toEqual(SERVED);
+    expect(await statuses({ origin: ALLOWED }, await harness.session())).toEqual(SERVED);
   });
 });
 
 describe('A04 CORS', () => {
   const preflight = (origin: string): ReturnType<typeof send> =>
-    send(rig.url(), {
+    send(harness.url(), {
       method: 'OPTIONS',
       headers: {
         origin,
@@ -162,7 +162,7 @@ describe('A04 CORS', () => {
   });
 
   it('lets an allowed origin read the session id', async () => {
-    const session = await rig.session({ headers: { origin: ALLOWED } });
+    const session = await harness.session({ headers: { origin: ALLOWED } });
     const { headers } = await session.begin('ping').exchange.response();
     expect(headers['access-control-allow-origin']).toBe(ALLOWED);
     expect(String(headers['access-control-expose-headers']).toLowerCase()).toContain(
@@ -182,7 +182,7 @@ describe('A01 Host', () => {
   it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:80'])(
     'GW-067 %j gets 4xx everywhere',
     async (host) => {
-      const session = await rig.session();
+      const session = await harness.session();
       for (const status of Object.values(await statuses({ host }, session))) {
         expect(status).toBeGreaterThanOrEqual(400);
         expect(status).toBeLessThan(500);
@@ -193,7 +193,7 @@ describe('A01 Host', () => {
 
   it('GW-067 a foreign one with the same Origin gets 4xx (trial 80)', async () => {
     const headers = { ...POST_HEADERS, host: 'evil.example', origin: 'http://evil.example' };
-    const response = await send(rig.url(), { method: 'POST', headers, body: BODY });
+    const response = await send(harness.url(), { method: 'POST', headers, body: BODY });
     expect(response.status).toBe(403);
   });
 
@@ -201,12 +201,12 @@ describe('A01 Host', () => {
     'GW-067 %s with the port is served',
     async (name) => {
       const host = `${name}:${port()}`;
-      expect(await statuses({ host }, await rig.session())).toEqual(SERVED);
+      expect(await statuses({ host }, await harness.session())).toEqual(SERVED);
     },
   );
 
   it('GW-067 a configured one is served', async () => {
-    expect(await statuses({ host: 'gateway.example' }, await rig.session())).toEqual(SERVED);
+    expect(await statuses({ host: 'gateway.example' }, await harness.session())).toEqual(SERVED);
   });
 
   it.each([
@@ -221,7 +221,7 @@ describe('A01 Host', () => {
     ['one with a port that is none', 'Host: 127.0.0.1:99999\r\n', '/servers/one/mcp'],
   ])('GW-067 %s gets 400', async (_name, host, target) => {
     const answer = await exchangeRaw(
-      rig.url(),
+      harness.url(),
       `POST ${target} HTTP/1.1\r\n${host}Content-Type: application/json\r\n` +
         `Connection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
     );
@@ -230,7 +230,7 @@ describe('A01 Host', () => {
 
   it('GW-067 is checked on the admin listener too', async () => {
     const headers = { host: 'evil.example' };
-    const { status } = await send(`${rig.gateway.adminUrl}/metrics`, { headers });
+    const { status } = await send(`${harness.gateway.adminUrl}/metrics`, { headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
   });
@@ -239,11 +239,11 @@ describe('A01 Host', () => {
 describe('a head that says', () => {
   const ping = JSON.stringify({ jsonrpc: '2.0', id: 'p', method: 'ping' });
   const post = async (version: string, headers: string, body = ping): Promise<string> => {
-    const session = await rig.session();
+    const session = await harness.session();
     const own = Object.entries({ ...POST_HEADERS, ...session.headers });
     const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const head = `POST /servers/one/mcp HTTP/${version}\r\nHost: 127.0.0.1\r\n${lines}`;
-    return await exchangeRaw(rig.url(), `${head}${headers}\r\n${body}`);
+    return await exchangeRaw(harness.url(), `${head}${headers}\r\n${body}`);
   };
   const length = `Content-Length: ${ping.length}\r\n`;
 
@@ -264,8 +264,8 @@ describe('a head that says', () => {
     ['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'],
     ['websockets of another kind', 'Connection: Upgrade\r\nUpgrade: websocket2\r\n'],
   ])('an upgrade to %s is served as if it said nothing of it', async (_, upgrade) => {
-    const { hostname, port: number } = new URL(rig.url());
-    const session = await rig.session();
+    const { hostname, port: number } = new URL(harness.url());
+    const session = await harness.session();
     const own = Object.entries({ ...POST_HEADERS, ...session.headers });
     const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const head = `POST /servers/one/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines}${upgrade}${length}`;

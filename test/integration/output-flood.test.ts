@@ -17,7 +17,7 @@ const FLOOD = `
 `;
 
 const beside = scriptedServer();
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     one: { command: process.execPath, args: ['-e', FLOOD], start: 'lazy', era: 'legacy' },
     other: beside.config,
@@ -25,10 +25,10 @@ const rig = useGateway(() => ({
 }));
 
 it('nothing but empty lines: calls of others go on, and it is restarted for it', async () => {
-  const session = await rig.session({ server: 'other' });
-  const refused = rig.session({ server: 'one' }).catch(() => undefined);
+  const session = await harness.session({ server: 'other' });
+  const refused = harness.session({ server: 'one' }).catch(() => undefined);
   const isStopped = async (): Promise<boolean> => {
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     const labels = { server: 'one', reason: 'output_flood' };
     return metricSum(samples, 'sluice_server_restarts_total', labels) > 0;
   };

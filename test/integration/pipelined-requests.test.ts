@@ -9,7 +9,7 @@ import type { LegacySession } from '../support/legacy-session.ts';
 import { until } from '../support/until.ts';
 import { useScripted } from '../support/use-gateway.ts';
 
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 
 /** What is sent and what has come back on one connection. */
 class Pipeline {
@@ -63,8 +63,8 @@ class Pipeline {
 const reached = (mark: string): boolean => journal.messages().some(({ raw }) => raw.includes(mark));
 
 it('each goes to the server when the one before is answered, all are answered in order', async () => {
-  const [session, beside] = [await rig.session(), await rig.session()];
-  const pipeline = rig.track(new Pipeline(session));
+  const [session, beside] = [await harness.session(), await harness.session()];
+  const pipeline = harness.track(new Pipeline(session));
   pipeline.send(
     { name: 'hold', arguments: { key: 'ahead' } },
     { name: 'echo', arguments: { mark: 'behind-1' } },
@@ -80,8 +80,8 @@ it('each goes to the server when the one before is answered, all are answered in
 });
 
 it('nothing is done for those behind an event stream', async () => {
-  const [session, beside] = [await rig.session(), await rig.session()];
-  const pipeline = rig.track(new Pipeline(session));
+  const [session, beside] = [await harness.session(), await harness.session()];
+  const pipeline = harness.track(new Pipeline(session));
   pipeline.send('stream', { name: 'echo', arguments: { mark: 'never' } });
   await until(() => pipeline.received.includes('text/event-stream'));
   await beside.call('echo', { mark: 'fence-2' });

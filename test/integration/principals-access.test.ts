@@ -24,21 +24,21 @@ describe('a session of somebody else', () => {
   const people = new People();
   const one = scriptedServer();
   const two = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config, two: two.config },
     config: people.config,
   }));
 
   it('B13 its events are not replayed to others, nor at another endpoint', async () => {
-    const ann = await people.legacy(rig, 'ann', '/servers/one/mcp');
+    const ann = await people.legacy(harness, 'ann', '/servers/one/mcp');
     const call = ann.beginCall('hold', { key: 'b13', v: 'for ann only' });
     await one.journal.waitForEvent('held:b13');
     const event = await call.exchange.events.next(({ id }) => id !== undefined);
     call.exchange.destroy();
     await ann.call('release', { key: 'b13' });
-    const bob = await people.legacy(rig, 'bob', '/servers/one/mcp');
-    const elsewhere = await people.legacy(rig, 'ann', '/servers/two/mcp');
-    for (const other of [bob, elsewhere, await people.legacy(rig, 'ann', '/servers/one/mcp')]) {
+    const bob = await people.legacy(harness, 'bob', '/servers/one/mcp');
+    const elsewhere = await people.legacy(harness, 'ann', '/servers/two/mcp');
+    for (const other of [bob, elsewhere, await people.legacy(harness, 'ann', '/servers/one/mcp')]) {
       const stream = other.openStream(event.id);
       await stream.head;
       await other.request('ping');
@@ -59,7 +59,7 @@ describe('a session of somebody else', () => {
   });
 
   it('GW-155 B10 B11 its messages are taken from its owner only, at its own address', async () => {
-    const ann = await people.sse(rig, 'ann', '/servers/one/sse');
+    const ann = await people.sse(harness, 'ann', '/servers/one/sse');
     const to = async (url: string, who: string | undefined): Promise<number> => {
       const headers = { ...POST_HEADERS, ...(who === undefined ? {} : people.headers(who)) };
       return (await send(url, { method: 'POST', headers, body: PING })).status;
@@ -78,11 +78,11 @@ describe('a session of somebody else', () => {
   });
 
   it('GW-155 B10 is unknown at every other address, also to its owner', async () => {
-    const ann = await people.legacy(rig, 'ann', '/servers/one/mcp');
+    const ann = await people.legacy(harness, 'ann', '/servers/one/mcp');
     for (const path of ['/servers/two/mcp', '/mcp']) {
       for (const who of ['ann', 'bob']) {
         const headers = { ...ann.headers, ...people.headers(who) };
-        const url = rig.gateway.url + path;
+        const url = harness.gateway.url + path;
         expect((await post(url, JSON.parse(PING), headers).head).status).toBe(404);
         const ended = await send(url, { method: 'DELETE', headers });
         expect(ended.status).toBe(404);
@@ -92,15 +92,15 @@ describe('a session of somebody else', () => {
   });
 
   it('B09 nobody chooses the id of a session', async () => {
-    const ann = await people.legacy(rig, 'ann', '/servers/one/mcp');
+    const ann = await people.legacy(harness, 'ann', '/servers/one/mcp');
     const headers = { ...people.headers('bob'), 'mcp-session-id': ann.sessionId };
-    const opened = await post(rig.url(), initializeRequest(), headers).response();
+    const opened = await post(harness.url(), initializeRequest(), headers).response();
     expect(opened.headers['mcp-session-id']).not.toBe(ann.sessionId);
     expect((await ann.request('ping')).result).toEqual({});
     const own = opened.headers['mcp-session-id'];
     if (typeof own !== 'string') return;
     const end = { ...POST_HEADERS, ...people.headers('bob'), 'mcp-session-id': own };
-    await send(rig.url(), { method: 'DELETE', headers: end });
+    await send(harness.url(), { method: 'DELETE', headers: end });
   });
 });
 
@@ -111,7 +111,7 @@ describe('a remote server', () => {
     remotes.push(await RemoteServer.start(), await RemoteServer.start({ era: 'modern' }));
   });
   afterAll(() => Promise.all(remotes.map((remote) => remote.close())));
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       old: { url: remotes[0]?.url, transport: 'streamable-http' },
       new: { url: remotes[1]?.url, transport: 'streamable-http' },
@@ -122,14 +122,14 @@ describe('a remote server', () => {
   it('GW-154 D01 B17 gets nothing of what clients came in with', async () => {
     for (const path of ['/servers/old', '/servers/new', '']) {
       const name = path === '' ? 'old__echo' : 'echo';
-      const session = await people.legacy(rig, 'ann', `${path}/mcp`);
+      const session = await people.legacy(harness, 'ann', `${path}/mcp`);
       expect((await session.call(name, { v: 1 })).result).toBeDefined();
-      const modern = people.modern(rig, 'bob', `${path}/mcp`);
+      const modern = people.modern(harness, 'bob', `${path}/mcp`);
       expect((await modern.call(name, { v: 1 })).result).toBeDefined();
-      const ws = await people.ws(rig, 'eve', `${path}/ws`);
+      const ws = await people.ws(harness, 'eve', `${path}/ws`);
       expect((await ws.call(name, { v: 1 })).result).toBeDefined();
       const key = { 'x-api-key': people.keys.key('ann'), 'x-forwarded-user': 'ann' };
-      const other = rig.track(new ModernClient(`${rig.gateway.url}${path}/mcp`, {}, key));
+      const other = harness.track(new ModernClient(`${harness.gateway.url}${path}/mcp`, {}, key));
       expect((await other.call(name, { v: 1 })).result).toBeDefined();
     }
     for (const { requests } of remotes) {
@@ -154,7 +154,7 @@ describe('a cursor', () => {
     { name: 'o', tools: many('of') },
     { config: { sharing: 'session' } },
   );
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { shared: shared.config, own: own.config },
     config: people.config,
   }));
@@ -162,8 +162,8 @@ describe('a cursor', () => {
   it.each(ERAS)('B15 of one person shows another no more than they may see: %s', async (era) => {
     const at = (name: string) =>
       era === 'legacy'
-        ? people.legacy(rig, name, '/servers/shared/mcp')
-        : Promise.resolve(people.modern(rig, name, '/servers/shared/mcp'));
+        ? people.legacy(harness, name, '/servers/shared/mcp')
+        : Promise.resolve(people.modern(harness, name, '/servers/shared/mcp'));
     const ann = await at('ann');
     const eve = await at('eve');
     const cursors: unknown[] = [];
@@ -183,13 +183,13 @@ describe('a cursor', () => {
   });
 
   it('B15 of a process of one person is none for another', async () => {
-    const ann = await people.legacy(rig, 'ann', '/servers/own/mcp');
+    const ann = await people.legacy(harness, 'ann', '/servers/own/mcp');
     const first = await ann.request('tools/list');
     const cursor = first.result?.['nextCursor'];
     expect(cursor).toBeDefined();
     // From now on the server has other tools for whoever comes.
     own.change({ tools: many('else') });
-    const bob = await people.legacy(rig, 'bob', '/servers/own/mcp');
+    const bob = await people.legacy(harness, 'bob', '/servers/own/mcp');
     const stolen = await bob.request('tools/list', { cursor });
     expect(stolen.error?.code).toBe(-32_602);
     expect((await ann.request('tools/list', { cursor })).raw).toContain('of_1099');
@@ -200,14 +200,15 @@ describe('a key', () => {
   const people = new People();
   const one = scriptedServer({ config: { sharing: 'session' } });
   const two = scriptedServer();
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config, two: two.config },
     config: people.config,
   }));
   /** Waits until a key is good, or is not. */
   const known = (name: string, isGood: boolean): Promise<unknown> =>
     until(async () => {
-      const { status } = await post(rig.url('two'), JSON.parse(PING), people.headers(name)).head;
+      const { status } = await post(harness.url('two'), JSON.parse(PING), people.headers(name))
+        .head;
       return (status !== 401) === isGood;
     });
 
@@ -215,15 +216,15 @@ describe('a key', () => {
     const expires = new Date(Date.now() + 6_000).toISOString();
     people.keys.add('brief', { expires });
     await known('brief', true);
-    const session = await people.legacy(rig, 'brief', '/servers/one/mcp');
+    const session = await people.legacy(harness, 'brief', '/servers/one/mcp');
     const pid = Number(textOf(await session.call('pid')));
     const stream = session.openStream();
-    const ws = await people.ws(rig, 'brief', '/servers/two/ws');
-    const sse = await people.sse(rig, 'brief', '/servers/two/sse');
-    const modern = people.modern(rig, 'brief', '/servers/two/mcp');
+    const ws = await people.ws(harness, 'brief', '/servers/two/ws');
+    const sse = await people.sse(harness, 'brief', '/servers/two/sse');
+    const modern = people.modern(harness, 'brief', '/servers/two/mcp');
     const listen = await modern.listen({ toolsListChanged: true });
     const hanging = modern.beginCall('hang', { v: 'brief' });
-    const ann = await people.ws(rig, 'ann', '/servers/two/ws');
+    const ann = await people.ws(harness, 'ann', '/servers/two/ws');
     expect(await ws.closed).toBe(1008);
     await Promise.all([
       stream.events.ended,
@@ -243,11 +244,11 @@ describe('a key', () => {
   it('G08 that is revoked ends them, too, and a call that waits for its answer', async () => {
     people.keys.add('gone');
     await known('gone', true);
-    const session = await people.legacy(rig, 'gone', '/servers/one/mcp');
+    const session = await people.legacy(harness, 'gone', '/servers/one/mcp');
     const pid = Number(textOf(await session.call('pid')));
     const pending = session.beginCall('hang');
     await one.journal.waitFor(({ raw }) => raw.includes('"hang"'));
-    const modern = people.modern(rig, 'gone', '/servers/two/mcp');
+    const modern = people.modern(harness, 'gone', '/servers/two/mcp');
     const hanging = modern.beginCall('hang', { v: 'gone' });
     const listen = await modern.listen({ toolsListChanged: true });
     people.keys.revoke('gone');
@@ -267,31 +268,31 @@ describe('a key', () => {
   it('that gets other groups has other rights from then on, and no session of before', async () => {
     people.keys.add('mover', { groups: ['people'] });
     await known('mover', true);
-    const ws = await people.ws(rig, 'mover', '/servers/two/ws');
-    const session = await people.legacy(rig, 'mover', '/servers/two/mcp');
+    const ws = await people.ws(harness, 'mover', '/servers/two/ws');
+    const session = await people.legacy(harness, 'mover', '/servers/two/mcp');
     people.keys.change('mover', { groups: ['others'] });
     expect(await ws.closed).toBe(1008);
     await until(async () => (await session.begin('ping').exchange.head).status === 404);
-    const again = await people.legacy(rig, 'mover', '/servers/two/mcp');
+    const again = await people.legacy(harness, 'mover', '/servers/two/mcp');
     expect((await again.request('ping')).result).toEqual({});
   });
 
   it('G07 stays as it is while the file can not be used', async () => {
-    const ann = await people.ws(rig, 'ann', '/servers/two/ws');
+    const ann = await people.ws(harness, 'ann', '/servers/two/ws');
     const isRefused = (line: Json): boolean =>
       String(line['msg']).startsWith('API keys not reloaded');
-    const refusals = (): number => rig.gateway.logs().filter(isRefused).length;
+    const refusals = (): number => harness.gateway.logs().filter(isRefused).length;
     const before = refusals();
     writeFileSync(people.keys.file, '{ "version": 1, "keys": [');
     await until(() => refusals() > before);
     expect((await ann.request('ping')).result).toEqual({});
-    const other = await people.legacy(rig, 'bob', '/servers/two/mcp');
+    const other = await people.legacy(harness, 'bob', '/servers/two/mcp');
     expect((await other.request('ping')).result).toEqual({});
     people.keys.add('later');
     chmodSync(people.keys.file, 0o644);
     await until(() => refusals() > before + 1);
     expect(
-      (await post(rig.url('two'), JSON.parse(PING), people.headers('later')).head).status,
+      (await post(harness.url('two'), JSON.parse(PING), people.headers('later')).head).status,
     ).toBe(401);
     chmodSync(people.keys.file, 0o600);
     people.keys.add('latest');

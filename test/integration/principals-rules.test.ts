@@ -57,7 +57,7 @@ const teller = scriptedServer({ config: { sharing: 'session' } });
 const plain = fixtureServer('jsonrpc-line.ts', {
   config: { protocol: 'jsonrpc', framing: 'newline', sharing: 'session' },
 });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     files: files.config,
     mod: mod.config,
@@ -95,11 +95,11 @@ const asked = (): string[] =>
   );
 
 async function client(name: string, path: string, era: Era): Promise<EraClient & { url: string }> {
-  const url = rig.gateway.url + path;
+  const url = harness.gateway.url + path;
   const headers = people.headers(name);
   return era === 'legacy'
-    ? rig.track(await LegacySession.open(url, { headers }))
-    : rig.track(new ModernClient(url, {}, headers));
+    ? harness.track(await LegacySession.open(url, { headers }))
+    : harness.track(new ModernClient(url, {}, headers));
 }
 
 /** Names and URIs stand for what a test sends instead. */
@@ -423,7 +423,7 @@ describe('a path', () => {
       '/servers/vault/tickets',
       '/servers/nothing/mcp',
     ];
-    const nowhere = await send(rig.gateway.url, {
+    const nowhere = await send(harness.gateway.url, {
       method: 'POST',
       target: '/servers/nothing/mcp',
       headers: { 'content-type': 'application/json', ...people.headers('eve') },
@@ -440,7 +440,7 @@ describe('a path', () => {
         };
         const body = method === 'POST' ? { body: JSON.stringify(initializeRequest()) } : {};
         const options = { method, target, headers, ...body };
-        const { status, text } = await send(rig.gateway.url, options);
+        const { status, text } = await send(harness.gateway.url, options);
         expect(status, `${method} ${target}`).toBe(404);
         if (method === 'POST') expect(text, target).toBe(nowhere.text);
       }
@@ -450,24 +450,24 @@ describe('a path', () => {
 
   it('of a server that is not MCP is open to who may use everything of it', async () => {
     const path = '/servers/plain/ws';
-    const refused = people.ws(rig, 'eve', path).catch((error: unknown) => error);
+    const refused = people.ws(harness, 'eve', path).catch((error: unknown) => error);
     expect(await refused).toMatchObject({ status: 404 });
-    const post = await send(rig.gateway.endpoint('plain'), {
+    const post = await send(harness.gateway.endpoint('plain'), {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...people.headers('eve') },
       body: '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":1}}',
     });
     expect(post.status).toBe(404);
     expect(plain.journal.starts).toEqual([]);
-    const url = rig.gateway.endpoint('plain', 'ws');
-    const ann = rig.track(await WsClient.connect(url, { headers: people.headers('ann') }));
+    const url = harness.gateway.endpoint('plain', 'ws');
+    const ann = harness.track(await WsClient.connect(url, { headers: people.headers('ann') }));
     expect((await ann.request('echo', { x: 1 })).result).toEqual({ x: 1 });
   });
 });
 
 describe('what changes', () => {
   it('B18 is told of what the client may see, also by a server that tells of everything', async () => {
-    const eve = await people.legacy(rig, 'eve', '/servers/teller/mcp');
+    const eve = await people.legacy(harness, 'eve', '/servers/teller/mcp');
     const stream = eve.openStream();
     await stream.head;
     for (const uri of ['test://zap', 'test://open/../zap', 'test://open/1']) {
@@ -522,7 +522,7 @@ describe('H03 metrics', () => {
     }
     const ann = await client('ann', '/servers/files/mcp', 'modern');
     expect(textOf(await ann.request('tools/call', { name: 'zap_all' }))).toContain('zap_all');
-    const text = await fetchMetricsText(rig.gateway.adminUrl);
+    const text = await fetchMetricsText(harness.gateway.adminUrl);
     expect(text).not.toMatch(/zap|made-up|made\/up|file:\/\/|"(?:eve|ann)"/);
   });
 });

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ChannelClient } from '../support/channel-client.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
-import { questionsOf } from '../support/modern-client.ts';
+import { serverRequestsOf } from '../support/modern-client.ts';
 import { CAPABLE, People } from '../support/principals.ts';
 import { waitGone } from '../support/processes.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -19,22 +19,22 @@ const accept = (answer: string): Json => ({ action: 'accept', content: { answer 
 const isProgress = hasMethod('notifications/progress');
 const isLog = hasMethod('notifications/message');
 const isUpdate = hasMethod('notifications/resources/updated');
-const isQuestion = hasMethod('elicitation/create');
+const isServerRequest = hasMethod('elicitation/create');
 
-/** Answers every question of a channel with who it is. */
+/** Answers every server request of a channel with who it is. */
 function answering(client: ChannelClient, who: string): WireMessage[] {
   const seen: WireMessage[] = [];
   const watch = async (): Promise<void> => {
     for (;;) {
-      const question = await client.messages.next(
+      const serverRequest = await client.messages.next(
         ({ id, method }) =>
           id !== undefined && method !== undefined && seen.every((one) => one.id !== id),
         2 ** 31 - 1,
       );
-      seen.push(question);
+      seen.push(serverRequest);
       client.respond(
-        question.id,
-        question.method === 'elicitation/create'
+        serverRequest.id,
+        serverRequest.method === 'elicitation/create'
           ? accept(who)
           : { role: 'assistant', content: { type: 'text', text: who }, model: 'm' },
       );
@@ -46,19 +46,19 @@ function answering(client: ChannelClient, who: string): WireMessage[] {
 
 describe('sharing: shared, with clients of two people', () => {
   const one = scriptedServer();
-  const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
+  const harness = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
   const path = '/servers/one';
   const withheld = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_notifications_withheld_total');
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_notifications_withheld_total');
 
   it('B01 B04 every answer and progress reaches its own, fifty calls of each at once', async () => {
     const names = ['ann', 'bob', 'eve'] as const;
     const sessions = await Promise.all([
-      people.ws(rig, 'ann', `${path}/ws`),
-      people.ws(rig, 'bob', `${path}/ws`),
-      people.sse(rig, 'eve', `${path}/sse`),
+      people.ws(harness, 'ann', `${path}/ws`),
+      people.ws(harness, 'bob', `${path}/ws`),
+      people.sse(harness, 'eve', `${path}/sse`),
     ]);
-    const moderns = names.map((name) => people.modern(rig, name, `${path}/mcp`));
+    const moderns = names.map((name) => people.modern(harness, name, `${path}/mcp`));
     const results: Promise<void>[] = [];
     for (let n = 0; n < 50; n++) {
       for (const [at, name] of names.entries()) {
@@ -95,10 +95,10 @@ describe('sharing: shared, with clients of two people', () => {
     }
   });
 
-  it('B14 every question reaches whoever caused it, interleaved, and nobody else', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
-    const other = await people.ws(rig, 'ann', `${path}/ws`);
+  it('B14 every server request reaches whoever caused it, interleaved, and nobody else', async () => {
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
+    const other = await people.ws(harness, 'ann', `${path}/ws`);
     const seen = { ann: answering(ann, 'of ann'), bob: answering(bob, 'of bob') };
     const idle = answering(other, 'of the other');
     // Asking tools are known after the first, and wait for each other from then on.
@@ -122,13 +122,13 @@ describe('sharing: shared, with clients of two people', () => {
     expect(idle).toEqual([]);
     for (const who of ['ann', 'bob'] as const) {
       expect(seen[who]).toHaveLength(27);
-      for (const question of seen[who]) expect(question.raw).toContain(`"${who}`);
+      for (const serverRequest of seen[who]) expect(serverRequest.raw).toContain(`"${who}`);
     }
   });
 
-  it('B14 a question that could be of either is refused to the server, and asked of nobody', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+  it('B14 a server request that could be of either is refused to the server, and asked of nobody', async () => {
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     const held = bob.call('hold', { key: 'b14' });
     await one.journal.waitForEvent('held:b14');
     // A tool that was not seen to ask, while another person's call may have asked as well.
@@ -139,34 +139,36 @@ describe('sharing: shared, with clients of two people', () => {
     expect(textOf(await answer)).toContain('unattributable');
     await bob.call('release', { key: 'b14' });
     await held;
-    for (const client of [ann, bob]) expect(client.messages.all.filter(isQuestion)).toEqual([]);
+    for (const client of [ann, bob])
+      expect(client.messages.all.filter(isServerRequest)).toEqual([]);
   });
 
-  it('B14 a question after its call is over reaches nobody', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+  it('B14 a server request after its call is over reaches nobody', async () => {
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     await ann.call('ask_later', { v: 'late' });
     await until(() => one.journal.lines().some(({ raw }) => raw.startsWith('later:')));
     const [later] = one.journal.lines().filter(({ raw }) => raw.startsWith('later:'));
     expect(later?.raw).toContain('error');
     await bob.request('ping');
-    for (const client of [ann, bob]) expect(client.messages.all.filter(isQuestion)).toEqual([]);
+    for (const client of [ann, bob])
+      expect(client.messages.all.filter(isServerRequest)).toEqual([]);
   });
 
   it('B14 one that a call of nobody else can have asked is asked, also across eras', async () => {
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
-    const ann = people.modern(rig, 'ann', `${path}/mcp`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
+    const ann = people.modern(harness, 'ann', `${path}/mcp`);
     const round = await ann.call('ask', { v: 'modern ann' });
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const answer = await ann.retry('ask', { v: 'modern ann' }, round, { [key]: accept('a') });
     expect(textOf(answer)).toContain('modern ann');
     await bob.request('ping');
-    expect(bob.messages.all.filter(isQuestion)).toEqual([]);
+    expect(bob.messages.all.filter(isServerRequest)).toEqual([]);
   });
 
   it('B18 a log is withheld where it can not be told whose call it is of', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     for (const client of [ann, bob]) await client.request('logging/setLevel', { level: 'debug' });
     const before = await withheld();
     const held = bob.call('hold', { key: 'b18' });
@@ -182,9 +184,9 @@ describe('sharing: shared, with clients of two people', () => {
   });
 
   it('B18 B05 changes reach who asked for them, and nobody cancels for somebody else', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
-    const eve = people.modern(rig, 'eve', `${path}/mcp`);
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
+    const eve = people.modern(harness, 'eve', `${path}/mcp`);
     const stream = await eve.listen({ resourceSubscriptions: ['test://eve'] });
     await ann.request('resources/subscribe', { uri: 'test://ann' });
     await bob.request('resources/subscribe', { uri: 'test://bob' });
@@ -216,7 +218,7 @@ describe('sharing: shared, with clients of two people', () => {
   });
 
   it('B17 the server learns nothing of who calls', async () => {
-    const ann = await people.legacy(rig, 'ann', `${path}/mcp`);
+    const ann = await people.legacy(harness, 'ann', `${path}/mcp`);
     await ann.call('echo', { v: 1 });
     const heard = JSON.stringify(one.journal.messages());
     for (const name of ['ann', 'bob', 'eve']) {
@@ -228,14 +230,14 @@ describe('sharing: shared, with clients of two people', () => {
 
 describe('what a shared server says of a call that is over', () => {
   const one = scriptedServer();
-  const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
+  const harness = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
   const path = '/servers/one';
   const withheld = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_notifications_withheld_total');
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_notifications_withheld_total');
 
   it('B18 reaches its caller while nobody else had a call there', async () => {
-    const ann = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    const ann = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     await ann.call('log', { v: 'alone' });
     await ann.messages.next(isLog);
     await bob.request('ping');
@@ -247,11 +249,11 @@ describe('what a shared server says of a call that is over', () => {
     ['answered, of a session that is still there', 'legacy'],
     ['answered, of a session that left', 'left'],
   ] as const)('B18 reaches nobody else: %s', async (_, who) => {
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     const ann =
       who === 'modern'
-        ? people.modern(rig, 'ann', `${path}/mcp`)
-        : await people.ws(rig, 'ann', `${path}/ws`);
+        ? people.modern(harness, 'ann', `${path}/mcp`)
+        : await people.ws(harness, 'ann', `${path}/ws`);
     // At once, while bob only listens; and while bob alone has a call there.
     const before = await withheld();
     await ann.call('log_late', { v: 'of ann' });
@@ -266,36 +268,37 @@ describe('what a shared server says of a call that is over', () => {
 // What sharing costs: of tools that ask one call at a time is at work (docs/protocol.md#attribution).
 describe('somebody who does not answer', () => {
   const one = scriptedServer({ config: { timeouts: { request: '1s' } } });
-  const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
+  const harness = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
 
   it.each(['modern', 'legacy'])('has the time of a call while others wait (%s)', async (era) => {
-    const eve = people.modern(rig, 'eve', '/servers/one/mcp');
-    const bob = people.modern(rig, 'bob', '/servers/one/mcp');
-    const wire = await people.ws(rig, 'eve', '/servers/one/ws', { capabilities: CAPABLE });
+    const eve = people.modern(harness, 'eve', '/servers/one/mcp');
+    const bob = people.modern(harness, 'bob', '/servers/one/mcp');
+    const wire = await people.ws(harness, 'eve', '/servers/one/ws', { capabilities: CAPABLE });
     const round = era === 'modern' ? await eve.call('ask', { v: 'eve' }) : undefined;
     const asked = era === 'legacy' ? wire.call('ask', { v: 'eve' }) : undefined;
     if (asked !== undefined) await wire.messages.next(hasMethod('elicitation/create'));
     // He is kept from nothing else meanwhile.
     expect(textOf(await bob.call('echo', { v: 'bob' }))).toContain('bob');
     const next = await bob.call('ask', { v: 'bob' });
-    // Her question is taken back as if she had closed it, and her call ends as the tool likes.
+    // Her server request is taken back as if she had closed it, and her call ends as the tool
+    // likes.
     if (asked !== undefined) expect(textOf(await asked)).toContain('"action":"cancel"');
     if (round !== undefined) {
-      const [key = ''] = Object.keys(questionsOf(round));
+      const [key = ''] = Object.keys(serverRequestsOf(round));
       const late = await eve.retry('ask', { v: 'eve' }, round, { [key]: accept('at last') });
       expect(textOf(late)).toContain('"action":"cancel"');
     }
-    const [own = ''] = Object.keys(questionsOf(next));
+    const [own = ''] = Object.keys(serverRequestsOf(next));
     expect(textOf(await bob.retry('ask', { v: 'bob' }, next, { [own]: accept('b') }))).toContain(
       'b',
     );
   });
 
   it('may take longer while nobody waits', async () => {
-    const eve = people.modern(rig, 'eve', '/servers/one/mcp');
-    const bob = people.modern(rig, 'bob', '/servers/one/mcp');
+    const eve = people.modern(harness, 'eve', '/servers/one/mcp');
+    const bob = people.modern(harness, 'bob', '/servers/one/mcp');
     const round = await eve.call('ask', { v: 'eve' });
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     // Twice the time of a call.
     const slow = bob.call('slow', { ms: 900, v: 'first' });
     expect(textOf(await slow)).toBe('first');
@@ -307,22 +310,22 @@ describe('somebody who does not answer', () => {
 
 describe('sharing: principal', () => {
   const one = scriptedServer({ config: { sharing: 'principal' } });
-  const rig = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
+  const harness = useGateway(() => ({ servers: { one: one.config }, config: people.config }));
   const path = '/servers/one';
 
   it('is one process for all clients of one person, of both eras, and another for the next', async () => {
     const clients = [
-      await people.ws(rig, 'ann', `${path}/ws`),
-      await people.legacy(rig, 'ann', `${path}/mcp`),
-      people.modern(rig, 'ann', `${path}/mcp`),
-      await people.sse(rig, 'ann', `${path}/sse`),
-      people.modern(rig, 'ann', '/mcp'),
+      await people.ws(harness, 'ann', `${path}/ws`),
+      await people.legacy(harness, 'ann', `${path}/mcp`),
+      people.modern(harness, 'ann', `${path}/mcp`),
+      await people.sse(harness, 'ann', `${path}/sse`),
+      people.modern(harness, 'ann', '/mcp'),
     ];
     const counts: string[] = [];
     for (const client of clients) counts.push(textOf(await client.call('count')));
     expect(counts).toEqual(['1', '2', '3', '4', '5']);
-    const bob = people.modern(rig, 'bob', `${path}/mcp`);
-    const eve = await people.ws(rig, 'eve', `${path}/ws`);
+    const bob = people.modern(harness, 'bob', `${path}/mcp`);
+    const eve = await people.ws(harness, 'eve', `${path}/ws`);
     expect(textOf(await bob.call('count'))).toBe('1');
     expect(textOf(await eve.call('count'))).toBe('1');
     expect(new Set(one.journal.starts).size).toBe(3);
@@ -330,10 +333,10 @@ describe('sharing: principal', () => {
 
   it('logs of one reach all clients of this person, and nobody else', async () => {
     const anns = [
-      await people.ws(rig, 'ann', `${path}/ws`),
-      await people.ws(rig, 'ann', `${path}/ws`),
+      await people.ws(harness, 'ann', `${path}/ws`),
+      await people.ws(harness, 'ann', `${path}/ws`),
     ];
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     for (const client of [...anns, bob])
       await client.request('logging/setLevel', { level: 'debug' });
     const [first, second] = anns;
@@ -349,9 +352,9 @@ describe('sharing: principal', () => {
   });
 
   it('asks whoever of them called, fifty calls of each at once', async () => {
-    const first = await people.ws(rig, 'ann', `${path}/ws`);
-    const second = await people.ws(rig, 'ann', `${path}/ws`);
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    const first = await people.ws(harness, 'ann', `${path}/ws`);
+    const second = await people.ws(harness, 'ann', `${path}/ws`);
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     const all = [
       ['first', first],
       ['second', second],
@@ -369,17 +372,17 @@ describe('sharing: principal', () => {
 
   // A process is told once what its clients can do, and who comes first does not decide that.
   it('is told what any client of a person may be able to; each is asked as far as it can', async () => {
-    const rest = people.modern(rig, 'eve', `${path}/mcp`, {});
+    const rest = people.modern(harness, 'eve', `${path}/mcp`, {});
     const pid = Number(textOf(await rest.call('pid')));
     const told = JSON.parse(textOf(await rest.call('client'))) as Json;
-    const able = await people.ws(rig, 'eve', `${path}/ws`, { capabilities: CAPABLE });
+    const able = await people.ws(harness, 'eve', `${path}/ws`, { capabilities: CAPABLE });
     expect(Number(textOf(await able.call('pid')))).toBe(pid);
     answering(able, 'of the able one');
     expect(textOf(await able.call('ask', { v: 'able' }))).toContain('of the able one');
     const reply = textOf(await rest.call('ask', { v: 'rest' }));
     expect(reply).toContain('-32601');
     expect(told['capabilities']).toMatchObject({ elicitation: {}, sampling: {}, roots: {} });
-    const roots = await people.ws(rig, 'eve', `${path}/ws`, { capabilities: { roots: {} } });
+    const roots = await people.ws(harness, 'eve', `${path}/ws`, { capabilities: { roots: {} } });
     const asked = roots.call('roots');
     roots.respond((await roots.messages.next(hasMethod('roots/list'))).id, {
       roots: [{ uri: 'file:///of-eve', name: 'e' }],
@@ -391,7 +394,7 @@ describe('sharing: principal', () => {
 
 describe('sharing: session', () => {
   const one = scriptedServer({ config: { sharing: 'session' } });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config },
     config: { ...people.config, processes: { max: 6, maxPerPrincipal: 3 } },
   }));
@@ -399,22 +402,22 @@ describe('sharing: session', () => {
 
   it('is a process for each session and for each modern client of a person, within limits', async () => {
     const sessions = [
-      await people.ws(rig, 'ann', `${path}/ws`),
-      await people.ws(rig, 'ann', `${path}/ws`),
+      await people.ws(harness, 'ann', `${path}/ws`),
+      await people.ws(harness, 'ann', `${path}/ws`),
     ];
     const moderns = [
-      people.modern(rig, 'ann', `${path}/mcp`),
-      people.modern(rig, 'ann', `${path}/mcp`),
+      people.modern(harness, 'ann', `${path}/mcp`),
+      people.modern(harness, 'ann', `${path}/mcp`),
     ];
     const pids: string[] = [];
     for (const client of [...sessions, ...moderns]) pids.push(textOf(await client.call('pid')));
     expect(new Set(pids).size).toBe(3);
     expect(pids[2]).toBe(pids[3]);
     // Ann has all of hers, but nothing uses that of the modern client now; bob has his.
-    sessions.push(await people.ws(rig, 'ann', `${path}/ws`));
+    sessions.push(await people.ws(harness, 'ann', `${path}/ws`));
     await waitGone([Number(pids[2])]);
-    await expect(people.legacy(rig, 'ann', `${path}/mcp`)).rejects.toThrow('overloaded');
-    const bob = await people.ws(rig, 'bob', `${path}/ws`);
+    await expect(people.legacy(harness, 'ann', `${path}/mcp`)).rejects.toThrow('overloaded');
+    const bob = await people.ws(harness, 'bob', `${path}/ws`);
     expect(pids).not.toContain(textOf(await bob.call('pid')));
     for (const session of sessions) await session.close();
     await waitGone(pids.slice(0, 2).map(Number));

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
-import { type ModernClient, questionsOf } from '../support/modern-client.ts';
+import { type ModernClient, serverRequestsOf } from '../support/modern-client.ts';
 import { CAPABLE, People } from '../support/principals.ts';
 import { eventOf, type RemoteRequest, RemoteServer, sendStream } from '../support/remote-server.ts';
 import { fixtureServer, type Journal, scriptedServer } from '../support/scripted-server.ts';
@@ -18,7 +18,7 @@ const legacy = scriptedServer();
 const twin = scriptedServer();
 const modern = fixtureServer('scripted-modern.ts');
 const private_ = scriptedServer({ config: { sharing: 'principal' } });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     legacy: legacy.config,
     twin: twin.config,
@@ -36,7 +36,7 @@ const rig = useGateway(() => ({
 
 const servers = { legacy, twin, modern, private: private_ };
 const by = (name: string, path: string, capabilities: Json = CAPABLE): ModernClient =>
-  people.modern(rig, name, path, capabilities);
+  people.modern(harness, name, path, capabilities);
 const accept = (answer: string): Json => ({ action: 'accept', content: { answer } });
 
 /** How many calls and answers all servers have received; lists are read by the gateway itself. */
@@ -47,16 +47,16 @@ function heard(): Record<string, number> {
   return Object.fromEntries(Object.entries(servers).map(([k, { journal }]) => [k, count(journal)]));
 }
 
-interface Parked {
+interface SuspendedState {
   readonly round: WireMessage;
   readonly params: Json;
   readonly state: string;
 }
 
 /** A call of `ask` that waits for an answer. */
-async function park(client: ModernClient, name: string, v: string): Promise<Parked> {
+async function park(client: ModernClient, name: string, v: string): Promise<SuspendedState> {
   const round = await client.call(name, { v });
-  const [key = ''] = Object.keys(questionsOf(round));
+  const [key = ''] = Object.keys(serverRequestsOf(round));
   const state = String(round.result?.['requestState']);
   const inputResponses = { [key]: accept('stolen') };
   return {
@@ -104,7 +104,7 @@ describe.each(CASES)("GW-115 B15 the state of ann's call at %s", (_, path, tool)
       await refused(by(name, path), bare, `${name} without answers`);
     }
     expect(heard()).toEqual(before);
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const answer = await ann.retry(tool, { v: `foreign ${path}` }, round, { [key]: accept('own') });
     expect(textOf(answer)).toContain('own');
     expect(textOf(answer)).not.toContain('stolen');
@@ -141,7 +141,7 @@ describe.each(CASES)("GW-115 B15 the state of ann's call at %s", (_, path, tool)
       }
     }
     expect(heard()).toEqual(before);
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const args = { v: `changed ${path}` };
     expect(textOf(await ann.retry(tool, args, round, { [key]: accept('own') }))).toContain('own');
   });
@@ -163,9 +163,9 @@ describe('a state that was used', () => {
     const ann = by('ann', '/servers/legacy/mcp');
     const args = { sequential: true, v: 'rounds' };
     const first = await ann.call('two_asks', args);
-    const [a = ''] = Object.keys(questionsOf(first));
+    const [a = ''] = Object.keys(serverRequestsOf(first));
     const second = await ann.retry('two_asks', args, first, { [a]: accept('1') });
-    const [b = ''] = Object.keys(questionsOf(second));
+    const [b = ''] = Object.keys(serverRequestsOf(second));
     const before = heard();
     const old = { name: 'two_asks', arguments: args, requestState: first.result?.['requestState'] };
     await refused(ann, { ...old, inputResponses: { [b]: accept('2') } }, 'the old state');
@@ -187,7 +187,7 @@ describe('a state that was used', () => {
   });
 
   it('B15 is not brought by a session, which has none', async () => {
-    const bob = await people.legacy(rig, 'bob', '/servers/modern/mcp');
+    const bob = await people.legacy(harness, 'bob', '/servers/modern/mcp');
     const call = bob.begin('tools/call', {
       name: 'ask_rounds',
       arguments: {},
@@ -272,10 +272,10 @@ describe('a client that does not come back', () => {
   });
 });
 
-describe('parked calls', () => {
+describe('suspended calls', () => {
   const open = new Map<unknown, RemoteRequest>();
   let remote: RemoteServer;
-  // Questions that come on the stream of their call are certain, so any number may be open.
+  // Server requests that come on the stream of their call are certain, so any number may be open.
   beforeAll(async () => {
     remote = await RemoteServer.start();
     remote.takeover = (request) => {
@@ -317,7 +317,7 @@ describe('parked calls', () => {
     expect(textOf(await bob.request('tools/call', own.params))).toContain('stolen');
     for (const [at, round] of rounds.entries()) {
       if (!asked.includes(round)) continue;
-      const [key = ''] = Object.keys(questionsOf(round));
+      const [key = ''] = Object.keys(serverRequestsOf(round));
       const args = { v: `park ${at}` };
       const done = await ann.retry('echo', args, round, { [key]: accept(`answer ${at}`) });
       expect(textOf(done)).toContain(`answer ${at}`);

@@ -19,15 +19,15 @@ const people = new People();
 const legacy = fixtureServer('scripted-tasks.ts');
 const modern = fixtureServer('scripted-modern-tasks.ts');
 const own = fixtureServer('scripted-tasks.ts', { config: { sharing: 'principal' } });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { legacy: legacy.config, modern: modern.config, own: own.config },
   config: people.config,
 }));
 
 const modernOf = (name: string, path: string): ModernClient =>
-  people.modern(rig, name, path, CLIENT);
+  people.modern(harness, name, path, CLIENT);
 const legacyOf = (name: string, path: string): Promise<LegacySession> =>
-  people.legacy(rig, name, path, { capabilities: CLIENT });
+  people.legacy(harness, name, path, { capabilities: CLIENT });
 
 /** A task of a client that runs until it is cancelled. @returns its id */
 async function made(by: LegacySession | ModernClient, tool: string): Promise<string> {
@@ -192,7 +192,7 @@ describe('a call that says it belongs to a task', () => {
     ['2025-11-25', { task: {} }],
   ])('of somebody else, in a session of %s, reaches no server', async (version, more) => {
     const path = '/servers/legacy/mcp';
-    const bob = await people.legacy(rig, 'bob', path, { capabilities: CLIENT, version });
+    const bob = await people.legacy(harness, 'bob', path, { capabilities: CLIENT, version });
     const before = about(legacy.journal).length;
     const _meta = { [RELATED]: { taskId: 'task-1' } };
     const params = { name: 'quick', arguments: {}, _meta, ...more };
@@ -212,18 +212,18 @@ describe('GW-134 what a task asks', () => {
     // Bob has a call in flight while ann's task asks.
     const held = await made(bob, 'hold');
     const result = ann.begin('tasks/result', { taskId });
-    const isQuestion = hasMethod('elicitation/create');
-    const question = await Promise.race([
-      result.exchange.messages.next(isQuestion),
-      streams[0]?.messages.next(isQuestion),
+    const isServerRequest = hasMethod('elicitation/create');
+    const serverRequest = await Promise.race([
+      result.exchange.messages.next(isServerRequest),
+      streams[0]?.messages.next(isServerRequest),
     ]);
-    expect(question?.params?.['_meta']).toEqual({ [RELATED]: { taskId } });
-    for (const id of [question?.id, 'q1', 1, 0]) {
+    expect(serverRequest?.params?.['_meta']).toEqual({ [RELATED]: { taskId } });
+    for (const id of [serverRequest?.id, 'q1', 1, 0]) {
       await bob.respond(id as string, { action: 'accept', content: { answer: 'of bob' } });
     }
     await bob.request('tasks/get', { taskId: held });
     expect(JSON.stringify(streams[1]?.messages.all)).not.toContain('elicitation');
-    await ann.respond(question?.id, { action: 'accept', content: { answer: 'of ann' } });
+    await ann.respond(serverRequest?.id, { action: 'accept', content: { answer: 'of ann' } });
     expect((await result.answer).raw).toContain('of ann');
     expect(JSON.stringify(about(legacy.journal))).not.toContain('of bob');
     await bob.request('tasks/cancel', { taskId: held });

@@ -26,14 +26,14 @@ const pidOf = async (session: LegacySession): Promise<number> =>
 describe('a lazy server that stops when idle', () => {
   const one = scriptedServer({ config: { ...LAZY, timeouts: { idle: '300ms' } } });
   const { journal } = one;
-  const rig = useGateway(() => ({ servers: { one: one.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config } }));
   const instances = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_server_instances');
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_server_instances');
 
   it('starts at the first client, stops after its time, starts again at the next call', async () => {
     expect(await instances()).toBe(0);
-    expect((await send(`${rig.gateway.adminUrl}/readyz`)).status).toBe(200);
-    const ws = await rig.webSocket();
+    expect((await send(`${harness.gateway.adminUrl}/readyz`)).status).toBe(200);
+    const ws = await harness.webSocket();
     await ws.request('logging/setLevel', { level: 'warning' });
     // Who watches a resource uses the server: it would not stop before this is taken back.
     await ws.request('resources/subscribe', { uri: 'test://idle' });
@@ -42,7 +42,7 @@ describe('a lazy server that stops when idle', () => {
     const first = Number(textOf(await ws.call('pid')));
     await waitGone([first]);
     expect(await instances()).toBe(0);
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     expect(metricSum(samples, 'sluice_server_up', { server: 'one' })).toBe(1);
     expect(metricSum(samples, 'sluice_server_restarts_total')).toBe(0);
     expect(textOf(await ws.call('count'))).toBe('1');
@@ -58,22 +58,22 @@ describe('a lazy server that stops when idle', () => {
   });
 
   it('does not stop during a call that takes longer', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect(textOf(await session.call('slow', { ms: 900, v: 'long' }))).toBe('long');
   });
 });
 
 describe('replicas', () => {
   const one = scriptedServer({ config: { replicas: 2 } });
-  const rig = useGateway(() => ({ servers: { one: one.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config } }));
   const CAPABLE = { elicitation: {} };
 
   it('share the sessions; each session stays where it is; one that dies takes no other along', async () => {
     const sessions = [
-      await rig.session(),
-      await rig.session(),
-      await rig.session(),
-      await rig.session(),
+      await harness.session(),
+      await harness.session(),
+      await harness.session(),
+      await harness.session(),
     ];
     const pids = await Promise.all(sessions.map(pidOf));
     expect(new Set(pids).size).toBe(2);
@@ -88,7 +88,7 @@ describe('replicas', () => {
 
   it('take over calls that may ask, so that two clients are asked at once', async () => {
     const clients: WsClient[] = [];
-    for (let i = 0; i < 3; i++) clients.push(await rig.webSocket({ capabilities: CAPABLE }));
+    for (let i = 0; i < 3; i++) clients.push(await harness.webSocket({ capabilities: CAPABLE }));
     const pids = await Promise.all(clients.map(async (client) => textOf(await client.call('pid'))));
     const twice = pids.find((pid, i) => pids.indexOf(pid) !== i);
     const [a, b] = clients.filter((_, i) => pids[i] === twice);
@@ -98,12 +98,12 @@ describe('replicas', () => {
     a.respond((await a.messages.next(hasMethod('elicitation/create'))).id, { action: 'decline' });
     await lesson;
     const answers = [a, b].map((client, i) => client.call('ask', { v: `q${i}` }));
-    const questions = await Promise.all(
+    const serverRequests = await Promise.all(
       [a, b].map((client) => client.messages.next(hasMethod('elicitation/create'))),
     );
     for (const [i, client] of [a, b].entries()) {
-      expect(questions[i]?.params?.['message']).toBe(`q${i}`);
-      client.respond(questions[i]?.id, { action: 'accept', content: { answer: `a${i}` } });
+      expect(serverRequests[i]?.params?.['message']).toBe(`q${i}`);
+      client.respond(serverRequests[i]?.id, { action: 'accept', content: { answer: `a${i}` } });
     }
     for (const [i, answer] of answers.entries()) expect(textOf(await answer)).toContain(`"a${i}"`);
   });
@@ -111,11 +111,11 @@ describe('replicas', () => {
 
 describe('sharing: principal', () => {
   const one = scriptedServer({ config: { sharing: 'principal' } });
-  const rig = useGateway(() => ({ servers: { one: one.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config } }));
 
   it('is one process for the sessions of one principal, that knows what they may be able to', async () => {
-    const a = await rig.webSocket({ version: '2024-11-05', capabilities: {} });
-    const b = await rig.webSocket({ capabilities: { elicitation: {} } });
+    const a = await harness.webSocket({ version: '2024-11-05', capabilities: {} });
+    const b = await harness.webSocket({ capabilities: { elicitation: {} } });
     expect(textOf(await a.call('count'))).toBe('1');
     expect(textOf(await b.call('count'))).toBe('2');
     expect(one.journal.starts).toHaveLength(1);
@@ -128,11 +128,11 @@ describe('sharing: principal', () => {
 
   it('asks the session whose call is in flight, not the other', async () => {
     const capabilities = { elicitation: {} };
-    const a = await rig.webSocket({ capabilities });
-    const b = await rig.webSocket({ capabilities });
+    const a = await harness.webSocket({ capabilities });
+    const b = await harness.webSocket({ capabilities });
     const answer = b.call('ask', { v: 'b' });
-    const question = await b.messages.next(hasMethod('elicitation/create'));
-    b.respond(question.id, { action: 'accept', content: {} });
+    const serverRequest = await b.messages.next(hasMethod('elicitation/create'));
+    b.respond(serverRequest.id, { action: 'accept', content: {} });
     expect(textOf(await answer)).toContain('accept');
     await a.request('ping');
     expect(a.messages.all.filter(hasMethod('elicitation/create'))).toEqual([]);
@@ -142,30 +142,30 @@ describe('sharing: principal', () => {
 describe('caps', () => {
   const one = scriptedServer({ config: SESSION });
   const two = scriptedServer({ args: ['--init-delay', '700'], config: SESSION });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config, two: two.config },
     config: { processes: { max: 3, maxPerPrincipal: 3, maxStarting: 2 } },
   }));
 
   it('on private processes hold over all servers: beyond them overloaded, not_sent', async () => {
     const sessions = [
-      await rig.session(),
-      await rig.session(),
-      await rig.session({ server: 'two' }),
+      await harness.session(),
+      await harness.session(),
+      await harness.session({ server: 'two' }),
     ];
-    const refused = await post(rig.url(), initializeRequest()).answer(0);
+    const refused = await post(harness.url(), initializeRequest()).answer(0);
     expect(refused.error).toMatchObject({
       code: -32603,
       data: { reason: 'overloaded', outcome: 'not_sent', server: 'one' },
     });
-    const ws = rig.track(await WsClient.connect(rig.gateway.endpoint('one', 'ws')));
+    const ws = harness.track(await WsClient.connect(harness.gateway.endpoint('one', 'ws')));
     expect((await ws.initialize()).error?.data?.['reason']).toBe('overloaded');
     await ws.close();
     expect(one.journal.starts).toHaveLength(2);
     const pid = await pidOf(sessions[0] as LegacySession);
     await sessions[0]?.delete();
     await waitGone([pid]);
-    const next = await until(() => rig.session().catch(() => undefined));
+    const next = await until(() => harness.session().catch(() => undefined));
     expect(textOf(await next.call('count'))).toBe('1');
     for (const session of sessions.slice(1)) expect(textOf(await session.call('count'))).toBe('1');
   });
@@ -174,7 +174,7 @@ describe('caps', () => {
     const before = two.journal.starts.length;
     // The cap on processes counts those of the test before until they are gone.
     const opening = Array.from({ length: 3 }, () =>
-      until(() => rig.session({ server: 'two' }).catch(() => undefined)),
+      until(() => harness.session({ server: 'two' }).catch(() => undefined)),
     );
     await until(() => two.journal.messages('initialize').length >= before + 2);
     expect(two.journal.starts).toHaveLength(before + 2);
@@ -185,17 +185,17 @@ describe('caps', () => {
 
 describe('clients that close without a word', () => {
   const one = scriptedServer({ config: SESSION });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config },
     config: { processes: { maxPerPrincipal: 3 } },
   }));
   const streams = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_streams');
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_streams');
 
   it('give way to new ones, and find a new process when they come back', async () => {
     const gone: LegacySession[] = [];
     for (let at = 0; at < 3; at++) {
-      const session = await rig.session();
+      const session = await harness.session();
       const stream = session.openStream();
       await stream.head;
       expect(textOf(await session.call('count'))).toBe('1');
@@ -205,7 +205,7 @@ describe('clients that close without a word', () => {
     }
     await until(async () => (await streams()) === 0);
     const pids = one.journal.starts;
-    const next = [await rig.session(), await rig.session()];
+    const next = [await harness.session(), await harness.session()];
     await waitGone(pids.slice(0, 2));
     const [back, , still] = gone;
     await still?.openStream().head;
@@ -233,9 +233,9 @@ describe('clients that close without a word', () => {
 
   it('never give way while they work, listen or watch', async () => {
     const [working, listening, watching] = [
-      await rig.session(),
-      await rig.session(),
-      await rig.session(),
+      await harness.session(),
+      await harness.session(),
+      await harness.session(),
     ];
     const streams_ = [working, watching].map((session) => session.openStream());
     await Promise.all(streams_.map(({ head }) => head));
@@ -245,25 +245,25 @@ describe('clients that close without a word', () => {
     await one.journal.waitForEvent('held:work');
     for (const stream of streams_) stream.destroy();
     await until(async () => (await streams()) === 1);
-    await expect(rig.session()).rejects.toThrow('overloaded');
+    await expect(harness.session()).rejects.toThrow('overloaded');
     await working.call('release', { key: 'work' });
     expect(textOf(await call.answer)).toBe('held');
     // Now one of them may be gone.
-    expect(textOf(await (await rig.session()).call('count'))).toBe('1');
+    expect(textOf(await (await harness.session()).call('count'))).toBe('1');
   });
 });
 
 describe('idle sessions', () => {
   const one = scriptedServer({ config: SESSION });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config },
     config: { sessions: { idle: '2s' } },
   }));
 
   it('end after their time, and so do their processes (trial 4)', async () => {
-    const reader = await rig.session();
+    const reader = await harness.session();
     expect((await reader.openStream().head).status).toBe(200);
-    const sessions = await Promise.all(Array.from({ length: 3 }, () => rig.session()));
+    const sessions = await Promise.all(Array.from({ length: 3 }, () => harness.session()));
     const own = await pidOf(reader);
     await waitGone(
       one.journal.starts.filter((pid) => pid !== own),
@@ -294,14 +294,16 @@ function run(args: string[]): Promise<{ code: unknown; stdout: string; stderr: s
 
 describe('what a server said, and the lists that its clients saw', () => {
   const one = scriptedServer({ config: SESSION });
-  const rig = useGateway(() => ({ servers: { one: one.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config } }));
 
   it('are held no longer than the private process of a session', async () => {
     const held = async (): Promise<number> =>
-      metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_held_bytes', { kind: 'list' });
+      metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_held_bytes', {
+        kind: 'list',
+      });
     const before = await held();
     for (let at = 0; at < 3; at++) {
-      const session = await rig.session();
+      const session = await harness.session();
       await session.call('echo', {});
       expect(await held()).toBeGreaterThan(before);
       await session.delete();

@@ -50,7 +50,7 @@ describe('E08 processes of one gateway', () => {
     ...SESSION,
     timeouts: { stop: '300ms' },
   };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     servers: {
       one: shared.config,
@@ -63,11 +63,11 @@ describe('E08 processes of one gateway', () => {
     },
     config: { processes: { maxPerPrincipal: 20 } },
   }));
-  const children = (): number[] => serverProcesses(rig.gateway.pid).map(({ pid }) => pid);
+  const children = (): number[] => serverProcesses(harness.gateway.pid).map(({ pid }) => pid);
 
   it('are none for POSTs without a session, whatever their number (trial 1)', async () => {
     const posts = Array.from({ length: 100 }, (_, i) =>
-      post(rig.url(), { jsonrpc: '2.0', id: String(i + 1), method: 'tools/list' }).response(),
+      post(harness.url(), { jsonrpc: '2.0', id: String(i + 1), method: 'tools/list' }).response(),
     );
     for (const { status } of await Promise.all(posts)) expect(status).toBe(400);
     expect(children()).toEqual([]);
@@ -75,7 +75,7 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('start once for ten first clients at once, when shared (trials 11, 45)', async () => {
-    const sessions = await Promise.all(Array.from({ length: 10 }, () => rig.session()));
+    const sessions = await Promise.all(Array.from({ length: 10 }, () => harness.session()));
     const pids = await Promise.all(sessions.map(pidOf));
     expect(new Set(pids).size).toBe(1);
     expect(shared.journal.starts).toEqual([pids[0]]);
@@ -84,9 +84,9 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('stay as they are over many list refreshes (trial 21)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     for (let i = 0; i < 20; i++) await session.request('tools/list');
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     expect(metricSum(samples, 'sluice_sessions')).toBe(1);
     expect(metricSum(samples, 'sluice_server_instances', { server: 'one' })).toBe(1);
     expect(shared.journal.starts).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('E08 processes of one gateway', () => {
 
   it('are one a session, keep its state, and show it to nobody else (trials 3, 11, 12, 13)', async () => {
     const sessions = await Promise.all(
-      Array.from({ length: 6 }, () => rig.session({ server: 'own' })),
+      Array.from({ length: 6 }, () => harness.session({ server: 'own' })),
     );
     const pids = await Promise.all(sessions.map(pidOf));
     expect(new Set(pids).size).toBe(6);
@@ -111,7 +111,7 @@ describe('E08 processes of one gateway', () => {
 
   it('end with their group: wrapper, server and what else it started (trial 2)', async () => {
     const before = children();
-    const session = await rig.session({ server: 'wrapped' });
+    const session = await harness.session({ server: 'wrapped' });
     const pid = await pidOf(session);
     const group = children().filter((child) => !before.includes(child));
     expect(group).toContain(pid);
@@ -121,7 +121,7 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('that ignore EOF and TERM are killed in the background, with grandchildren (trial 14)', async () => {
-    const session = await rig.session({ server: 'stubborn' });
+    const session = await harness.session({ server: 'stubborn' });
     expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
     const pid = await pidOf(session);
     await until(() => descendants(pid).length > 0);
@@ -141,7 +141,7 @@ describe('E08 processes of one gateway', () => {
       ['eof-only', eofOnly, ['start', 'eof', 'exit:0']],
       ['term-only', termOnly, ['start', 'eof', 'term', 'exit:0']],
     ] as const) {
-      const session = await rig.session({ server });
+      const session = await harness.session({ server });
       const pid = await pidOf(session);
       await session.delete();
       await waitGone([pid]);
@@ -151,8 +151,8 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('go with the stream of an HTTP+SSE client, and with the socket of a WebSocket (GW-078, GW-083)', async () => {
-    const sse = rig.track(await SseClient.open(rig.gateway.endpoint('own', 'sse')));
-    const ws = rig.track(await WsClient.connect(rig.gateway.endpoint('own', 'ws')));
+    const sse = harness.track(await SseClient.open(harness.gateway.endpoint('own', 'sse')));
+    const ws = harness.track(await WsClient.connect(harness.gateway.endpoint('own', 'ws')));
     const pids: number[] = [];
     for (const client of [sse, ws]) {
       await client.initialize();
@@ -164,19 +164,22 @@ describe('E08 processes of one gateway', () => {
   });
 
   it('go when a client leaves while its server starts', async () => {
-    const exchange = post(rig.gateway.endpoint('late'), initializeRequest());
+    const exchange = post(harness.gateway.endpoint('late'), initializeRequest());
     await until(() => late.journal.starts.length > 0);
     exchange.destroy();
     await waitGone(late.journal.starts);
   });
 
   it('have process groups of their own and no descriptor of the gateway (E06)', async () => {
-    const sessions = [await rig.session({ server: 'own' }), await rig.session({ server: 'own' })];
+    const sessions = [
+      await harness.session({ server: 'own' }),
+      await harness.session({ server: 'own' }),
+    ];
     const pids = await Promise.all(sessions.map(pidOf));
     const open = pids.map(openOf);
     // What the shell of this test run left open is not the gateway's.
     const inherited = openOf(process.pid);
-    const gateway = openOf(rig.gateway.pid).filter((target) => !inherited.includes(target));
+    const gateway = openOf(harness.gateway.pid).filter((target) => !inherited.includes(target));
     expect(gateway.length).toBeGreaterThan(0);
     for (const [i, pid] of pids.entries()) {
       expect(processInfo(pid)?.pgid).toBe(pid);
@@ -219,7 +222,7 @@ describe('what a child is started with', () => {
   const canaries = Object.fromEntries(
     Array.from({ length: 50 }, (_, i) => [`CANARY_${i}_SECRET`, `canary ${i}`]),
   );
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     ownProcess: true,
     servers: { one: one.config, two: two.config },
     env: {
@@ -234,7 +237,7 @@ describe('what a child is started with', () => {
     },
   }));
   const seenBy = async (server: string): Promise<{ env: Json; argv: string[]; cwd: string }> => {
-    const session = await rig.session({ server });
+    const session = await harness.session({ server });
     return JSON.parse(textOf(await session.call('env')));
   };
 
@@ -263,7 +266,7 @@ describe('what a child is started with', () => {
   it('is its arguments, literally: no shell touches them (E03)', async () => {
     const { argv, cwd } = await seenBy('one');
     expect(argv.slice(argv.indexOf('--') + 1)).toEqual([...odd, '-x', '--flag=$HOME', '\\', 'é😀']);
-    expect(cwd).toBe(rig.gateway.folder);
+    expect(cwd).toBe(harness.gateway.folder);
     expect(existsSync(join(cwd, 'pwned'))).toBe(false);
   });
 });

@@ -22,18 +22,18 @@ function install(path: string, text = NODE): void {
 install(join(late, 'sluice-e07'));
 const named = scriptedServer({ config: { command: 'sluice-e07' } });
 const relative = scriptedServer({ config: { command: './bin/server', start: 'lazy' } });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { named: named.config, relative: relative.config },
   env: { PATH: `${early}:${late}:${process.env['PATH'] ?? ''}` },
 }));
 
 it('a program of that name that comes to stand before it on PATH is not started (E07)', async () => {
   install(join(early, 'sluice-e07'), '#!/bin/sh\nexit 66\n');
-  await rig.gateway.waitForLog(
+  await harness.gateway.waitForLog(
     ({ msg, server, path }) =>
       msg === 'program of the server' && server === 'named' && path === join(late, 'sluice-e07'),
   );
-  const session = await rig.session({ server: 'named' });
+  const session = await harness.session({ server: 'named' });
   await session.call('die');
   expect(await session.call('pid')).toHaveProperty('result');
   expect(named.journal.starts).toHaveLength(2);
@@ -41,18 +41,18 @@ it('a program of that name that comes to stand before it on PATH is not started 
 
 it('another file in its place is started, and the log says so (E07)', async () => {
   install(join(late, 'sluice-e07'), `${NODE}# another one\n`);
-  const session = await rig.session({ server: 'named' });
+  const session = await harness.session({ server: 'named' });
   await session.call('die');
   expect(await session.call('pid')).toHaveProperty('result');
-  await rig.gateway.waitForLog(
+  await harness.gateway.waitForLog(
     ({ level, msg, server }) =>
       level === 'warn' && server === 'named' && String(msg).includes('another file'),
   );
 });
 
 it('a relative path starts at the folder of the configuration file (E07)', async () => {
-  mkdirSync(join(rig.gateway.folder, 'bin'));
-  install(join(rig.gateway.folder, 'bin/server'));
-  const session = await rig.session({ server: 'relative' });
+  mkdirSync(join(harness.gateway.folder, 'bin'));
+  install(join(harness.gateway.folder, 'bin/server'));
+  const session = await harness.session({ server: 'relative' });
   expect(await session.call('pid')).toHaveProperty('result');
 });

@@ -7,7 +7,7 @@ import type { LegacySession, Pending } from '../support/legacy-session.ts';
 import { useScripted } from '../support/use-gateway.ts';
 import { answers, hasMethod, type Json, type MessageId, textOf } from '../support/wire-message.ts';
 
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 const PROGRESS = 'notifications/progress';
 
 /** Calls `progress`; @returns what came on the call's stream. */
@@ -30,7 +30,7 @@ describe('progress', () => {
   it.each([[1], ['abc'], [0], ['1'], [''], ['é"\\']])(
     'GW-090 comes with the token of the client, of the same type: %j (trial 34)',
     async (token) => {
-      const session = await rig.session();
+      const session = await harness.session();
       const pending = await progressOf(session, token);
       expect(eventsOf(pending)).toEqual(three(token));
       expect(pending.exchange.messages.all.at(-1)?.id).toBe(pending.id);
@@ -38,8 +38,8 @@ describe('progress', () => {
   );
 
   it('GW-090 of equal tokens of two clients, and of two calls, never mixes (trial 34)', async () => {
-    const a = await rig.session();
-    const b = await rig.session();
+    const a = await harness.session();
+    const b = await harness.session();
     const pending = await Promise.all([
       progressOf(a, 1, { ms: 5, count: 6, v: 'a1' }),
       progressOf(b, 1, { ms: 3, count: 7, v: 'b1' }),
@@ -60,7 +60,7 @@ describe('progress', () => {
   });
 
   it('GW-090 comes over WebSocket and HTTP+SSE, before the answer, to its caller only', async () => {
-    const { ws, sse } = await rig.channels();
+    const { ws, sse } = await harness.channels();
     const params = { name: 'progress', arguments: {}, _meta: { progressToken: 'same' } };
     await Promise.all([ws.request('tools/call', params, 9), sse.request('tools/call', params, 9)]);
     for (const client of [ws, sse]) {
@@ -72,7 +72,7 @@ describe('progress', () => {
   });
 
   it('GW-090 puts a token of its own upstream, unique among calls', async () => {
-    const [a, b] = [await rig.session(), await rig.session()];
+    const [a, b] = [await harness.session(), await harness.session()];
     for (const session of [a, b]) await progressOf(session, 'mine', { v: 'unique' });
     const sent = journal.messages('tools/call').filter(({ raw }) => raw.includes('"unique"'));
     const tokens = sent.map(({ params }) => tokenOf(params));
@@ -81,21 +81,21 @@ describe('progress', () => {
   });
 
   it('GW-090 leaves the rest of _meta as it was', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const answer = await session.call('meta', {}, { meta: { a: 1, progressToken: 'x', b: [2] } });
     const meta = JSON.parse(textOf(answer)) as Record<string, unknown>;
     expect(meta).toEqual({ a: 1, progressToken: expect.anything(), b: [2] });
   });
 
   it('GW-091 without a token has none upstream either', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect(textOf(await session.call('meta'))).toBe('none');
     expect(textOf(await session.call('progress'))).toBe('no token');
   });
 
   it('GW-091 after the answer is dropped (trial 36)', async () => {
-    const session = await rig.session();
-    const ws = await rig.webSocket();
+    const session = await harness.session();
+    const ws = await harness.webSocket();
     const pending = await progressOf(session, 1, { late: true });
     expect(eventsOf(pending)).toEqual(three(1));
     const params = { name: 'progress', arguments: { late: true }, _meta: { progressToken: 2 } };
@@ -106,8 +106,8 @@ describe('progress', () => {
   });
 
   it('GW-091 of an unknown token, or one of another type, reaches nobody', async () => {
-    const ws = await rig.webSocket();
-    const other = await rig.webSocket();
+    const ws = await harness.webSocket();
+    const other = await harness.webSocket();
     const waiting = other.begin('tools/call', {
       name: 'hold',
       arguments: { key: 'guess' },

@@ -11,7 +11,7 @@ proxy.hosts.set('mcp.invalid:80', remote.port);
 proxy.authorization = `Basic ${Buffer.from('me:secret').toString('base64')}`;
 afterAll(() => Promise.all([remote.close(), proxy.close()]));
 
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     one: { url: 'http://mcp.invalid/mcp', proxy: proxy.url.replace('//', '//me:secret@') },
     two: { url: remote.url, proxy: 'none' },
@@ -21,7 +21,7 @@ const rig = useGateway(() => ({
 
 it('is served, and the proxy sees its requests only', async () => {
   for (const server of ['one', 'two']) {
-    const session = await rig.session({ server });
+    const session = await harness.session({ server });
     expect(textOf(await session.call('echo', { a: server }))).toContain(server);
   }
   expect(proxy.targets.every((target) => target.endsWith(' http://mcp.invalid/mcp'))).toBe(true);
@@ -30,7 +30,7 @@ it('is served, and the proxy sees its requests only', async () => {
 });
 
 it('that the proxy does not let through is down for that reason', async () => {
-  await expect(rig.session({ server: 'three' })).rejects.toThrow(
+  await expect(harness.session({ server: 'three' })).rejects.toThrow(
     'its proxy wants a user name and a password (HTTP 407)',
   );
 });

@@ -151,7 +151,7 @@ test('answers are carried byte for byte, in JSON and in streams', async () => {
   }
 });
 
-test('progress, logs and questions on the stream of a call reach its caller', async () => {
+test('progress, logs and server requests on the stream of a call reach its caller', async () => {
   let asked: RemoteRequest | undefined;
   server.takeover = (request) => {
     const { message, response } = request;
@@ -180,10 +180,10 @@ test('progress, logs and questions on the stream of a call reach its caller', as
         ({ method }) => method === 'notifications/progress',
       );
       expect(progress.params).toEqual({ progressToken: 'mine', progress: 1 });
-      const question = await call.exchange.messages.next(
+      const serverRequest = await call.exchange.messages.next(
         ({ method }) => method === 'elicitation/create',
       );
-      await asker.respond(question.id, { action: 'accept', content: {} });
+      await asker.respond(serverRequest.id, { action: 'accept', content: {} });
       const { result } = await call.answer;
       expect(JSON.stringify(result)).toContain('accept');
     },
@@ -191,7 +191,7 @@ test('progress, logs and questions on the stream of a call reach its caller', as
   );
 });
 
-test('a question is given to the call on whose stream it came, at once, among several clients', async () => {
+test('a server request is given to the call on whose stream it came, at once, among several clients', async () => {
   const held: RemoteRequest[] = [];
   server.takeover = (request) => {
     const { message, response } = request;
@@ -218,9 +218,9 @@ test('a question is given to the call on whose stream it came, at once, among se
         const call = first.beginCall('echo');
         await until(() => held.length === 1);
         const other = second.beginCall('echo');
-        const question = await call.exchange.messages.next(({ id }) => id !== undefined);
-        expect(question.method).toBe('elicitation/create');
-        await first.respond(question.id, { action: 'decline' });
+        const serverRequest = await call.exchange.messages.next(({ id }) => id !== undefined);
+        expect(serverRequest.method).toBe('elicitation/create');
+        await first.respond(serverRequest.id, { action: 'decline' });
         await Promise.all([call.answer, other.answer]);
       }, capabilities);
     },
@@ -286,7 +286,7 @@ test('a result for the request is its answer, with status 500 too', async () => 
   });
 });
 
-test('a server that refuses the question for its era with an error and status 500 is asked in the old way', async () => {
+test('a server that refuses the probe for its era with an error and status 500 is asked in the old way', async () => {
   const odd = await RemoteServer.start();
   odd.takeover = ({ message, response }) => {
     if (message.method !== 'server/discover') return false;

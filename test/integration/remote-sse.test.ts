@@ -213,11 +213,11 @@ it('server-everything is used over both transports', async () => {
         prompt: 'x',
         maxTokens: 10,
       });
-      const question = await sampling.exchange.messages.next(
+      const serverRequest = await sampling.exchange.messages.next(
         ({ method }) => method === 'sampling/createMessage',
       );
       const content = { type: 'text', text: 'sampled' };
-      await session.respond(question.id, { role: 'assistant', content, model: 'm' });
+      await session.respond(serverRequest.id, { role: 'assistant', content, model: 'm' });
       expect(textOf(await sampling.answer)).toContain('sampled');
       await session.close();
     }

@@ -31,12 +31,12 @@ describe('a server that is killed', () => {
   const other = scriptedServer();
   const one = scriptedServer({ args: ['--restart-tools'], config: NEVER_BRISK });
   const { journal } = one;
-  const rig = useGateway(() => ({ servers: { one: one.config, other: other.config } }));
+  const harness = useGateway(() => ({ servers: { one: one.config, other: other.config } }));
 
   it('GW-098 fails its calls at once; the next call works on a new process that was told all', async () => {
-    const { ws, sse } = await rig.channels();
-    const session = await rig.session();
-    const beside = await rig.session({ server: 'other' });
+    const { ws, sse } = await harness.channels();
+    const session = await harness.session();
+    const beside = await harness.session({ server: 'other' });
     await ws.request('logging/setLevel', { level: 'debug' });
     await sse.request('logging/setLevel', { level: 'error' });
     for (const uri of ['test://a', 'test://b']) await ws.request('resources/subscribe', { uri });
@@ -67,15 +67,15 @@ describe('a server that is killed', () => {
     expect(level?.params).toEqual({ level: 'debug' });
     await session.call('touch', { uri: 'test://a' });
     await ws.messages.next(hasMethod(UPDATED));
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     const restarts = { server: 'one', reason: 'SIGKILL' };
     expect(metricSum(samples, 'sluice_server_restarts_total', restarts)).toBe(1);
     expect(metricSum(samples, 'sluice_server_restarts_total', { server: 'other' })).toBe(0);
   });
 
   it('GW-099 with other tools afterwards: each session that listed them is told once', async () => {
-    const { ws, sse } = await rig.channels();
-    const session = await rig.session();
+    const { ws, sse } = await harness.channels();
+    const session = await harness.session();
     const stream = session.openStream();
     await stream.head;
     for (const client of [ws, sse, session]) await client.request('tools/list');
@@ -90,7 +90,7 @@ describe('a server that is killed', () => {
   });
 
   it('calls that come while it restarts wait for it', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const pid = Number(textOf(await ws.call('pid')));
     process.kill(pid, 'SIGKILL');
     await waitGone([pid]);
@@ -101,21 +101,21 @@ describe('a server that is killed', () => {
 });
 
 describe('a server that ends by itself', () => {
-  const { rig, journal } = useScripted(scriptedServer({ config: NEVER_BRISK }));
+  const { harness, journal } = useScripted(scriptedServer({ config: NEVER_BRISK }));
 
   it('by exit: its call fails, the next ones work, the session lives on (trial 16)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const { error } = await session.call('die');
     expect(error).toMatchObject(exited('one') as object);
     for (let i = 0; i < 3; i++)
       expect(textOf(await session.call('echo', { i }))).toBe(`{"i":${i}}`);
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     const restarts = { server: 'one', reason: 'exit_3' };
     expect(metricSum(samples, 'sluice_server_restarts_total', restarts)).toBe(1);
   });
 
   it('with answers in its last write: they still arrive', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const before = journal.starts.length;
     const count = ws.call('big', { n: 60_000 });
     const dead = ws.call('die');
@@ -126,7 +126,7 @@ describe('a server that ends by itself', () => {
   });
 
   it('by closing stdout: as if it had ended, and its process is stopped', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     const pid = Number(textOf(await ws.call('pid')));
     const waiting = ws.call('hang', {});
     await ws.call('close_stdout');
@@ -135,16 +135,16 @@ describe('a server that ends by itself', () => {
     expect(textOf(await ws.call('echo', {}))).toBe('{}');
   });
 
-  it('while it asks: the question is taken back, the call fails', async () => {
-    const ws = await rig.webSocket({ capabilities: { elicitation: {} } });
+  it('while it asks: the server request is taken back, the call fails', async () => {
+    const ws = await harness.webSocket({ capabilities: { elicitation: {} } });
     const pid = Number(textOf(await ws.call('pid')));
     const answer = ws.call('ask', {});
-    const question = await ws.messages.next(hasMethod('elicitation/create'));
+    const serverRequest = await ws.messages.next(hasMethod('elicitation/create'));
     process.kill(pid, 'SIGKILL');
     const cancel = await ws.messages.next(hasMethod('notifications/cancelled'));
-    expect(cancel.params?.['requestId']).toBe(question.id);
+    expect(cancel.params?.['requestId']).toBe(serverRequest.id);
     expect((await answer).error).toMatchObject(exited('one') as object);
-    ws.respond(question.id, { action: 'accept' });
+    ws.respond(serverRequest.id, { action: 'accept' });
     expect(textOf(await ws.call('echo', {}))).toBe('{}');
     const next = journal.starts.at(-1);
     const strays = journal.messages().filter((m) => m.pid === next && m.method === undefined);
@@ -153,10 +153,10 @@ describe('a server that ends by itself', () => {
 });
 
 describe('a server with the same tools after a restart', () => {
-  const { rig } = useScripted();
+  const { harness } = useScripted();
 
   it('GW-099 tells nobody that they changed', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     await ws.request('tools/list');
     const uri = 'test://fence';
     await ws.request('resources/subscribe', { uri });
@@ -179,7 +179,7 @@ describe('a server that can not be started', () => {
     config: { timeouts: { start: '400ms', stop: '500ms' } },
   });
   const late = scriptedServer({ args: ['--fail-starts', '2'] });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       one: good.config,
       missing: { command: 'no-such-command-anywhere' },
@@ -190,9 +190,9 @@ describe('a server that can not be started', () => {
   }));
 
   it('stops nobody else: the others serve (trial 18)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     expect(textOf(await session.call('echo', { a: 1 }))).toBe('{"a":1}');
-    const samples = await fetchMetrics(rig.gateway.adminUrl);
+    const samples = await fetchMetrics(harness.gateway.adminUrl);
     expect(metricSum(samples, 'sluice_server_up', { server: 'one' })).toBe(1);
     for (const server of ['missing', 'failing', 'slow']) {
       expect(metricSum(samples, 'sluice_server_up', { server })).toBe(0);
@@ -204,11 +204,11 @@ describe('a server that can not be started', () => {
       ['missing', /ENOENT/],
       ['failing', /exit_6/],
     ] as const) {
-      const opened = rig.session({ server });
+      const opened = harness.session({ server });
       await expect(opened).rejects.toThrow(
         /server_unavailable.*not_sent|not_sent.*server_unavailable/,
       );
-      await expect(rig.session({ server })).rejects.toThrow(why);
+      await expect(harness.session({ server })).rejects.toThrow(why);
     }
   });
 
@@ -221,7 +221,7 @@ describe('a server that can not be started', () => {
       else if (raw.startsWith('exit:')) alive--;
       expect(alive).toBeLessThanOrEqual(1);
     }
-    const backoffs = rig.gateway
+    const backoffs = harness.gateway
       .logs()
       .filter((line) => line['server'] === 'slow' && typeof line['backoffMs'] === 'number')
       .map((line) => Number(line['backoffMs']));
@@ -237,38 +237,38 @@ describe('a server that can not be started', () => {
 
   it('at first works as soon as a start succeeds', async () => {
     await until(async () => {
-      const samples = await fetchMetrics(rig.gateway.adminUrl);
+      const samples = await fetchMetrics(harness.gateway.adminUrl);
       return metricSum(samples, 'sluice_server_up', { server: 'late' }) === 1;
     });
-    const session = await rig.session({ server: 'late' });
+    const session = await harness.session({ server: 'late' });
     expect(textOf(await session.call('echo', {}))).toBe('{}');
     expect(late.journal.starts.length).toBe(3);
   });
 
   it('five times in a minute fails fast: callers get their error without waiting for a start', async () => {
-    await rig.gateway.waitForLog(
+    await harness.gateway.waitForLog(
       (line) => line['server'] === 'failing' && line['failsFast'] === true,
       30_000,
     );
     const starts = failing.journal.starts.length;
     const results = await Promise.allSettled(
-      Array.from({ length: 20 }, () => rig.session({ server: 'failing' })),
+      Array.from({ length: 20 }, () => harness.session({ server: 'failing' })),
     );
     for (const result of results) expect(result.status).toBe('rejected');
     expect(failing.journal.starts.length).toBeLessThanOrEqual(starts + 1);
-    expect((await send(`${rig.gateway.adminUrl}/healthz`)).status).toBe(200);
+    expect((await send(`${harness.gateway.adminUrl}/healthz`)).status).toBe(200);
   });
 });
 
 describe('a server that answers no ping', () => {
-  const { rig, journal } = useScripted(scriptedServer({ args: ['--no-ping', '--strict'] }));
+  const { harness, journal } = useScripted(scriptedServer({ args: ['--no-ping', '--strict'] }));
 
   it('is never pinged, or not minded: it lives on (trial 23)', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const pid = Number(textOf(await session.call('pid')));
     for (let i = 0; i < 3; i++) {
-      await send(`${rig.gateway.adminUrl}/healthz`);
-      await send(`${rig.gateway.adminUrl}/readyz`);
+      await send(`${harness.gateway.adminUrl}/healthz`);
+      await send(`${harness.gateway.adminUrl}/readyz`);
       expect((await session.request('ping')).result).toEqual({});
     }
     expect(isAlive(pid)).toBe(true);

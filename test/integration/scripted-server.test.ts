@@ -80,9 +80,9 @@ describe('the handshake', () => {
 
   it('asks for roots right after initialized', async () => {
     const { client, journal } = await scripted('--ask-after-init');
-    const question = await client.messages.next(hasMethod('roots/list'));
-    expect(question.id).toBe(0);
-    client.respond(question.id, { roots: [] });
+    const serverRequest = await client.messages.next(hasMethod('roots/list'));
+    expect(serverRequest.id).toBe(0);
+    client.respond(serverRequest.id, { roots: [] });
     await journal.waitForEvent('roots:{"result":{"roots":[]}}');
   });
 });
@@ -222,7 +222,7 @@ describe('notifications', () => {
   });
 });
 
-describe('questions', () => {
+describe('server requests', () => {
   it.each([
     ['ask', 'elicitation/create'],
     ['ask_form', 'elicitation/create'],
@@ -233,8 +233,8 @@ describe('questions', () => {
   ])('%s sends %s and ends with the reply', async (tool, method) => {
     const { client } = await scripted();
     const { answer } = client.begin('tools/call', { name: tool, arguments: { v: 'Q' } });
-    const question = await client.messages.next(hasMethod(method));
-    expect(question.id).toBe(0);
+    const serverRequest = await client.messages.next(hasMethod(method));
+    expect(serverRequest.id).toBe(0);
     client.sendText('{"jsonrpc":"2.0","id":0,"result":{"x":1.0}}');
     expect(textOf(await answer)).toBe('{"v":"Q","reply":{"result":{"x":1.0}}}');
   });
@@ -252,8 +252,8 @@ describe('questions', () => {
   it('can be asked after the answer, or taken back', async () => {
     const { client, journal } = await scripted();
     await client.call('ask_later');
-    const question = await client.messages.next(hasMethod('elicitation/create'));
-    client.send({ jsonrpc: '2.0', id: question.id, error: { code: -1, message: 'no' } });
+    const serverRequest = await client.messages.next(hasMethod('elicitation/create'));
+    client.send({ jsonrpc: '2.0', id: serverRequest.id, error: { code: -1, message: 'no' } });
     await journal.waitForEvent('later:{"error":{"code":-1,"message":"no"}}');
     await client.call('ask_cancel');
     const cancel = await client.messages.next(hasMethod('notifications/cancelled'));
@@ -331,8 +331,8 @@ describe('the generic JSON-RPC servers', () => {
     expect((await client.messages.next(answers('x'))).result).toBe(3);
     expect((await client.request('add', { a: 3, b: 4 })).result).toBe(7);
     const { answer } = client.begin('ask_client', { q: 1 });
-    const question = await client.messages.next(hasMethod('question'));
-    client.respond(question.id, { a: 1 });
+    const serverRequest = await client.messages.next(hasMethod('question'));
+    client.respond(serverRequest.id, { a: 1 });
     expect((await answer).result).toEqual({ result: { a: 1 } });
     await client.request('notify_all', { e: 1 });
     await client.messages.next(hasMethod('event'));

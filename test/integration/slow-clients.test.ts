@@ -63,9 +63,9 @@ class StalledStream {
 }
 
 describe('a client that does not read', () => {
-  const { rig } = useScripted();
+  const { harness } = useScripted();
   const cuts = async (transport: string): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_slow_consumers_total', {
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_slow_consumers_total', {
       transport,
     });
 
@@ -79,9 +79,9 @@ describe('a client that does not read', () => {
   }
 
   it('loses its HTTP+SSE stream; the others and the server go on', async () => {
-    const beside = await rig.webSocket();
-    const url = rig.gateway.endpoint('one', 'sse');
-    const stalled = rig.track(await StalledStream.open(url, {}, /data: \S+\n/));
+    const beside = await harness.webSocket();
+    const url = harness.gateway.endpoint('one', 'sse');
+    const stalled = harness.track(await StalledStream.open(url, {}, /data: \S+\n/));
     const messages = new URL(stalled.match(/data: (\S+)/), url).href;
     const say = (body: unknown): Promise<{ status: number }> => {
       const headers = { 'content-type': 'application/json' };
@@ -99,8 +99,8 @@ describe('a client that does not read', () => {
   });
 
   it('loses its WebSocket; the others and the server go on', async () => {
-    const beside = await rig.webSocket();
-    const stalled = await WsClient.connect(rig.gateway.endpoint('one', 'ws'));
+    const beside = await harness.webSocket();
+    const stalled = await WsClient.connect(harness.gateway.endpoint('one', 'ws'));
     await stalled.initialize();
     stalled.socket.pause();
     let id = 1;
@@ -113,11 +113,11 @@ describe('a client that does not read', () => {
   });
 
   it('loses its GET stream, not its session; the others and the server go on', async () => {
-    const beside = await rig.webSocket();
-    const session = await rig.session();
+    const beside = await harness.webSocket();
+    const session = await harness.session();
     const prefix = 'test://slow/';
     await session.request('resources/subscribe', { uri: prefix });
-    rig.track(await StalledStream.open(session.url, session.headers, /\r\n\r\n/));
+    harness.track(await StalledStream.open(session.url, session.headers, /\r\n\r\n/));
     let n = 0;
     await fillUntilCut('streamable-http', async () => {
       const touches = Array.from({ length: 60 }, () =>
@@ -139,9 +139,9 @@ const LARGE = { name: 'big', arguments: { n: 15_000_000 } };
 const TAKEN_A_SECOND = 256 * 1024;
 
 describe('one large answer to a client that does not read', () => {
-  const { rig } = useScripted();
+  const { harness } = useScripted();
   const legacy = (accept: string) => async (): Promise<Socket> => {
-    const session = await rig.session();
+    const session = await harness.session();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 'l', method: 'tools/call', params: LARGE });
     return await deafPost(session.url, { ...POST_HEADERS, ...session.headers, accept }, body);
   };
@@ -153,10 +153,10 @@ describe('one large answer to a client that does not read', () => {
       'mcp-method': 'tools/call',
       'mcp-name': 'big',
     };
-    return await deafPost(rig.url(), { ...POST_HEADERS, ...mirrored }, body);
+    return await deafPost(harness.url(), { ...POST_HEADERS, ...mirrored }, body);
   };
   const sse = async (): Promise<Socket> => {
-    const url = rig.gateway.endpoint('one', 'sse');
+    const url = harness.gateway.endpoint('one', 'sse');
     const stalled = await StalledStream.open(url, {}, /data: \S+\n/);
     const messages = new URL(stalled.match(/data: (\S+)/), url).href;
     const headers = { 'content-type': 'application/json' };
@@ -167,7 +167,7 @@ describe('one large answer to a client that does not read', () => {
     return stalled.socket;
   };
   const webSocket = async (): Promise<Socket> => {
-    const client = await WsClient.connect(rig.gateway.endpoint('one', 'ws'));
+    const client = await WsClient.connect(harness.gateway.endpoint('one', 'ws'));
     await client.initialize();
     client.socket.pause();
     client.begin('tools/call', LARGE);
@@ -187,7 +187,7 @@ describe('one large answer to a client that does not read', () => {
     const got = slow.map(() => 0);
     const mayTake = slow.map(() => 0);
     const counted = async (transport: string): Promise<number> => {
-      const text = await fetchMetrics(rig.gateway.adminUrl);
+      const text = await fetchMetrics(harness.gateway.adminUrl);
       return metricSum(text, 'sluice_slow_consumers_total', { transport });
     };
     // Less than what waits for them in the time that the others are given, but never nothing.

@@ -15,7 +15,7 @@ const updatesOf = (client: ChannelClient): unknown[] =>
   client.messages.all.filter(hasMethod(UPDATED)).map(({ params }) => params?.['uri']);
 
 describe('on a shared server', () => {
-  const { rig, journal } = useScripted();
+  const { harness, journal } = useScripted();
   let uris = 0;
   const freshUri = (): string => `test://item-${++uris}`;
   /** The subscribes and unsubscribes that the server got for a URI, in order. */
@@ -27,8 +27,8 @@ describe('on a shared server', () => {
 
   it('GW-095 the server sees one subscribe, and one unsubscribe after the last', async () => {
     const uri = freshUri();
-    const { ws, sse } = await rig.channels();
-    const session = await rig.session();
+    const { ws, sse } = await harness.channels();
+    const session = await harness.session();
     for (const client of [ws, sse, session]) {
       expect((await client.request('resources/subscribe', { uri })).result).toEqual({});
     }
@@ -42,8 +42,8 @@ describe('on a shared server', () => {
 
   it('GW-095 an update goes to those who are subscribed, once each', async () => {
     const uri = freshUri();
-    const { ws, sse } = await rig.channels();
-    const never = await rig.webSocket();
+    const { ws, sse } = await harness.channels();
+    const never = await harness.webSocket();
     for (const client of [ws, sse, sse]) await client.request('resources/subscribe', { uri });
     await never.call('touch', { uri });
     for (const client of [ws, sse]) await until(() => updatesOf(client).length > 0);
@@ -58,7 +58,7 @@ describe('on a shared server', () => {
 
   it('GW-095 subscribing twice is once: one unsubscribe ends it', async () => {
     const uri = freshUri();
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     for (let i = 0; i < 2; i++) await ws.request('resources/subscribe', { uri });
     await ws.request('resources/unsubscribe', { uri });
     expect((await ws.request('resources/unsubscribe', { uri })).result).toEqual({});
@@ -67,8 +67,8 @@ describe('on a shared server', () => {
 
   it('GW-095 the end of a session ends its subscriptions, whatever the transport', async () => {
     const uri = freshUri();
-    const { ws, sse } = await rig.channels();
-    const session = await rig.session();
+    const { ws, sse } = await harness.channels();
+    const session = await harness.session();
     for (const client of [ws, sse, session]) await client.request('resources/subscribe', { uri });
     await ws.close();
     await sse.close();
@@ -80,8 +80,8 @@ describe('on a shared server', () => {
 
   it('a part of what was subscribed to counts, a longer name does not', async () => {
     const uri = freshUri();
-    const ws = await rig.webSocket();
-    const other = await rig.webSocket();
+    const ws = await harness.webSocket();
+    const other = await harness.webSocket();
     await ws.request('resources/subscribe', { uri });
     for (const touched of [`${uri}/part`, `${uri}x`, `${uri}?a`, 'test://', uri]) {
       await other.call('touch', { uri: touched });
@@ -91,7 +91,7 @@ describe('on a shared server', () => {
   });
 
   it('a URI that is no string is -32602, and nothing is forwarded', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const before = journal.messages('resources/subscribe').length;
     for (const params of [{}, { uri: 7 }, { uri: null }]) {
       for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
@@ -103,8 +103,8 @@ describe('on a shared server', () => {
 
   it('many clients that come and go at once leave the server with what is right', async () => {
     const uri = freshUri();
-    const clients = await Promise.all(Array.from({ length: 8 }, () => rig.webSocket()));
-    const stays = await rig.webSocket();
+    const clients = await Promise.all(Array.from({ length: 8 }, () => harness.webSocket()));
+    const stays = await harness.webSocket();
     await Promise.all(
       [...clients, stays].map((client) => client.request('resources/subscribe', { uri })),
     );
@@ -125,10 +125,10 @@ describe('on a shared server', () => {
 
 describe('on a server without subscriptions', () => {
   const server = scriptedServer({ args: ['--caps', '{"tools":{},"resources":{}}'] });
-  const rig = useGateway(() => ({ servers: { one: server.config } }));
+  const harness = useGateway(() => ({ servers: { one: server.config } }));
 
   it('subscribe is -32601, and nothing is forwarded', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     const answer = await session.request('resources/subscribe', { uri: 'test://one' });
     expect(answer.error?.code).toBe(-32601);
     expect(server.journal.messages('resources/subscribe')).toEqual([]);

@@ -24,10 +24,10 @@ async function create(session: LegacySession): Promise<unknown> {
 }
 
 describe('a server with several instances', () => {
-  const { rig } = useScripted(fixtureServer('scripted-tasks.ts', { config: { replicas: 3 } }));
+  const { harness } = useScripted(fixtureServer('scripted-tasks.ts', { config: { replicas: 3 } }));
 
   it('is asked for a task where it runs', async () => {
-    const clients = [1, 2, 3].map(() => rig.track(new ModernClient(rig.url(), EXTENSION)));
+    const clients = [1, 2, 3].map(() => harness.track(new ModernClient(harness.url(), EXTENSION)));
     const made = await Promise.all(clients.map((client, n) => client.call('quick', { v: `${n}` })));
     for (const [n, { result }] of made.entries()) {
       const taskId = result?.['taskId'];
@@ -39,7 +39,7 @@ describe('a server with several instances', () => {
   });
 
   it('is asked by a session that is elsewhere', async () => {
-    const sessions = await Promise.all([1, 2, 3].map(() => rig.session()));
+    const sessions = await Promise.all([1, 2, 3].map(() => harness.session()));
     const [first] = sessions;
     const taskId = first && (await create(first));
     for (const session of sessions) {
@@ -49,13 +49,13 @@ describe('a server with several instances', () => {
 });
 
 describe('a server with an instance for each session', () => {
-  const { rig } = useScripted(
+  const { harness } = useScripted(
     fixtureServer('scripted-tasks.ts', { config: { sharing: 'session' } }),
   );
 
   it('knows a task in the instance of the session that made it, as long as that is there', async () => {
-    const session = await rig.session();
-    const other = await rig.session();
+    const session = await harness.session();
+    const other = await harness.session();
     const taskId = await create(session);
     expect((await other.request('tasks/get', { taskId })).result).toMatchObject({ taskId });
     expect((await other.request('tasks/list')).result).toEqual({ tasks: [] });
@@ -64,7 +64,7 @@ describe('a server with an instance for each session', () => {
   });
 
   it('knows a task of a modern client whatever its next request declares', async () => {
-    const client = rig.track(new ModernClient(rig.url(), EXTENSION));
+    const client = harness.track(new ModernClient(harness.url(), EXTENSION));
     const { result } = await client.call('hold');
     const taskId = result?.['taskId'];
     const capabilities = { ...EXTENSION, sampling: {} };
@@ -77,16 +77,16 @@ describe('tasks at a client', () => {
   const own = useScripted(scriptedServer({ config: { sharing: 'session' } }));
 
   it('are for a server that serves this session alone', async () => {
-    const session = await own.rig.session({ capabilities: CLIENT_TASKS });
+    const session = await own.harness.session({ capabilities: CLIENT_TASKS });
     const { params } = await own.journal.waitFor(({ method }) => method === 'initialize');
     expect(params?.['capabilities']).toMatchObject({ tasks: CLIENT_TASKS.tasks });
     const call = session.beginCall('request', {
       method: 'tasks/get',
       params: { taskId: 'at-client' },
     });
-    const question = await call.exchange.messages.next(hasMethod('tasks/get'));
-    expect(question.params).toEqual({ taskId: 'at-client' });
-    await session.respond(question.id, { taskId: 'at-client', status: 'working' });
+    const serverRequest = await call.exchange.messages.next(hasMethod('tasks/get'));
+    expect(serverRequest.params).toEqual({ taskId: 'at-client' });
+    await session.respond(serverRequest.id, { taskId: 'at-client', status: 'working' });
     expect(textOf(await call.answer)).toContain('working');
     await session.notify('notifications/tasks/status', { taskId: 'at-client', status: 'failed' });
     await own.journal.waitFor(({ method }) => method === 'notifications/tasks/status');
@@ -97,7 +97,7 @@ describe('tasks at a client of a shared server', () => {
   const shared = useScripted(scriptedServer());
 
   it('are nothing that it is told of', async () => {
-    const session = await shared.rig.session({ capabilities: CLIENT_TASKS });
+    const session = await shared.harness.session({ capabilities: CLIENT_TASKS });
     const { params } = await shared.journal.waitFor(({ method }) => method === 'initialize');
     expect(params?.['capabilities']).not.toHaveProperty('tasks');
     const reply = await session.call('request', {
@@ -111,7 +111,7 @@ describe('tasks at a client of a shared server', () => {
   });
 
   it('nor is anybody told of a task that is not theirs', async () => {
-    const session = await shared.rig.session();
+    const session = await shared.harness.session();
     const stream = session.openStream();
     await stream.head;
     await session.call('notify', {

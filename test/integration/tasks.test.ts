@@ -24,22 +24,22 @@ const get = (session: LegacySession, taskId: unknown): Promise<WireMessage> =>
   session.request('tasks/get', { taskId });
 
 describe('a task of a legacy client at a legacy server', () => {
-  const { rig, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
+  const { harness, journal } = useScripted(fixtureServer('scripted-tasks.ts'));
 
   it('is offered as far as it can be routed', async () => {
-    const { initializeAnswer } = await rig.session(CLIENT);
+    const { initializeAnswer } = await harness.session(CLIENT);
     expect(initializeAnswer.result?.['capabilities']).toMatchObject({
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     });
     expect(initializeAnswer.raw).not.toContain('vendor');
-    const older = await rig.session({ ...CLIENT, version: '2025-06-18' });
+    const older = await harness.session({ ...CLIENT, version: '2025-06-18' });
     expect(older.initializeAnswer.raw).not.toContain('"tasks"');
     expect((await older.request('tools/list')).raw).not.toContain('execution');
     expect((await older.request('tasks/get', { taskId: 'task-1' })).error?.code).toBe(-32601);
   });
 
   it('is made, looked at, waited for and listed under a sealed id', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const task = await create(session, 'hold', { task: { ttl: 90_000 } });
     expect(task).toMatchObject({ status: 'working', ttl: 90_000, 'x-custom': 1 });
     const id = String(task['taskId']);
@@ -61,7 +61,7 @@ describe('a task of a legacy client at a legacy server', () => {
   });
 
   it('GW-134 has an id that is unknown when it is changed, made up or the server its own', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const id = String((await create(session, 'hold'))['taskId']);
     const own = textOf(await session.call('last'));
     const flipped = `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`;
@@ -80,7 +80,7 @@ describe('a task of a legacy client at a legacy server', () => {
   });
 
   it('is cancelled once; its end is told', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const stream = session.openStream();
     await stream.head;
     const id = String((await create(session, 'hold'))['taskId']);
@@ -92,7 +92,7 @@ describe('a task of a legacy client at a legacy server', () => {
   });
 
   it('has progress until it is over, on another stream than that of its call', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const stream = session.openStream();
     await stream.head;
     const id = String((await create(session, 'hold', { _meta: { progressToken: 'p' } }))['taskId']);
@@ -108,14 +108,14 @@ describe('a task of a legacy client at a legacy server', () => {
   });
 
   it('asks its owner on the stream of tasks/result, under the id that the owner knows', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const id = String((await create(session, 'ask'))['taskId']);
     await journal.waitFor((message) => message.method === 'tools/call');
     const { exchange, answer } = session.begin('tasks/result', { taskId: id });
-    const question = await exchange.messages.next(hasMethod('elicitation/create'));
-    expect(question.params?.['_meta']).toEqual({ [RELATED]: { taskId: id } });
+    const serverRequest = await exchange.messages.next(hasMethod('elicitation/create'));
+    expect(serverRequest.params?.['_meta']).toEqual({ [RELATED]: { taskId: id } });
     const _meta = { [RELATED]: { taskId: id } };
-    await session.respond(question.id, { action: 'accept', content: { answer: 'a' }, _meta });
+    await session.respond(serverRequest.id, { action: 'accept', content: { answer: 'a' }, _meta });
     const reply = JSON.parse(textOf(await answer)) as Json;
     expect(reply).toMatchObject({ action: 'accept', content: { answer: 'a' } });
     const own = textOf(await session.call('last'));
@@ -123,29 +123,29 @@ describe('a task of a legacy client at a legacy server', () => {
   });
 
   it('asks a client that reads a stream without being waited for', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const stream = session.openStream();
     await stream.head;
     await create(session, 'ask');
-    const question = await stream.messages.next(hasMethod('elicitation/create'));
-    await session.respond(question.id, { action: 'decline' });
+    const serverRequest = await stream.messages.next(hasMethod('elicitation/create'));
+    await session.respond(serverRequest.id, { action: 'decline' });
   });
 
   it('that nobody can be asked for gets an answer all the same', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const id = String((await create(session, 'ask'))['taskId']);
     await session.close();
-    const later = await rig.session(CLIENT);
+    const later = await harness.session(CLIENT);
     expect(textOf(await later.request('tasks/result', { taskId: id }))).toContain('cancel');
   });
 
   it('of a tool that needs one is refused by the server without', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     expect((await session.call('must')).error?.code).toBe(-32601);
   });
 
   it('is gone with its server', async () => {
-    const session = await rig.session(CLIENT);
+    const session = await harness.session(CLIENT);
     const id = String((await create(session, 'hold'))['taskId']);
     const seen = journal.messages('tasks/result').length;
     const { answer } = session.begin('tasks/result', { taskId: id });

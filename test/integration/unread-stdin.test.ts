@@ -1,8 +1,8 @@
 /** A child process that does not read, or reads slowly: what waits for it is bounded, and nothing is lost. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { OutputConsumer } from '../../src/backend/stdio/child-output.ts';
-import { ChildProcess } from '../../src/backend/stdio/child-process.ts';
 import { TurnQuota } from '../../src/base/turns.ts';
+import type { OutputConsumer } from '../../src/upstream/stdio/child-output.ts';
+import { ChildProcess } from '../../src/upstream/stdio/child-process.ts';
 
 const MIB = 1024 * 1024;
 const LINE_FEED = Buffer.from('\n');

@@ -55,13 +55,13 @@ async function failureOf(session: LegacySession): Promise<Record<string, unknown
 
 describe('client_credentials', () => {
   const auth = { type: 'client_credentials', ...client, scope: 'a b', resource: 'https://x/mcp' };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: { url: remote.url, auth, start: 'lazy' } },
   }));
 
   it('asks once for everybody, and sends nothing of the client (GW-154)', async () => {
     const headers = { authorization: 'Bearer of-the-client', cookie: 'a=b', 'x-api-key': 'k' };
-    const session = await rig.session({ headers });
+    const session = await harness.session({ headers });
     await Promise.all(Array.from({ length: 10 }, () => session.call('echo')));
     expect(tokens.requests).toHaveLength(1);
     const [{ form, headers: asked } = {}] = tokens.requests;
@@ -78,7 +78,7 @@ describe('client_credentials', () => {
   });
 
   it('asks for no other token when a fresh one is refused', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     remote.takeover = (request) => {
       if (request.headers.authorization !== 'Bearer token-1') return false;
       sendJson(request.response, 401, {});
@@ -91,13 +91,13 @@ describe('client_credentials', () => {
 
 describe('tokens that run out', () => {
   const auth = { type: 'client_credentials', ...client, clientAuth: 'post' };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: { url: remote.url, auth, start: 'lazy' } },
   }));
 
   it('are replaced in time', async () => {
     tokens.lifetime = 1;
-    const session = await rig.session();
+    const session = await harness.session();
     const seen = await until(async () => {
       await session.call('echo');
       const all = new Set(sentTo(remote));
@@ -126,7 +126,7 @@ describe('D07 a token endpoint', () => {
   const texts = Object.keys(BAD_ANSWERS);
   const auth = { type: 'client_credentials', ...client };
   const entry = { url: remote.url, auth, start: 'lazy', timeouts: { start: '1s' } };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: Object.fromEntries(texts.map((_, index) => [`s${index}`, entry])),
   }));
 
@@ -137,10 +137,10 @@ describe('D07 a token endpoint', () => {
         BAD_ANSWERS[text]?.(response);
         return true;
       };
-      const session = await LegacySession.open(rig.url(name)).catch((error: unknown) => error);
+      const session = await LegacySession.open(harness.url(name)).catch((error: unknown) => error);
       expect(String(session)).not.toMatch(/secret-x|127\.0\.0\.1:\d+\/token/);
-      await rig.gateway.waitForLog((line) => JSON.stringify(line).includes(text));
-      expect(JSON.stringify(rig.gateway.logs())).not.toMatch(/secret-x|p:ss%rd/);
+      await harness.gateway.waitForLog((line) => JSON.stringify(line).includes(text));
+      expect(JSON.stringify(harness.gateway.logs())).not.toMatch(/secret-x|p:ss%rd/);
       expect(remote.requests).toEqual([]);
       expect(other.requests).toEqual([]);
     },
@@ -152,10 +152,10 @@ describe('secrets of files', () => {
   const file = join(folder, 'token');
   writeFileSync(file, 'old\n');
   const headers = { Authorization: `Bearer \${file:${file}}`, 'X-Plain': 'p' };
-  const rig = useGateway(() => ({ servers: { one: { url: remote.url, headers } } }));
+  const harness = useGateway(() => ({ servers: { one: { url: remote.url, headers } } }));
 
   it('are read again when the server says no', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     remote.takeover = (request) => {
       if (request.headers.authorization === 'Bearer new') return false;
       sendJson(request.response, 401, {});
@@ -164,15 +164,15 @@ describe('secrets of files', () => {
     writeFileSync(file, 'new\n');
     expect((await session.call('echo', { a: 1 })).error).toBeUndefined();
     expect(remote.posts('tools/call').at(-1)?.headers).toMatchObject({ 'x-plain': 'p' });
-    expect(JSON.stringify(rig.gateway.logs())).not.toMatch(/Bearer (old|new)/);
+    expect(JSON.stringify(harness.gateway.logs())).not.toMatch(/Bearer (old|new)/);
   });
 
   it('that can not be sent change nothing', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     writeFileSync(file, 'two\nlines\n');
     await until(async () => {
       await session.call('echo');
-      return rig.gateway
+      return harness.gateway
         .logs()
         .find(({ msg }) => msg === 'secrets not read again, the old ones stay');
     });
@@ -181,10 +181,10 @@ describe('secrets of files', () => {
 });
 
 describe('a server that asks to be left alone', () => {
-  const rig = useGateway(() => ({ servers: { one: { url: remote.url } } }));
+  const harness = useGateway(() => ({ servers: { one: { url: remote.url } } }));
 
   it('is, and its callers are told for how long', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     let refused = 0;
     remote.takeover = (request) => {
       if (!isCall(request)) return false;
@@ -209,7 +209,7 @@ describe('token_exchange', () => {
   const auth = {
     ...{ type: 'token_exchange', ...client, audience: 'https://up.example' },
   };
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       one: { url: remote.url, auth, sharing: 'principal' },
       own: {
@@ -234,7 +234,10 @@ describe('token_exchange', () => {
     server = 'one',
   ): Promise<[LegacySession, string]> {
     const token = await issuer.token({ aud: 'api://gw', ...claims });
-    const session = await rig.session({ server, headers: { authorization: `Bearer ${token}` } });
+    const session = await harness.session({
+      server,
+      headers: { authorization: `Bearer ${token}` },
+    });
     return [session, token];
   }
 
@@ -263,7 +266,7 @@ describe('token_exchange', () => {
     const all = JSON.stringify(remote.requests.map(({ rawHeaders, text }) => [rawHeaders, text]));
     for (const token of [aliceToken, bobToken]) {
       expect(all).not.toContain(token);
-      expect(JSON.stringify(rig.gateway.logs())).not.toContain(token);
+      expect(JSON.stringify(harness.gateway.logs())).not.toContain(token);
     }
   });
 
@@ -283,7 +286,7 @@ describe('token_exchange', () => {
     const [dave, first] = await as({ sub: 'dave' });
     await dave.call('echo');
     const second = await issuer.token({ aud: 'api://gw', sub: 'dave', jti: 'second' });
-    const url = rig.url('one');
+    const url = harness.url('one');
     const body = { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'echo' } };
     await post(url, body, { ...dave.headers, authorization: `Bearer ${second}` }).response();
     const subjects = tokens.requests.map(({ form }) => form['subject_token']);
@@ -309,16 +312,18 @@ describe('token_exchange', () => {
     };
     const token = await issuer.token({ aud: 'api://gw', sub: `eve ${name}` });
     const headers = { authorization: `Bearer ${token}` };
-    await LegacySession.open(rig.url('one'), { headers }).catch(() => undefined);
-    await rig.gateway.waitForLog((line) => JSON.stringify(line).includes(text));
+    await LegacySession.open(harness.url('one'), { headers }).catch(() => undefined);
+    await harness.gateway.waitForLog((line) => JSON.stringify(line).includes(text));
     expect(remote.requests).toEqual([]);
-    expect(JSON.stringify(rig.gateway.logs())).not.toContain(token);
+    expect(JSON.stringify(harness.gateway.logs())).not.toContain(token);
   });
 
   it('needs a token: an API key has none', async () => {
     const headers = keys.headers('robot');
-    await LegacySession.open(rig.url('one'), { headers }).catch(() => undefined);
-    await rig.gateway.waitForLog((line) => JSON.stringify(line).includes('you came without one'));
+    await LegacySession.open(harness.url('one'), { headers }).catch(() => undefined);
+    await harness.gateway.waitForLog((line) =>
+      JSON.stringify(line).includes('you came without one'),
+    );
     expect(remote.requests).toEqual([]);
     expect(tokens.requests).toEqual([]);
   });
@@ -342,11 +347,11 @@ describe('token_exchange', () => {
     expect(other.pid).not.toBe(first.pid);
     const token = await issuer.token({ aud: 'api://gw', sub: 'bob' });
     const headers = { authorization: `Bearer ${token}` };
-    const refused = await LegacySession.open(rig.url('own'), { headers }).catch(String);
+    const refused = await LegacySession.open(harness.url('own'), { headers }).catch(String);
     expect(String(refused)).toContain(
       '${principal.claims.email} of its client, and yours is missing',
     );
-    expect(JSON.stringify(rig.gateway.logs())).not.toMatch(/alice@example|new@example/);
+    expect(JSON.stringify(harness.gateway.logs())).not.toMatch(/alice@example|new@example/);
   });
 });
 
@@ -405,7 +410,7 @@ describe('certificates', () => {
     start: 'lazy',
     timeouts: { start: '1s' },
   });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       one: {
         ...base(),
@@ -434,16 +439,16 @@ describe('certificates', () => {
   });
 
   it('of a server are checked against its own bundle, and the gateway shows its own', async () => {
-    expect(textOf(await (await rig.session()).call('echo'))).toBe('tls');
+    expect(textOf(await (await harness.session()).call('echo'))).toBe('tls');
     // The name in the fixture's certificate.
     expect(new Set(names)).toEqual(new Set(['x']));
     names = [];
-    expect(textOf(await (await rig.session({ server: 'plain' })).call('echo'))).toBe('tls');
+    expect(textOf(await (await harness.session({ server: 'plain' })).call('echo'))).toBe('tls');
     expect(names).toEqual([]);
   });
 
   it('get the gateway a token where it has no secret', async () => {
-    const session = await rig.session({ server: 'certified' });
+    const session = await harness.session({ server: 'certified' });
     expect(textOf(await session.call('echo'))).toBe('tls');
     const form = 'grant_type=client_credentials&client_id=gateway';
     expect(forms).toEqual([{ form, authorization: undefined }]);
@@ -452,11 +457,11 @@ describe('certificates', () => {
   it.each(['system', 'wrong', 'gone'])(
     'that are not trusted are refused: %s (D10)',
     async (name) => {
-      const failed = await LegacySession.open(rig.url(name)).catch(String);
+      const failed = await LegacySession.open(harness.url(name)).catch(String);
       expect(typeof failed).toBe('string');
       const text =
         name === 'gone' ? "tls.ca can't be used, there is no such file" : 'could not be reached';
-      await rig.gateway.waitForLog(
+      await harness.gateway.waitForLog(
         (line) => line['server'] === name && JSON.stringify(line).includes(text),
       );
       expect(names).toEqual([]);
@@ -465,7 +470,7 @@ describe('certificates', () => {
 });
 
 describe('allowPrivate: false', () => {
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       one: { url: remote.url, allowPrivate: false },
       name: { url: remote.url.replace('127.0.0.1', 'localhost'), allowPrivate: false },
@@ -474,7 +479,7 @@ describe('allowPrivate: false', () => {
   }));
 
   it.each(['one', 'name'])('nothing of this machine is called: %s (D06)', async (name) => {
-    const failed = await LegacySession.open(rig.url(name)).catch(String);
+    const failed = await LegacySession.open(harness.url(name)).catch(String);
     expect(failed).toContain('has no public address, and allowPrivate is false');
     expect(remote.requests).toEqual([]);
   });

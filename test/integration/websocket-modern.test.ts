@@ -5,10 +5,10 @@ import { useScripted } from '../support/use-gateway.ts';
 import { answers, textOf } from '../support/wire-message.ts';
 import { WsClient } from '../support/ws-client.ts';
 
-const { rig, journal } = useScripted();
+const { harness, journal } = useScripted();
 
 async function open(): Promise<WsClient> {
-  return rig.track(await WsClient.connect(rig.gateway.endpoint('one', 'ws')));
+  return harness.track(await WsClient.connect(harness.gateway.endpoint('one', 'ws')));
 }
 
 it('needs no session, and lives beside one', async () => {

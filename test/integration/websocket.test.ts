@@ -8,19 +8,19 @@ import { useScripted } from '../support/use-gateway.ts';
 import { answers, textOf } from '../support/wire-message.ts';
 import { UpgradeRefused, WsClient } from '../support/ws-client.ts';
 
-const { rig, journal } = useScripted(undefined, { listen: { maxBody: '64KiB' } });
-const wsUrl = (): string => rig.gateway.endpoint('one', 'ws');
+const { harness, journal } = useScripted(undefined, { listen: { maxBody: '64KiB' } });
+const wsUrl = (): string => harness.gateway.endpoint('one', 'ws');
 
 describe('the upgrade', () => {
   it('GW-082 echoes the subprotocol mcp, also among others', async () => {
     for (const protocols of [['mcp'], ['other', 'mcp']]) {
-      const client = await rig.webSocket({}, { protocols });
+      const client = await harness.webSocket({}, { protocols });
       expect(client.protocol).toBe('mcp');
     }
   });
 
   it('GW-082 is accepted without a subprotocol, and then names none', async () => {
-    const client = await rig.webSocket({}, { protocols: [] });
+    const client = await harness.webSocket({}, { protocols: [] });
     expect(client.protocol).toBe('');
     expect((await client.request('ping')).result).toEqual({});
   });
@@ -32,16 +32,16 @@ describe('the upgrade', () => {
 
   it('on a path that is no WebSocket endpoint is 404', async () => {
     for (const path of ['/servers/one/mcp', '/servers/nope/ws', '/nope']) {
-      const refused = WsClient.connect(`${rig.gateway.url}${path}`);
+      const refused = WsClient.connect(`${harness.gateway.url}${path}`);
       await expect(refused).rejects.toEqual(new UpgradeRefused(404));
     }
     const headers = { connection: 'upgrade', upgrade: 'websocket' };
-    const { text } = await send(rig.gateway.url, { target: '/nope', headers });
+    const { text } = await send(harness.gateway.url, { target: '/nope', headers });
     expect(text).toContain('Clients connect to: /servers/one/ws, ');
   });
 
   it('works under the short path too', async () => {
-    const client = rig.track(await WsClient.connect(`${rig.gateway.url}/ws`));
+    const client = harness.track(await WsClient.connect(`${harness.gateway.url}/ws`));
     await client.initialize();
     expect(textOf(await client.call('echo', { a: 1 }))).toBe('{"a":1}');
   });
@@ -49,7 +49,7 @@ describe('the upgrade', () => {
 
 describe('C09 frames', () => {
   it.each(LEGACY_VERSIONS)('GW-082 carry one message each (%s)', async (version) => {
-    const client = rig.track(await WsClient.connect(wsUrl()));
+    const client = harness.track(await WsClient.connect(wsUrl()));
     const frames: { text: string; isBinary: boolean }[] = [];
     client.socket.on('message', (data: Buffer, isBinary: boolean) =>
       frames.push({ text: data.toString('utf8'), isBinary }),
@@ -66,7 +66,7 @@ describe('C09 frames', () => {
   });
 
   it('GW-082 with bad JSON are answered -32700 with id null, and the socket stays open', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     for (const text of ['{bad json', '', '\u0000', '{"a":1}{"b":2}']) {
       client.sendText(text);
       const refused = await client.messages.next(({ error }) => error !== undefined);
@@ -77,7 +77,7 @@ describe('C09 frames', () => {
   });
 
   it('with JSON that is no message are answered -32600', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     for (const text of ['{"foo":1}', '1', '"x"', '{"jsonrpc":"1.0","id":4,"method":"ping"}']) {
       client.sendText(text);
       const refused = await client.messages.next(({ error }) => error !== undefined);
@@ -87,32 +87,32 @@ describe('C09 frames', () => {
   });
 
   it('GW-082 that are binary close the socket with 1003', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     client.sendBinary(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'));
     expect(await client.closed).toBe(1003);
   });
 
   it('over the size limit close it with 1009', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     client.sendText(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(70_000) }));
     expect(await client.closed).toBe(1009);
   });
 
   it('with bytes that are not UTF-8 close it with 1007', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     client.socket.send(Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), { binary: false });
     expect(await client.closed).toBe(1007);
   });
 
   it('before initialize are refused, except ping', async () => {
-    const client = rig.track(await WsClient.connect(wsUrl()));
+    const client = harness.track(await WsClient.connect(wsUrl()));
     expect((await client.request('ping')).result).toEqual({});
     expect((await client.request('tools/list')).error?.code).toBe(-32600);
     expect((await client.initialize()).result?.['protocolVersion']).toBe('2025-11-25');
   });
 
   it('with a second initialize are refused with -32600, the session unharmed (trial 47)', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: {} };
     expect((await client.request('initialize', params)).error?.code).toBe(-32600);
     expect(textOf(await client.call('echo', {}))).toBe('{}');
@@ -130,7 +130,7 @@ describe('B03 ids', () => {
     ['""'],
     ['9007199254740991'],
   ])('of any kind come back as they were: %s (trial 29)', async (id) => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     client.sendText(
       `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{}}}`,
     );
@@ -140,7 +140,7 @@ describe('B03 ids', () => {
   });
 
   it('of null and with a fraction are refused with -32600 (trials 32, 33)', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     const before = journal.messages('tools/list').length;
     for (const id of ['null', '1.5', 'true', '{}']) {
       client.sendText(`{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`);
@@ -152,7 +152,7 @@ describe('B03 ids', () => {
   });
 
   it('that are in flight are refused with -32600, the first call unharmed (trial 27)', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     const first = client.begin('tools/call', { name: 'hold', arguments: { key: 'ws-dup' } }, 5);
     await journal.waitForEvent('held:ws-dup');
     client.sendText('{"jsonrpc":"2.0","id":5,"method":"tools/list"}');
@@ -163,7 +163,7 @@ describe('B03 ids', () => {
   });
 
   it('1 and "1" in flight together are told apart', async () => {
-    const client = await rig.webSocket();
+    const client = await harness.webSocket();
     const number = client.call('slow', { ms: 60, v: 'number' }, 1);
     const text = client.call('slow', { ms: 10, v: 'text' }, '1');
     expect(textOf(await number)).toBe('number');
@@ -171,8 +171,8 @@ describe('B03 ids', () => {
   });
 
   it('equal over two sockets never cross (trial 26)', async () => {
-    const a = await rig.webSocket();
-    const b = await rig.webSocket();
+    const a = await harness.webSocket();
+    const b = await harness.webSocket();
     const slow = a.call('slow', { ms: 100, v: 'AAA' }, 7);
     const fast = b.call('slow', { ms: 10, v: 'BBB' }, 7);
     expect(textOf(await slow)).toBe('AAA');
@@ -184,8 +184,8 @@ describe('the end of a socket', () => {
   it.each(['close', 'terminate'] as const)(
     'GW-083 by %s cancels its calls upstream, and nobody else notices (trial 7)',
     async (how) => {
-      const gone = await rig.webSocket();
-      const stays = await rig.webSocket();
+      const gone = await harness.webSocket();
+      const stays = await harness.webSocket();
       const key = `gone-${how}`;
       const ids: unknown[] = [];
       for (const part of ['a', 'b']) {

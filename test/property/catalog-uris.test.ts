@@ -71,7 +71,7 @@ test('what a result names leads back, or is an address that nobody lists', () =>
       const exposed = table.exposed(owner, text);
       const target = table.resolve(exposed);
       if (exposed === text && /^https?:/.test(text) && target.kind === 'several') {
-        expect(target.candidates).toContainEqual({ key: owner, uri: text });
+        expect(target.targets).toContainEqual({ key: owner, uri: text });
       } else if (!(exposed === text && /^https?:/.test(text))) {
         expect(target).toEqual({ kind: 'one', key: owner, uri: text });
       }
@@ -93,7 +93,7 @@ test('what a shown template becomes leads to its server, or to all that may have
         expect(matchesTemplate(parsed, is.uri)).toBe(true);
         const shown = expand(table.exposed(owner, text), value);
         const target = table.resolve(shown);
-        if (target.kind === 'several') expect(target.candidates).toContainEqual(is);
+        if (target.kind === 'several') expect(target.targets).toContainEqual(is);
         else expect(target).toEqual({ kind: 'one', ...is });
       }
     }),

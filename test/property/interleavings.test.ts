@@ -1,10 +1,10 @@
 // Two or three clients with equal ids, tokens and tool names on shared servers, in thousands of
 // random interleavings with delays, cancels, late and repeated answers, deaths, departures: no answer,
-// progress, log or question reaches the wrong one (docs/reliability.md#b01, #b05, #b14).
+// progress, log or server request reaches the wrong one (docs/reliability.md#b01, #b05, #b14).
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runs } from '../support/runs.ts';
-import { type Setting, type Step, World } from './interleavings/world.ts';
+import { type Setting, Simulation, type Step } from './interleavings/simulation.ts';
 
 /** In each of the four settings. */
 const RUNS = runs(10_000) / 4;
@@ -49,17 +49,17 @@ function settings(...principals: readonly (readonly string[])[]): fc.Arbitrary<S
   return fc.record({ principals: fc.constantFrom(...principals), transport, sharing, replicas });
 }
 
-const NOTHING = { answers: 0, progress: 0, questions: 0, takenBack: 0, logs: 0 };
+const NOTHING = { answers: 0, progress: 0, serverRequests: 0, takenBack: 0, logs: 0 };
 
-type Received = World['everybody'][number]['received'];
+type Received = Simulation['everybody'][number]['received'];
 
 async function run(setting: Setting, script: readonly Step[], sum: Received): Promise<void> {
   vi.clearAllTimers();
-  const world = new World(setting);
-  await world.start();
-  for (const one of script) await world.act(one);
-  await world.finish();
-  for (const { received } of world.everybody) {
+  const simulation = new Simulation(setting);
+  await simulation.start();
+  for (const one of script) await simulation.act(one);
+  await simulation.finish();
+  for (const { received } of simulation.everybody) {
     for (const kind of Object.keys(sum) as (keyof Received)[]) sum[kind] += received[kind];
   }
 }
@@ -73,7 +73,7 @@ async function explore(setting: fc.Arbitrary<Setting>): Promise<void> {
   // Enough of each kind must have got through to be mixed up.
   expect(sum.answers, 'answers').toBeGreaterThan(RUNS * 3);
   expect(sum.progress, 'progress').toBeGreaterThan(RUNS / 5);
-  expect(sum.questions, 'questions').toBeGreaterThan(RUNS / 5);
+  expect(sum.serverRequests, 'questions').toBeGreaterThan(RUNS / 5);
   expect(sum.takenBack, 'taken back').toBeGreaterThan(RUNS / 50);
   expect(sum.logs, 'logs').toBeGreaterThan(RUNS / 5);
 }
@@ -106,7 +106,7 @@ describe('interleavings', { timeout: 300_000 }, () => {
       ],
     ));
 
-  test('a question outlives the other calls of the client that was asked', () =>
+  test('a server request outlives the other calls of the client that was asked', () =>
     replay(
       ['a', 'b'],
       [
@@ -121,7 +121,7 @@ describe('interleavings', { timeout: 300_000 }, () => {
       ],
     ));
 
-  test('a question that crossed the cancel of its call reaches nobody else', () =>
+  test('a server request that crossed the cancel of its call reaches nobody else', () =>
     replay(
       ['a', 'a'],
       [

@@ -60,7 +60,7 @@ test('the owner of an answer is found at either end', () => {
   );
 });
 
-test("a question that is too large has no owner: its id is the server's own", () => {
+test("a server request that is too large has no owner: its id is the server's own", () => {
   fc.assert(
     fc.property(longMessage('params', '"method":"sampling/createMessage",'), ({ text }) => {
       expect(ownerOfOversize(...endsOf(text))).toBeUndefined();

@@ -109,7 +109,7 @@ const TOP = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 const ROUTING = ['name', 'uri', '_meta', 'requestId', 'progressToken'];
 const FOLDED = [...ROUTING, 'arguments'];
 
-function isTwin(key: string, names: readonly string[]): boolean {
+function isDuplicate(key: string, names: readonly string[]): boolean {
   const [folded] = key.toUpperCase().toLowerCase().split('\0', 1);
   return !names.includes(key) && names.some((name) => name.toLowerCase() === folded);
 }
@@ -129,12 +129,14 @@ function isAmbiguous({ members }: WrittenObject): boolean {
   const metas = under(inParams, '_meta');
   const tokens = [...under(inParams, 'progressToken'), ...metas.flatMap(metaTokens)];
   return (
-    members.some(({ key }) => isTwin(key, TOP)) ||
+    members.some(({ key }) => isDuplicate(key, TOP)) ||
     TOP.some((key) => under(members, key).length > 1) ||
-    inParams.some(({ key }) => isTwin(key, FOLDED)) ||
+    inParams.some(({ key }) => isDuplicate(key, FOLDED)) ||
     [...ROUTING, ...PLAIN].some((key) => under(inParams, key).length > 1) ||
     metas.some((value) => under(membersOf(value), CLAIM).length > 1) ||
-    metas.some((value) => membersOf(value).some(({ key }) => isTwin(key, ['progressToken']))) ||
+    metas.some((value) =>
+      membersOf(value).some(({ key }) => isDuplicate(key, ['progressToken'])),
+    ) ||
     tokens.length > 1
   );
 }

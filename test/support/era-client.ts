@@ -12,32 +12,32 @@ export type EraClient = LegacySession | ModernClient;
 
 /** A session at a path of the gateway; it is closed after the test. */
 export async function sessionAt(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   path: string,
   options: SessionOptions = {},
 ): Promise<LegacySession> {
-  return rig.track(await LegacySession.open(rig.gateway.url + path, options));
+  return harness.track(await LegacySession.open(harness.gateway.url + path, options));
 }
 
 /** A client of the stateless era at a path of the gateway; it is closed after the test. */
 export function modernAt(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   path: string,
   capabilities: Json = {},
 ): ModernClient {
-  return rig.track(new ModernClient(rig.gateway.url + path, capabilities));
+  return harness.track(new ModernClient(harness.gateway.url + path, capabilities));
 }
 
 /** A client of one of the eras. */
 export async function clientAt(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   path: string,
   era: Era,
   capabilities: Json = {},
 ): Promise<EraClient> {
   return era === 'legacy'
-    ? await sessionAt(rig, path, { capabilities })
-    : modernAt(rig, path, capabilities);
+    ? await sessionAt(harness, path, { capabilities })
+    : modernAt(harness, path, capabilities);
 }
 
 /** A list, page by page. @throws Error when a page is refused, or there is no end */

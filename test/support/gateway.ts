@@ -60,7 +60,7 @@ export class Gateway {
   }
 
   /** The end of what it wrote to stderr. */
-  lastWords(): string {
+  lastStderrLine(): string {
     return this.#running.log.text.slice(-2000);
   }
 

@@ -102,7 +102,7 @@ export class ModernClient {
     return this.beginCall(name, args, options).answer;
   }
 
-  /** Comes back with answers to the questions of `round`. */
+  /** Comes back with answers to the server requests of `round`. */
   retry(
     name: string,
     args: Json,
@@ -132,8 +132,10 @@ export class ModernClient {
   }
 }
 
-/** The questions of a round, by key. @throws Error when it asks nothing. */
-export function questionsOf(round: WireMessage): Record<string, { method: string; params?: Json }> {
+/** The server requests of a round, by key. @throws Error when it asks nothing. */
+export function serverRequestsOf(
+  round: WireMessage,
+): Record<string, { method: string; params?: Json }> {
   const { result } = round;
   if (result?.['resultType'] !== 'input_required') throw new Error(`asks nothing: ${round.raw}`);
   return result['inputRequests'] as Record<string, { method: string; params?: Json }>;

@@ -36,40 +36,42 @@ export class People {
   }
 
   modern(
-    rig: GatewayUnderTest,
+    harness: GatewayUnderTest,
     name: string,
     path: string,
     capabilities: Json = CAPABLE,
   ): ModernClient {
-    const url = rig.gateway.url + path;
-    return rig.track(new ModernClient(url, capabilities, this.headers(name)));
+    const url = harness.gateway.url + path;
+    return harness.track(new ModernClient(url, capabilities, this.headers(name)));
   }
 
   async legacy(
-    rig: GatewayUnderTest,
+    harness: GatewayUnderTest,
     name: string,
     path: string,
     options: SessionOptions = { capabilities: CAPABLE },
   ): Promise<LegacySession> {
-    const url = rig.gateway.url + path;
-    return rig.track(await LegacySession.open(url, { ...options, headers: this.headers(name) }));
+    const url = harness.gateway.url + path;
+    return harness.track(
+      await LegacySession.open(url, { ...options, headers: this.headers(name) }),
+    );
   }
 
   async ws(
-    rig: GatewayUnderTest,
+    harness: GatewayUnderTest,
     name: string,
     path: string,
     options: SessionOptions = { capabilities: CAPABLE },
   ): Promise<WsClient> {
-    const url = rig.gateway.url + path;
-    const client = rig.track(await WsClient.connect(url, { headers: this.headers(name) }));
+    const url = harness.gateway.url + path;
+    const client = harness.track(await WsClient.connect(url, { headers: this.headers(name) }));
     await client.initialize(options);
     return client;
   }
 
-  async sse(rig: GatewayUnderTest, name: string, path: string): Promise<SseClient> {
-    const url = rig.gateway.url + path;
-    const client = rig.track(await SseClient.open(url, this.headers(name)));
+  async sse(harness: GatewayUnderTest, name: string, path: string): Promise<SseClient> {
+    const url = harness.gateway.url + path;
+    const client = harness.track(await SseClient.open(url, this.headers(name)));
     await client.initialize({ version: '2024-11-05', capabilities: CAPABLE });
     return client;
   }

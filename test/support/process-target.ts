@@ -1,6 +1,6 @@
 /** The target of a server that is known to be a child process. */
-import type { ServerOptions } from '../../src/backend/options.ts';
-import type { StdioTarget } from '../../src/backend/stdio/options.ts';
+import type { ServerOptions } from '../../src/upstream/options.ts';
+import type { StdioTarget } from '../../src/upstream/stdio/options.ts';
 
 /** @throws Error when the server is another kind, or missing. */
 export function processTarget(server: ServerOptions | undefined): StdioTarget {

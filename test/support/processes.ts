@@ -3,7 +3,7 @@
  * a mark in their command line. Linux only, as the tests are.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { WATCHER_NAME } from '../../src/backend/stdio/group-watcher.ts';
+import { WATCHER_NAME } from '../../src/upstream/stdio/group-watcher.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
 export interface ProcessInfo {

@@ -1,8 +1,9 @@
 /** A GET of the kind that Sluice sends to a remote server, with all that decides where it goes. */
-import { RemoteAccess } from '../../src/backend/credentials/remote-access.ts';
-import { HttpEndpoint } from '../../src/backend/streamable-http/http-endpoint.ts';
-import type { RemoteTarget } from '../../src/backend/streamable-http/options.ts';
+
 import { createLogger } from '../../src/observe/logger.ts';
+import { RemoteAccess } from '../../src/upstream/credentials/remote-access.ts';
+import { HttpEndpoint } from '../../src/upstream/streamable-http/http-endpoint.ts';
+import type { RemoteTarget } from '../../src/upstream/streamable-http/options.ts';
 import { anyOwner } from './held.ts';
 
 type Network = ConstructorParameters<typeof RemoteAccess>[2];

@@ -83,21 +83,21 @@ export class GatewayUnderTest {
 
 /** Registers the hooks in the current file or `describe`. `options` is called when the start is due. */
 export function useGateway(options: () => GatewayOptions): GatewayUnderTest {
-  const rig = new GatewayUnderTest(options);
-  beforeAll(() => rig.start());
+  const harness = new GatewayUnderTest(options);
+  beforeAll(() => harness.start());
   afterEach(async () => {
-    await rig.closeAll();
-    if (rig.gateway.isRunning) await assertTablesEmpty(rig.gateway);
+    await harness.closeAll();
+    if (harness.gateway.isRunning) await assertTablesEmpty(harness.gateway);
   });
-  afterAll(() => rig.stop());
-  return rig;
+  afterAll(() => harness.stop());
+  return harness;
 }
 
 /** The same with one scripted server called `one`. */
 export function useScripted(
   server: ScriptedServer = scriptedServer(),
   options: Omit<GatewayOptions, 'servers'> = {},
-): { readonly rig: GatewayUnderTest; readonly journal: Journal } {
-  const rig = useGateway(() => ({ ...options, servers: { one: server.config } }));
-  return { rig, journal: server.journal };
+): { readonly harness: GatewayUnderTest; readonly journal: Journal } {
+  const harness = useGateway(() => ({ ...options, servers: { one: server.config } }));
+  return { harness, journal: server.journal };
 }

@@ -4,8 +4,6 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import { isWellFormed } from '../../src/bridge/input-requests.ts';
-import { madeTask } from '../../src/bridge/tasks/task-text.ts';
 import { editObject, membersOf } from '../../src/jsonrpc/members.ts';
 import { scan } from '../../src/jsonrpc/scan.ts';
 import { isHeaderFor } from '../../src/mcp/header-values.ts';
@@ -14,6 +12,8 @@ import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
 import { settleWith } from '../../src/mux/invalid-answers.ts';
 import type { Request } from '../../src/ports/request.ts';
 import { contain } from '../../src/ports/request.ts';
+import { isWellFormed } from '../../src/translate/input-requests.ts';
+import { madeTask } from '../../src/translate/tasks/task-text.ts';
 import { settleBy } from '../support/outcomes.ts';
 
 /** String() of it throws. */

@@ -5,15 +5,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import { looksLikeApiKey } from '../../src/auth/api-keys.ts';
-import { retryAfterMs } from '../../src/backend/streamable-http/retry-after.ts';
 import { GatheredBytes } from '../../src/base/gathered-bytes.ts';
 import { matchesGlob } from '../../src/base/glob.ts';
 import { TEXT_LIMITS } from '../../src/base/text-limits.ts';
 import { folded, normalForm, withoutParameters } from '../../src/base/uri-reading.ts';
 import { allowsUri, deniesUri } from '../../src/base/uri-rules.ts';
-import { digestOf } from '../../src/bridge/request-state.ts';
-import { Sealer } from '../../src/bridge/sealer.ts';
-import { toolsWithoutExecution } from '../../src/bridge/tool-lists.ts';
 import { readCursor } from '../../src/catalog/listing.ts';
 import { exposeNames } from '../../src/catalog/names.ts';
 import { canonicalJson } from '../../src/catalog/pins/canonical-json.ts';
@@ -26,7 +22,7 @@ import { matchesTemplate, parseTemplate, schemeOf } from '../../src/catalog/uri-
 import { ContentLengthFraming } from '../../src/jsonrpc/content-length-framing.ts';
 import { idKey } from '../../src/jsonrpc/id.ts';
 import { LineFraming } from '../../src/jsonrpc/line-framing.ts';
-import { editObject, hasTwins, lastMember, membersOf } from '../../src/jsonrpc/members.ts';
+import { editObject, hasDuplicateKeys, lastMember, membersOf } from '../../src/jsonrpc/members.ts';
 import { splitArray } from '../../src/jsonrpc/parse.ts';
 import { scan } from '../../src/jsonrpc/scan.ts';
 import { onOneLine } from '../../src/jsonrpc/splice.ts';
@@ -37,6 +33,10 @@ import { decodeHeaderValue, encodeHeaderValue } from '../../src/mcp/header-value
 import { readableContent } from '../../src/mcp/old-content.ts';
 import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
 import { ownerOfOversize } from '../../src/mux/oversize.ts';
+import { digestOf } from '../../src/translate/request-state.ts';
+import { Sealer } from '../../src/translate/sealer.ts';
+import { toolsWithoutExecution } from '../../src/translate/tool-lists.ts';
+import { retryAfterMs } from '../../src/upstream/streamable-http/retry-after.ts';
 import { growthOf } from '../support/growth.ts';
 
 const KIB = 1_024;
@@ -144,13 +144,13 @@ const members: readonly Row[] = [
     'hasTwins',
     64 * KIB,
     (n) => object(keys(n)),
-    (x: Buffer) => hasTwins(x, 0, x.length),
+    (x: Buffer) => hasDuplicateKeys(x, 0, x.length),
   ),
   row(
     'hasTwins, spaces',
     64 * KIB,
     (n) => Buffer.from(`[${list(`"a"${' '.repeat(99)}`, n)}]`),
-    (x: Buffer) => hasTwins(x, 0, x.length),
+    (x: Buffer) => hasDuplicateKeys(x, 0, x.length),
   ),
   row(
     'splitArray',

@@ -1,7 +1,7 @@
 // What `find_tools` and `describe_tool` answer: results of `tools/call` as JSON text, for a model in
 // words and for a program as structured content.
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
-import type { Found, SearchableTool } from './tool-search.ts';
+import type { FoundTools, SearchableTool } from './tool-search.ts';
 
 const MAX_LINE_CHARS = 160;
 const MAX_SERVERS = 50;
@@ -11,7 +11,7 @@ const CLOSE = Buffer.from('}');
  * The result of `find_tools`.
  * @param servers all that could be searched, for who found nothing
  */
-export function foundResult(found: Found, servers: readonly string[]): Buffer {
+export function foundResult(found: FoundTools, servers: readonly string[]): Buffer {
   const tools = found.tools.map(({ name, title, server, description }) => ({
     name,
     ...(title === '' ? {} : { title }),
@@ -25,7 +25,7 @@ export function foundResult(found: Found, servers: readonly string[]): Buffer {
   });
 }
 
-function foundText({ tools, matches }: Found, servers: readonly string[]): string {
+function foundText({ tools, matches }: FoundTools, servers: readonly string[]): string {
   if (tools.length === 0) {
     const some = servers.slice(0, MAX_SERVERS).join(', ');
     const others = servers.length > MAX_SERVERS ? ', ...' : '';
@@ -68,7 +68,7 @@ export function problemResult(problem: string): Buffer {
  * The problem of a name that no tool has.
  * @param alike tools that may have been meant
  */
-export function unknownTool(name: string, alike: Found): string {
+export function unknownTool(name: string, alike: FoundTools): string {
   const asked = jsonText(name.slice(0, MAX_LINE_CHARS));
   const names = alike.tools.map((tool) => tool.name).join(', ');
   const advice = names === '' ? 'Search with find_tools.' : `Did you mean one of: ${names}?`;

@@ -50,7 +50,7 @@ export interface SearchableTool {
 }
 
 /** What a search found. */
-export interface Found {
+export interface FoundTools {
   /** Best first. */
   readonly tools: readonly SearchableTool[];
   /** How many match in all. */
@@ -139,7 +139,7 @@ export class ToolSearch {
   async find(
     query: string,
     options: { readonly limit: number; readonly server?: string | undefined },
-  ): Promise<Found> {
+  ): Promise<FoundTools> {
     const words = wordsOf(query.slice(0, MAX_QUERY_CHARS)).slice(0, MAX_TERMS);
     const found = words.length === 0 ? this.#tools : await this.#search(words);
     const { server, limit } = options;

@@ -6,7 +6,7 @@ import { FairQueue, type Queued } from '../../base/fair-queue.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import type { Caller } from '../../ports/caller.ts';
 import type { ValidationJob } from './jobs.ts';
-import { type LinkOutcome, type Pending, ValidationWorker } from './validation-worker.ts';
+import { type LinkOutcome, type PendingCheck, ValidationWorker } from './validation-worker.ts';
 
 export type { LinkOutcome } from './validation-worker.ts';
 
@@ -25,7 +25,7 @@ export interface CheckFor {
   readonly server: string;
 }
 
-interface Waiting extends Pending, Queued<Caller> {
+interface QueuedCheck extends PendingCheck, Queued<Caller> {
   readonly pair: string;
   readonly sinceMs: number;
   /** Whether it has run for longer than a quick check does. */
@@ -34,10 +34,10 @@ interface Waiting extends Pending, Queued<Caller> {
 
 /** The way to the processes. */
 export class ValidationLink {
-  readonly #queue = new FairQueue<Caller, Waiting>(MAX_WAITING, ({ settle }) => {
+  readonly #queue = new FairQueue<Caller, QueuedCheck>(MAX_WAITING, ({ settle }) => {
     settle({ kind: 'busy' });
   });
-  readonly #workers: readonly ValidationWorker<Waiting>[];
+  readonly #workers: readonly ValidationWorker<QueuedCheck>[];
   /** Until when checks are taken for slow ones, by caller and server. */
   readonly #slow = new RecentMap<string, number>(MAX_SLOW);
   #isClosed = false;
@@ -45,7 +45,7 @@ export class ValidationLink {
   /** @param limitMs how long one job may take, the compiling of its schema included */
   constructor(limitMs: number) {
     const events = { changed: () => this.#next(), startFailed: () => this.#refuseWaiting() };
-    this.#workers = [1, 2].map(() => new ValidationWorker<Waiting>(limitMs, events));
+    this.#workers = [1, 2].map(() => new ValidationWorker<QueuedCheck>(limitMs, events));
   }
 
   /** Runs a job; always resolves. */
@@ -91,7 +91,7 @@ export class ValidationLink {
     return true;
   }
 
-  #give(worker: ValidationWorker<Waiting>, next: Waiting): void {
+  #give(worker: ValidationWorker<QueuedCheck>, next: QueuedCheck): void {
     const watch = after(SLOW_MS, () => {
       given.isLate = true;
       this.#next();
@@ -103,7 +103,7 @@ export class ValidationLink {
       if (isSlow) this.#slow.set(next.pair, monotonicMs() + SLOW_FOR_MS);
       next.settle(outcome);
     };
-    const given: Waiting = { ...next, settle };
+    const given: QueuedCheck = { ...next, settle };
     worker.run(given);
   }
 
@@ -117,7 +117,7 @@ export class ValidationLink {
     if (!isEnough) this.#workers.find(({ isUp }) => !isUp)?.start();
   }
 
-  #isSlow(waiting: Waiting | undefined): boolean {
+  #isSlow(waiting: QueuedCheck | undefined): boolean {
     if (waiting === undefined) return false;
     return waiting.isLate || (this.#slow.get(waiting.pair) ?? 0) > monotonicMs();
   }

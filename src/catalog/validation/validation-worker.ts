@@ -19,7 +19,7 @@ const ABORTED = 'SIGABRT';
 export type LinkOutcome = JobOutcome | { readonly kind: 'busy' };
 
 /** A job and who waits for it. */
-export interface Pending {
+export interface PendingCheck {
   readonly job: ValidationJob;
   /** @param cpuMs how much it cost, where that is known */
   readonly settle: (outcome: LinkOutcome, cpuMs?: number) => void;
@@ -34,7 +34,7 @@ export interface WorkerEvents {
 }
 
 /** One process, or none at the moment. */
-export class ValidationWorker<P extends Pending> {
+export class ValidationWorker<P extends PendingCheck> {
   readonly #limitMs: number;
   readonly #events: WorkerEvents;
   readonly #endings = new Set<Promise<void>>();

@@ -36,7 +36,7 @@ export interface HostFile {
 
 type Entries = readonly Readonly<Record<string, unknown>>[];
 
-interface Recognised extends HostForm {
+interface RecognisedForm extends HostForm {
   /** Whether a file with such a map is of this host. */
   readonly is?: (entries: Entries, raw: Readonly<Record<string, unknown>>, path: string) => boolean;
 }
@@ -45,7 +45,7 @@ interface Recognised extends HostForm {
 const MAX_CLINE_TIMEOUT = 3600;
 
 /** The first one that fits. */
-const FORMS: readonly Recognised[] = [
+const FORMS: readonly RecognisedForm[] = [
   {
     host: 'Gemini CLI',
     at: ['mcpServers'],

@@ -1,7 +1,7 @@
 // The keys that hosts have in the entry of a server, and what becomes of each. docs/host-files.md lists
 // them by host.
+import { closestName } from '../closest-name.ts';
 import { describe } from '../issues.ts';
-import { nearest } from '../nearest.ts';
 import { remoteServerSchema, serverSchema } from '../server-entry.ts';
 import { HOST_SWITCHES } from './switches.ts';
 
@@ -106,7 +106,7 @@ export function isOwnKey(key: string): boolean {
  * @returns what is wrong, and what would be right
  */
 export function unknownHostKey(key: string): string {
-  const near = nearest(key, KNOWN);
+  const near = closestName(key, KNOWN);
   const advice =
     near === undefined
       ? 'no host that is known writes it, see docs/host-files.md: remove it'

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { HostFile } from './form.ts';
 
 /** A text in the gateway's words. */
-export interface Rewritten {
+export interface RewrittenText {
   readonly text: string;
   /** Sentences about the value. */
   readonly problems: readonly string[];
@@ -25,7 +25,7 @@ export function rewriteVariables(
   text: string,
   file: HostFile,
   home: string | undefined,
-): Rewritten {
+): RewrittenText {
   const problems: string[] = [];
   const rewritten = text.replace(REFERENCE, (whole, body?: string, ...words: string[]) => {
     if (body === undefined) return rewriteWord(whole, words, file.form.variable, home);

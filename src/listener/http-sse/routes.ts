@@ -13,7 +13,7 @@ import { type HttpCall, headerOf } from '../streamable-http/routes.ts';
 
 const TRANSPORT = 'sse';
 
-interface OpenStream {
+interface SseStream {
   readonly channel: MessageChannel;
   readonly endpoint: string;
 }
@@ -21,7 +21,7 @@ interface OpenStream {
 /** The open HTTP+SSE streams, by the secret that their POSTs name. */
 export class SseStreams {
   readonly #context: ListenerContext;
-  readonly #streams = new Map<string, OpenStream>();
+  readonly #streams = new Map<string, SseStream>();
 
   constructor(context: ListenerContext) {
     this.#context = context;
@@ -40,10 +40,10 @@ export class SseStreams {
       refuse(call.response, REFUSALS.acceptStream);
       return;
     }
-    const { heartbeat, metrics, sessions, modern, isDraining, leases } = this.#context;
-    const lack = this.#streams.size >= MAX_STREAMS ? 'all' : leases.refusal(call.principal);
-    if (isDraining() || lack !== undefined) {
-      refuse(call.response, lack === undefined ? REFUSALS.draining : streamRefusal(lack));
+    const { streamTimers, metrics, sessions, modern, isDraining, openStreams } = this.#context;
+    const reason = this.#streams.size >= MAX_STREAMS ? 'all' : openStreams.refusal(call.principal);
+    if (isDraining() || reason !== undefined) {
+      refuse(call.response, reason === undefined ? REFUSALS.draining : streamRefusal(reason));
       return;
     }
     const id = randomBytes(32).toString('base64url');
@@ -52,7 +52,7 @@ export class SseStreams {
       {},
       {
         closed: (closed) => {
-          heartbeat.closed(closed);
+          streamTimers.closed(closed);
           this.#streams.delete(id);
           channel.close();
         },
@@ -73,10 +73,10 @@ export class SseStreams {
       sessions,
       modern,
       isDraining,
-      tookBatch: (messages) => this.#context.gate.takeBatch(call.principal, messages),
+      tookBatch: (messages) => this.#context.gatekeeper.takeBatch(call.principal, messages),
     });
     this.#streams.set(id, { channel, endpoint: served.endpoint.name });
-    heartbeat.opened(writer, TRANSPORT, call.principal);
+    streamTimers.opened(writer, TRANSPORT, call.principal);
     writer.write(endpointEvent(`${this.#prefixFor(call)}${messagesPath}?sessionId=${id}`));
   }
 
@@ -106,8 +106,8 @@ export class SseStreams {
   }
 
   #prefixFor(call: HttpCall): string {
-    const { gate, options } = this.#context;
-    return gate.proxies.prefixOf(call.request) ?? pathPrefix(options.publicUrl);
+    const { gatekeeper, options } = this.#context;
+    return gatekeeper.proxies.prefixOf(call.request) ?? pathPrefix(options.publicUrl);
   }
 
   /** Ends all streams. */

@@ -10,7 +10,7 @@ import type { ClientRequest } from '../../session/client-request.ts';
 import { modernRequest, serveBy } from '../../session/modern-requests.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
-import { ModernSink } from './modern-sink.ts';
+import { ModernResponseWriter } from './modern-response-writer.ts';
 import { type HttpCall, headerOf } from './routes.ts';
 
 /** Serves a message with a modern claim. */
@@ -46,10 +46,10 @@ function start(
   call: HttpCall,
   { frame, envelope }: { readonly frame: Frame; readonly envelope: Envelope },
 ): void {
-  const sink = new ModernSink(call.response, {
+  const writer = new ModernResponseWriter(call.response, {
     call,
-    gate: context.gate,
-    heartbeat: context.heartbeat,
+    gatekeeper: context.gatekeeper,
+    streamTimers: context.streamTimers,
     gone: () => request.cancel(undefined),
     held: context.held,
     principal: call.principal,
@@ -58,7 +58,7 @@ function start(
   const request: ClientRequest = modernRequest(frame, envelope, {
     principal: call.principal,
     headers: call.request.headers,
-    sink,
+    writer,
     owner: context.modern,
     meter: served.meter,
   });
@@ -67,9 +67,9 @@ function start(
 }
 
 /** The envelope, which is read only once, or what is wrong with the request. */
-type Checked = { readonly envelope: Envelope } | { readonly refusal: Refusal };
+type EnvelopeCheck = { readonly envelope: Envelope } | { readonly refusal: Refusal };
 
-function checkRequest(call: HttpCall, frame: Frame): Checked {
+function checkRequest(call: HttpCall, frame: Frame): EnvelopeCheck {
   const version = headerOf(call.request, 'mcp-protocol-version');
   const checked = checkEnvelope(frame);
   const claimed = 'envelope' in checked ? checked.envelope.version : claimedVersion(frame);

@@ -16,9 +16,9 @@ import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
 import { REFUSALS, refuse, sendEmpty, sendJson, sessionRefusal } from '../error-response.ts';
-import { type Accepted, acceptedBy } from '../request-headers.ts';
+import { type AcceptHeader, acceptedBy } from '../request-headers.ts';
+import { HttpResponseWriter } from './http-response-writer.ts';
 import { serveModern } from './modern-post.ts';
-import { ResponseSink } from './response-sink.ts';
 import { findSession, type HttpCall, headerOf, type OpenSession } from './routes.ts';
 
 const MCP_RULES = { anyParams: false };
@@ -48,7 +48,7 @@ export function servePost(
 }
 
 interface PostCall extends HttpCall {
-  readonly accepted: Accepted;
+  readonly accepted: AcceptHeader;
 }
 
 function serveMessage(
@@ -75,7 +75,7 @@ function serveMessage(
   if (context.isDraining() && isNewWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
   } else if (frame.kind === 'request') {
-    found.session.request(frame, sinkFor(context, call, found));
+    found.session.request(frame, responseWriterFor(context, call, found));
   } else {
     if (frame.kind === 'notification') found.session.notification(frame);
     else found.session.response(frame);
@@ -120,7 +120,9 @@ async function serveInitialize(
         transport: 'streamable-http',
         endpoint: served.endpoint,
         principal: call.principal,
-        outlet: new SessionStreams(profile.version, () => context.held.client(call.principal)),
+        notificationWriter: new SessionStreams(profile.version, () =>
+          context.held.client(call.principal),
+        ),
         meter: served.meter,
         hasStreamPerRequest: true,
       },
@@ -153,8 +155,8 @@ function answerInitialize(
     sendJson(call.response, 200, message, headers);
     return;
   }
-  const found: OpenSession = { session, streams: session.outlet as SessionStreams };
-  sinkFor(context, call, found).end(message);
+  const found: OpenSession = { session, streams: session.notificationWriter as SessionStreams };
+  responseWriterFor(context, call, found).end(message);
 }
 
 function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall): boolean {
@@ -163,14 +165,18 @@ function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall
   return context.sessions.find(sessionId, served.endpoint.name, call.principal) !== undefined;
 }
 
-function sinkFor(context: ListenerContext, call: PostCall, found: OpenSession): ResponseSink {
-  return new ResponseSink(call.response, {
+function responseWriterFor(
+  context: ListenerContext,
+  call: PostCall,
+  found: OpenSession,
+): HttpResponseWriter {
+  return new HttpResponseWriter(call.response, {
     call,
-    gate: context.gate,
+    gatekeeper: context.gatekeeper,
     sessionId: found.session.id,
     streams: found.streams,
     accepted: call.accepted,
-    heartbeat: context.heartbeat,
+    streamTimers: context.streamTimers,
     held: context.held,
     principal: call.principal,
     slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
@@ -199,7 +205,7 @@ function serveBatch(
   else if (context.isDraining() && messages.every(isNewWork))
     refuse(call.response, REFUSALS.draining);
   else {
-    context.gate.takeBatch(call.principal, messages.length);
+    context.gatekeeper.takeBatch(call.principal, messages.length);
     takeBatch(context, call, found, messages);
   }
 }
@@ -222,14 +228,14 @@ function takeBatch(
     if (workOff(messages, { quota, owner, failed, take, late })) late();
     return;
   }
-  const answers = new BatchAnswers(sinkFor(context, call, found), answered + 1, owner);
+  const answers = new BatchAnswers(responseWriterFor(context, call, found), answered + 1, owner);
   // The answers wait for the last message, for the same reason.
-  const all = answers.sink();
+  const all = answers.writer();
   const take = (frame: Frame): void => {
-    if (frame.kind === 'invalid') answers.sink().end(invalidElement());
+    if (frame.kind === 'invalid') answers.writer().end(invalidElement());
     else if (frame.kind !== 'request') takeUnanswered(session, frame);
     // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
-    else session.request(frame, answers.sink(frame.idBytes));
+    else session.request(frame, answers.writer(frame.idBytes));
   };
   const late = (): void => all.abandon();
   if (workOff(messages, { quota, owner, failed, take, late })) late();

@@ -51,7 +51,7 @@ export function findSession(
     return undefined;
   }
   const session = context.sessions.find(sessionId, served.endpoint.name, call.principal);
-  if (session === undefined || !(session.outlet instanceof SessionStreams)) {
+  if (session === undefined || !(session.notificationWriter instanceof SessionStreams)) {
     context.metrics.rejected.inc({ reason: 'session_not_found' });
     refuse(call.response, REFUSALS.sessionNotFound, id);
     return undefined;
@@ -61,7 +61,7 @@ export function findSession(
     refuse(call.response, REFUSALS.protocolVersion, id);
     return undefined;
   }
-  return { session, streams: session.outlet };
+  return { session, streams: session.notificationWriter };
 }
 
 // Any legacy revision is fine: what the session agreed on counts (docs/protocol.md#legacy-http).
@@ -78,10 +78,10 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
   const found = findSession(context, served, call);
   if (found === undefined) return;
   const { session, streams } = found;
-  const { heartbeat, metrics, leases } = context;
-  const lack = leases.refusal(call.principal);
-  if (lack !== undefined) {
-    refuse(call.response, streamRefusal(lack));
+  const { streamTimers, metrics, openStreams } = context;
+  const reason = openStreams.refusal(call.principal);
+  if (reason !== undefined) {
+    refuse(call.response, streamRefusal(reason));
     return;
   }
   session.noteStream();
@@ -90,7 +90,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
     { 'mcp-session-id': session.id },
     {
       closed: (closed) => {
-        heartbeat.closed(closed);
+        streamTimers.closed(closed);
         streams.closed(closed);
         session.noteStream();
       },
@@ -99,7 +99,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
       slow: () => metrics.slowConsumers.inc({ transport: 'streamable-http' }),
     },
   );
-  heartbeat.opened(writer, 'streamable-http', call.principal);
+  streamTimers.opened(writer, 'streamable-http', call.principal);
   const lastEventId = headerOf(call.request, 'last-event-id');
   if (lastEventId === undefined) streams.openGeneral(writer);
   else streams.resume(lastEventId, writer);

@@ -5,8 +5,8 @@ import type { Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
 import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
+import { watchStall } from '../../base/stalled-socket.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
-import { watchUnread } from '../../base/unread.ts';
 import type { ChannelTransport } from '../../session/message-channel.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
 import { TurnInput } from './turn-input.ts';
@@ -36,7 +36,7 @@ export interface ConnectionContext {
 }
 
 /** What is relied upon of `ws` that is not documented: its parser of frames. */
-interface Parsing {
+interface ParseState {
   readonly _receiver: Writable;
 }
 
@@ -72,7 +72,7 @@ export class WebSocketConnection implements ChannelTransport {
     this.#ping = every(PING_MS, () => this.#checkAlive());
     // `ws` would parse at once all that is read.
     tcp.removeAllListeners('data');
-    const { _receiver: parser } = socket as unknown as Parsing;
+    const { _receiver: parser } = socket as unknown as ParseState;
     this.#input = new TurnInput(tcp, parser, context.turns, (bytes) => this.#take(bytes));
     this.#incoming = new IncomingBytes(tcp, {
       owner: context.owner,
@@ -87,7 +87,7 @@ export class WebSocketConnection implements ChannelTransport {
     });
     // It is closed with a status, and what still comes is read until the peer has seen that.
     socket.on('error', () => this.#drop());
-    watchUnread(
+    watchStall(
       tcp,
       () => socket.bufferedAmount,
       () => this.#cut(),

@@ -23,7 +23,7 @@ const MAX_CHUNKS = 16 * 1024;
 /** How long a client that sent what can't be taken may take to see why it is closed. */
 const CLOSE_LIMIT_MS = 10_000;
 /** How long a refusal may take to leave. */
-const LAST_WORDS_MS = 2_000;
+const LINGER_MS = 2_000;
 
 /** What comes with an upgrade. */
 export interface UpgradeCall {
@@ -64,15 +64,15 @@ export class WebSockets {
   /** Takes over a request that was let in. */
   upgrade(served: ServedEndpoint, principal: Principal, call: UpgradeCall): void {
     const { request, socket, head } = call;
-    const lack = this.#context.leases.refusal(principal);
+    const reason = this.#context.openStreams.refusal(principal);
     const offered = request.headers['sec-websocket-protocol'];
     const protocols = offered?.split(',').map((name) => name.trim()) ?? [];
     if (protocols.length > 0 && !protocols.includes(SUBPROTOCOL)) {
       refuseUpgrade(socket, REFUSALS.subprotocol);
     } else if (this.#context.isDraining()) {
       refuseUpgrade(socket, REFUSALS.draining);
-    } else if (lack !== undefined) {
-      refuseUpgrade(socket, streamRefusal(lack));
+    } else if (reason !== undefined) {
+      refuseUpgrade(socket, streamRefusal(reason));
     } else {
       this.#server.handleUpgrade(request, socket, head, (opened) =>
         this.#open(served, principal, opened, call),
@@ -98,12 +98,12 @@ export class WebSockets {
     channel: MessageChannel,
     turns: TurnQuota,
   ): boolean {
-    const { gate } = this.#context;
-    if (!gate.holds(principal)) {
+    const { gatekeeper } = this.#context;
+    if (!gatekeeper.holds(principal)) {
       connection.endUnauthorized();
       return true;
     }
-    const waitMs = gate.takeMessage(principal);
+    const waitMs = gatekeeper.takeMessage(principal);
     if (waitMs === 0) {
       channel.receive(bytes, turns);
       return true;
@@ -122,7 +122,7 @@ export class WebSockets {
     opened: WebSocket,
     { socket, turns }: UpgradeCall,
   ): void {
-    const { sessions, modern, isDraining, metrics, leases, held, options } = this.#context;
+    const { sessions, modern, isDraining, metrics, openStreams, held, options } = this.#context;
     const connection = new WebSocketConnection(opened, socket as Socket, {
       owner: () => held.client(principal),
       turns,
@@ -130,7 +130,7 @@ export class WebSockets {
       slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),
     });
-    const lease = { principal, end: () => connection.endUnauthorized() };
+    const openStream = { principal, end: () => connection.endUnauthorized() };
     const channel = new MessageChannel({
       transportName: TRANSPORT,
       transport: connection,
@@ -140,10 +140,10 @@ export class WebSockets {
       sessions,
       modern,
       isDraining,
-      tookBatch: (messages) => this.#context.gate.takeBatch(principal, messages),
+      tookBatch: (messages) => this.#context.gatekeeper.takeBatch(principal, messages),
     });
     this.#connections.add(connection);
-    leases.take(lease);
+    openStreams.take(openStream);
     connection.serve(
       {
         receive: (bytes) => {
@@ -155,7 +155,7 @@ export class WebSockets {
       },
       () => {
         this.#connections.delete(connection);
-        leases.release(lease);
+        openStreams.release(openStream);
       },
     );
     if (served.endpoint.protocol === 'jsonrpc') void channel.openPlain();
@@ -176,7 +176,7 @@ export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `${refusal.status} ${STATUS_CODES[refusal.status] ?? 'Refused'}`;
-  const timer = after(LAST_WORDS_MS, () => socket.destroy());
+  const timer = after(LINGER_MS, () => socket.destroy());
   socket.once('close', () => timer.cancel());
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body.toString('utf8')}`);

@@ -1,19 +1,19 @@
-// An endpoint that shows several servers as one: legacy sessions get an attachment each, modern
-// requests are served by themselves.
-import type { ModernState } from '../../bridge/modern-gate.ts';
+// An endpoint that shows several servers as one: legacy sessions get an upstream session each,
+// modern requests are served by themselves.
 import { Composer } from '../../catalog/composer.ts';
 import type { EndpointOptions, WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
 import type { ArgumentValidators } from '../../catalog/validation/argument-validators.ts';
 import type { Logger } from '../../observe/logger.ts';
-import type { Attachment, Endpoint } from '../../ports/dispatcher.ts';
+import type { Endpoint, UpstreamSession } from '../../ports/dispatcher.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { AccessPolicy, Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
-import { AggregateAttachment } from './aggregate-attachment.ts';
+import type { ModernState } from '../../translate/modern-dispatcher.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
-import { ClientLinks } from './client-links.ts';
+import { AggregateUpstreamSession } from './aggregate-upstream-session.ts';
 import { type AggregatedServer, Member } from './member.ts';
+import { MemberLeases } from './member-leases.ts';
 import { ModernService } from './modern-service.ts';
 import { SearchService } from './search-service.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -28,7 +28,7 @@ export interface AggregateOptions {
 }
 
 /** What an endpoint needs of the gateway. */
-export interface AggregateSurroundings {
+export interface AggregateContext {
   /** Undefined: everybody may use everything. */
   readonly policy: AccessPolicy | undefined;
   readonly state: ModernState;
@@ -50,13 +50,13 @@ export class AggregateEndpoint implements Endpoint {
   constructor(
     options: AggregateOptions,
     servers: readonly AggregatedServer[],
-    surroundings: AggregateSurroundings,
+    context: AggregateContext,
   ) {
     this.name = options.name;
     this.servers = servers.map(({ backend }) => backend.name);
     this.server = (this.servers.length === 1 ? this.servers[0] : undefined) ?? '*';
     const members = servers.map(
-      (server, index) => new Member(options, index, server, surroundings.state),
+      (server, index) => new Member(options, index, server, context.state),
     );
 
     this.#parts = {
@@ -64,32 +64,34 @@ export class AggregateEndpoint implements Endpoint {
       composer: new Composer(
         members.map(({ catalog }) => catalog),
         options.naming,
-        surroundings.logger,
+        context.logger,
       ),
       waits: options.waits,
-      visibility: new Visibility(surroundings.policy, this.servers),
-      logger: surroundings.logger,
-      gatewayVersion: surroundings.gatewayVersion,
-      calls: new ToolCalls(surroundings.validators, surroundings.logger),
+      visibility: new Visibility(context.policy, this.servers),
+      logger: context.logger,
+      gatewayVersion: context.gatewayVersion,
+      calls: new ToolCalls(context.validators, context.logger),
       search: options.toolList === 'search' ? new SearchService(this.servers) : undefined,
-      state: surroundings.state,
+      state: context.state,
     };
     this.#modern = new ModernService(this.#parts);
   }
 
-  proofOf(principal: Principal): string {
-    return this.#parts.members.map(({ backend }) => backend.proofOf(principal)).join(' ');
+  credentialFingerprint(principal: Principal): string {
+    return this.#parts.members
+      .map(({ backend }) => backend.credentialFingerprint(principal))
+      .join(' ');
   }
 
-  async attach(client: Downstream): Promise<Attachment> {
-    const links = new ClientLinks(client, this.#parts);
+  async open(client: Downstream): Promise<UpstreamSession> {
+    const memberLeases = new MemberLeases(client, this.#parts);
     try {
-      await links.ready();
+      await memberLeases.ready();
     } catch (error) {
-      links.leave();
+      memberLeases.leave();
       throw error;
     }
-    return new AggregateAttachment(links, this.#parts);
+    return new AggregateUpstreamSession(memberLeases, this.#parts);
   }
 
   serve(request: Request): void {

@@ -1,8 +1,8 @@
 // What all clients of one endpoint share.
-import type { ModernState } from '../../bridge/modern-gate.ts';
 import type { Composer } from '../../catalog/composer.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { Logger } from '../../observe/logger.ts';
+import type { ModernState } from '../../translate/modern-dispatcher.ts';
 import type { Member } from './member.ts';
 import type { SearchService } from './search-service.ts';
 import type { ToolCalls } from './tool-calls.ts';

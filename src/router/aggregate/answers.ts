@@ -1,9 +1,13 @@
 // What an endpoint with several servers answers itself: its lists and who it is.
 
 import { TEXT_LIMITS } from '../../base/text-limits.ts';
+import {
+  type MemberInfo,
+  mergedCapabilities,
+  mergedInstructions,
+} from '../../catalog/endpoint-info.ts';
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
-import { mergedCapabilities, mergedInstructions, type WelcomePart } from '../../catalog/welcome.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { memberText } from '../../jsonrpc/members.ts';
@@ -107,7 +111,10 @@ export class ModernHead {
 }
 
 /** The result of `initialize`, without the version. */
-export function mergedHello(parts: readonly WelcomePart[], gatewayVersion: string): JsonObject {
+export function mergedInitializeResult(
+  parts: readonly MemberInfo[],
+  gatewayVersion: string,
+): JsonObject {
   const instructions = mergedInstructions(parts);
   return {
     capabilities: mergedCapabilities(parts),
@@ -117,8 +124,8 @@ export function mergedHello(parts: readonly WelcomePart[], gatewayVersion: strin
 }
 
 /** The result of `server/discover`. */
-export function mergedDiscovery(parts: readonly WelcomePart[], gatewayVersion: string): Buffer {
-  const { serverInfo, ...rest } = mergedHello(parts, gatewayVersion);
+export function mergedDiscovery(parts: readonly MemberInfo[], gatewayVersion: string): Buffer {
+  const { serverInfo, ...rest } = mergedInitializeResult(parts, gatewayVersion);
   return jsonBytes({
     resultType: 'complete',
     supportedVersions: [MODERN_VERSION],

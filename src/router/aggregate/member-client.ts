@@ -1,6 +1,6 @@
 // A client as one of an endpoint's servers sees it: what the server tells and asks reaches it with
 // the URIs that it can use.
-import { type ExposeUri, exposeQuestion } from '../../catalog/resource-texts.ts';
+import { type ExposeUri, exposeServerRequest } from '../../catalog/resource-texts.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -8,7 +8,7 @@ import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { RESOURCE_UPDATED } from '../../mcp/methods.ts';
-import type { Downstream, Question } from '../../ports/downstream.ts';
+import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
 
@@ -33,8 +33,8 @@ export class MemberClient implements Downstream {
   readonly #client: Downstream;
   readonly #told: MemberUris['told'];
   readonly #shows: MemberUris['shows'];
-  /** Questions that the client sees in other words. */
-  readonly #reworded = new WeakMap<Question, Question>();
+  /** Server requests that the client sees in other words. */
+  readonly #reworded = new WeakMap<ServerRequest, ServerRequest>();
 
   constructor(client: Downstream, { expose, told, shows }: MemberUris) {
     this.#client = client;
@@ -74,25 +74,25 @@ export class MemberClient implements Downstream {
     this.#client.notify(text, `${RESOURCE_UPDATED} ${exposed}`);
   }
 
-  ask(question: Question, request: Request | undefined): void {
-    this.#client.ask(this.#worded(question), request);
+  ask(serverRequest: ServerRequest, request: Request | undefined): void {
+    this.#client.ask(this.#worded(serverRequest), request);
   }
 
-  withdraw(question: Question, notice: Frame | undefined): void {
-    this.#client.withdraw(this.#reworded.get(question) ?? question, notice);
+  withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void {
+    this.#client.withdraw(this.#reworded.get(serverRequest) ?? serverRequest, notice);
   }
 
-  #worded(question: Question): Question {
-    const { bytes } = question.frame;
-    const text = exposeQuestion(bytes, this.expose);
-    if (text === bytes) return question;
-    const reworded: Question = {
+  #worded(serverRequest: ServerRequest): ServerRequest {
+    const { bytes } = serverRequest.frame;
+    const text = exposeServerRequest(bytes, this.expose);
+    if (text === bytes) return serverRequest;
+    const reworded: ServerRequest = {
       frame: scan(text),
-      answer: (response) => question.answer(response),
-      refuse: (error) => question.refuse(error),
-      progress: (notification) => question.progress(notification),
+      answer: (response) => serverRequest.answer(response),
+      refuse: (error) => serverRequest.refuse(error),
+      progress: (notification) => serverRequest.progress(notification),
     };
-    this.#reworded.set(question, reworded);
+    this.#reworded.set(serverRequest, reworded);
     return reworded;
   }
 }

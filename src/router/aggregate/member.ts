@@ -1,12 +1,12 @@
 // One server of an endpoint: what is known of its lists, and the way of modern requests to it.
-import { ModernGate, type ModernState } from '../../bridge/modern-gate.ts';
-import type { TrustMode } from '../../catalog/curation-options.ts';
+import type { TrustMode } from '../../catalog/catalog-options.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
-import type { Backend, Seat } from '../../ports/seat.ts';
+import type { Backend, Lease } from '../../ports/lease.ts';
 import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
+import { ModernDispatcher, type ModernState } from '../../translate/modern-dispatcher.ts';
 import { Patience } from './patience.ts';
 
 /** Reads lists in the gateway's own name. */
@@ -34,13 +34,13 @@ export class Member {
   readonly key: string;
   readonly backend: Backend;
   readonly lists: ServerLists;
-  readonly gate: ModernGate;
+  readonly dispatcher: ModernDispatcher;
   readonly catalog: MemberCatalog;
   readonly validation: TrustMode;
   /** Whether all clients use the same instances. */
   readonly isShared: boolean;
   readonly patience: Patience;
-  #reading: Seat | undefined;
+  #reading: Lease | undefined;
 
   /** @param endpoint the one that shows it */
   constructor(
@@ -59,16 +59,16 @@ export class Member {
     this.validation = server.validation;
     this.patience = new Patience(endpoint.waits, server.isShared);
     // Two servers may have tools of one name: what is sealed for one is not valid for the other.
-    this.gate = new ModernGate(`${endpoint.name} ${backend.name}`, backend, state);
+    this.dispatcher = new ModernDispatcher(`${endpoint.name} ${backend.name}`, backend, state);
   }
 
-  /** A place at a shared server to read its lists from: at another replica while one is down. */
-  get readingSeat(): Seat {
+  /** A lease at a shared server to read its lists from: at another replica while one is down. */
+  get readingLease(): Lease {
     if (this.#reading?.isDown === true) {
       this.#reading.leave();
       this.#reading = undefined;
     }
-    this.#reading ??= this.backend.place(READER);
+    this.#reading ??= this.backend.acquire(READER);
     return this.#reading;
   }
 }

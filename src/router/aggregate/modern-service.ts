@@ -2,8 +2,6 @@
 // other one goes to the server that has what it asks for, through that server's own gate.
 import { within } from '../../base/clock.ts';
 import { asGatewayError } from '../../base/errors.ts';
-import { modernCapabilities } from '../../bridge/discovery.ts';
-import { ModernListen } from '../../bridge/modern-listen.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
 import type { ExposeUri } from '../../catalog/resource-texts.ts';
@@ -11,15 +9,17 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
+import type { Lease, ListKind } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { contain, type Outcome, type Request, settleLater } from '../../ports/request.ts';
-import type { ListKind, Seat } from '../../ports/seat.ts';
+import { modernCapabilities } from '../../translate/discovery.ts';
+import { ModernListen } from '../../translate/modern-listen.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import { listingOf, ModernHead, mergedDiscovery, pageOf } from './answers.ts';
-import { ClientLinks } from './client-links.ts';
-import { follow, type Route, type Send } from './follow.ts';
-import { ListenSeat } from './listen-seat.ts';
-import { RequestPlaces } from './request-places.ts';
+import { dispatchRoute, type RoutingDecision, type Send } from './dispatch-route.ts';
+import { MemberLeases } from './member-leases.ts';
+import { MergedListenTarget } from './merged-listen-target.ts';
+import { RequestLeases } from './request-leases.ts';
 import { RoutedRequest } from './routed-request.ts';
 import { routeOf } from './routes.ts';
 import { View, type ViewParts } from './view.ts';
@@ -32,15 +32,15 @@ export class ModernService {
   /** What clients without instances of their own see: all of them the same. */
   readonly #common: View;
   /** Clients with an open listen stream. */
-  readonly #listening = new Set<ClientLinks>();
+  readonly #listening = new Set<MemberLeases>();
 
   constructor(parts: AggregateParts) {
     this.#parts = parts;
     this.#head = new ModernHead(parts.gatewayVersion);
     this.#keys = parts.members.map(({ key }) => key);
-    const shared = (index: number): Seat | undefined => this.#sharedSeat(index);
-    const places = { seat: shared, peek: shared, refusal: () => undefined };
-    this.#common = this.#viewOf(places, (kind) => this.#tellChanged(kind));
+    const shared = (index: number): Lease | undefined => this.#sharedLease(index);
+    const requestLeases = { lease: shared, peek: shared, refusal: () => undefined };
+    this.#common = this.#viewOf(requestLeases, (kind) => this.#tellChanged(kind));
   }
 
   /** Serves a request; it is settled in the end. */
@@ -72,11 +72,11 @@ export class ModernService {
 
   #route(request: Request): void {
     this.#withView(request, (view, done) => {
-      const go = (route: Route): void => {
+      const go = (route: RoutingDecision): void => {
         done();
         const isSettled = route.kind === 'settled';
         const own = isSettled ? { ...route, outcome: this.#modern(route.outcome) } : route;
-        follow(request, own, this.#parts.calls, this.#sendWith(view));
+        dispatchRoute(request, own, this.#parts.calls, this.#sendWith(view));
       };
       const route = routeOf(request, {
         view,
@@ -91,11 +91,11 @@ export class ModernService {
 
   /** Sends requests on as the client sees the servers. */
   #sendWith(view: View): Send {
-    return (request, candidate, { limitMs, missed }) => {
-      const { key, gate } = candidate.member;
-      const expose: ExposeUri = (uri, effort) =>
-        view.knownResources().table.exposed(key, uri, effort);
-      gate.serve(new RoutedRequest(request, candidate, { expose, limitMs, missed }));
+    return (request, target, { limitMs, onNotFound }) => {
+      const { key, dispatcher } = target.member;
+      const expose: ExposeUri = (uri, matchBudget) =>
+        view.knownResources().table.exposed(key, uri, matchBudget);
+      dispatcher.serve(new RoutedRequest(request, target, { expose, limitMs, onNotFound }));
     };
   }
 
@@ -109,26 +109,26 @@ export class ModernService {
   #discover(request: Request): void {
     const [only] = this.#parts.members;
     if (only !== undefined && this.#parts.members.length === 1) {
-      only.gate.serve(request);
+      only.dispatcher.serve(request);
       return;
     }
-    this.#withView(request, (_view, done, seat) => {
-      const seats = this.#keys.map((_, index) => seat(index));
+    this.#withView(request, (_view, done, lease) => {
+      const leases = this.#keys.map((_, index) => lease(index));
       // One that failed is not waited for: there may be nothing to wait for.
-      const ready = seats.map((one, index) => {
+      const ready = leases.map((one, index) => {
         if (one === undefined || one.isDown) return undefined;
         const ready = one.ready().catch(() => undefined);
-        if (one.lack === undefined) return ready;
+        if (one.unavailableReason === undefined) return ready;
         return within(this.#parts.members[index]?.patience.toConnect() ?? 0, ready);
       });
       const discovered = Promise.all(ready).then(() => {
         const { principal } = request.client;
         const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));
-        const known = seats
+        const known = leases
           .map((one, index) => ({
             key: this.#keys[index] ?? '',
             capabilities: one?.identity && modernCapabilities(one.identity),
-            instructions: one?.identity?.hello['instructions'],
+            instructions: one?.identity?.handshakeResult['instructions'],
             namePrefix: this.#parts.composer.prefixOf(this.#keys[index] ?? ''),
           }))
           .filter((_, index) => opened[index]);
@@ -143,9 +143,13 @@ export class ModernService {
     const listen = new ModernListen(request, this.#parts.state.listens);
     try {
       await listen.start((client: Downstream) => {
-        const links = new ClientLinks(client, this.#parts, (index) => this.#common.isUp(index));
-        this.#listening.add(links);
-        return new ListenSeat(client, links, this.#parts, () => this.#listening.delete(links));
+        const memberLeases = new MemberLeases(client, this.#parts, (index) =>
+          this.#common.isUp(index),
+        );
+        this.#listening.add(memberLeases);
+        return new MergedListenTarget(client, memberLeases, this.#parts, () =>
+          this.#listening.delete(memberLeases),
+        );
       });
     } catch (error) {
       listen.cancel();
@@ -155,11 +159,11 @@ export class ModernService {
 
   /**
    * Lets `use` look at the servers as the client sees them.
-   * @param use calls `done` when it needs the places no longer
+   * @param use calls `done` when it needs the leases no longer
    */
   #withView(
     request: Request,
-    use: (view: View, done: () => void, seat: (index: number) => Seat | undefined) => void,
+    use: (view: View, done: () => void, lease: (index: number) => Lease | undefined) => void,
   ): void {
     const { client } = request;
     const { members, visibility } = this.#parts;
@@ -170,44 +174,44 @@ export class ModernService {
       use(
         this.#common,
         () => undefined,
-        (index) => this.#sharedSeat(index),
+        (index) => this.#sharedLease(index),
       );
       return;
     }
-    const places = new RequestPlaces(client, this.#parts);
-    const view = this.#viewOf(places, (kind) => this.#tellChanged(kind, client.principal));
+    const requestLeases = new RequestLeases(client, this.#parts);
+    const view = this.#viewOf(requestLeases, (kind) => this.#tellChanged(kind, client.principal));
     use(
       view,
-      () => places.leave(),
-      (index) => places.seat(index),
+      () => requestLeases.leave(),
+      (index) => requestLeases.lease(index),
     );
   }
 
   #viewOf(
-    places: Pick<ViewParts, 'seat' | 'peek' | 'refusal'>,
+    requestLeases: Pick<ViewParts, 'lease' | 'peek' | 'refusal'>,
     completed: ViewParts['completed'],
   ): View {
     const { members, composer } = this.#parts;
     return new View({
       members,
       composer,
-      seat: (index) => places.seat(index),
-      peek: (index) => places.peek(index),
-      refusal: (index) => places.refusal(index),
+      lease: (index) => requestLeases.lease(index),
+      peek: (index) => requestLeases.peek(index),
+      refusal: (index) => requestLeases.refusal(index),
       completed,
     });
   }
 
   /** Requests stand alone: who listens is told what any of them was not given. */
   #tellChanged(kind: ListKind, to?: Principal): void {
-    for (const links of this.#listening) {
+    for (const memberLeases of this.#listening) {
       // What is of a private server is its principal's alone.
-      if (to === undefined || links.principal.key === to.key) links.tellChanged(kind);
+      if (to === undefined || memberLeases.principal.key === to.key) memberLeases.tellChanged(kind);
     }
   }
 
-  #sharedSeat(index: number): Seat | undefined {
+  #sharedLease(index: number): Lease | undefined {
     const member = this.#parts.members[index];
-    return member?.isShared === true ? member.readingSeat : undefined;
+    return member?.isShared === true ? member.readingLease : undefined;
   }
 }

@@ -9,10 +9,10 @@ import { RESOURCES_READ } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Headers, Outcome, Request } from '../../ports/request.ts';
-import type { Candidate, Sending } from './follow.ts';
+import type { RouteTarget, SendOptions } from './dispatch-route.ts';
 
 /** What becomes of an answer on its way back. */
-export interface RouteOptions extends Pick<Sending, 'limitMs' | 'missed'> {
+export interface RouteOptions extends Pick<SendOptions, 'limitMs' | 'onNotFound'> {
   /** What a URI of the server is to the client. */
   readonly expose: ExposeUri;
 }
@@ -27,7 +27,7 @@ export class RoutedRequest extends ForwardedRequest {
    */
   constructor(
     original: Request,
-    { frame, isReworded = false }: Pick<Candidate, 'frame' | 'isReworded'>,
+    { frame, isReworded = false }: Pick<RouteTarget, 'frame' | 'isReworded'>,
     options: RouteOptions,
     client: Downstream = original.client,
   ) {
@@ -45,9 +45,9 @@ export class RoutedRequest extends ForwardedRequest {
   }
 
   override settle(outcome: Outcome): void {
-    const { missed } = this.#options;
-    if (missed !== undefined && !this.isSettled && isMiss(outcome))
-      missed(() => this.pass(outcome));
+    const { onNotFound } = this.#options;
+    if (onNotFound !== undefined && !this.isSettled && isMiss(outcome))
+      onNotFound(() => this.pass(outcome));
     else if (Buffer.isBuffer(outcome)) this.pass(this.#exposed(outcome));
     else super.settle(outcome);
   }
@@ -74,7 +74,7 @@ export class RoutedRequest extends ForwardedRequest {
     if (this.frame.method !== RESOURCES_READ) return expose;
     const asked = uriOf(this.original.frame);
     const sent = uriOf(this.frame);
-    return (uri, effort) => (uri === sent ? asked : expose(uri, effort));
+    return (uri, matchBudget) => (uri === sent ? asked : expose(uri, matchBudget));
   }
 }
 

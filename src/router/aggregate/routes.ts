@@ -2,10 +2,9 @@
 // URI of a resource, or by what a completion refers to.
 
 import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
-import { UNKNOWN_TASK } from '../../bridge/tasks/task-state.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
-import type { Effort } from '../../catalog/uri-templates.ts';
+import type { MatchBudget } from '../../catalog/uri-templates.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember, membersOf } from '../../jsonrpc/members.ts';
@@ -26,10 +25,11 @@ import {
 } from '../../mcp/methods.ts';
 import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
 import { Denied, type Outcome, type Request } from '../../ports/request.ts';
+import { UNKNOWN_TASK } from '../../translate/tasks/task-services.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
-import type { Route } from './follow.ts';
+import type { RoutingDecision } from './dispatch-route.ts';
 import type { Member } from './member.ts';
-import type { Searched } from './search-service.ts';
+import type { SearchOutcome } from './search-service.ts';
 import type { NamedMethod, View } from './view.ts';
 import { kindOf } from './visibility.ts';
 
@@ -49,10 +49,13 @@ const REFERENCES: ReadonlyMap<unknown, 'name' | 'uri'> = new Map([
 ]);
 
 /** Who is shown what. */
-export type Shown = Pick<RouteContext, 'parts' | 'principal'>;
+export type Viewer = Pick<RouteContext, 'parts' | 'principal'>;
 
 /** Finds the way of a request. Waits only where a list must be read first. */
-export function routeOf(request: Request, context: RouteContext): Route | Promise<Route> {
+export function routeOf(
+  request: Request,
+  context: RouteContext,
+): RoutingDecision | Promise<RoutingDecision> {
   const { frame } = request;
   switch (frame.method) {
     case TOOLS_CALL:
@@ -71,21 +74,21 @@ export function routeOf(request: Request, context: RouteContext): Route | Promis
 }
 
 /** With `toolList: search` the call of a tool may be in that of another one. */
-function toolCall(frame: Frame, context: RouteContext): Route | Promise<Route> {
+function toolCall(frame: Frame, context: RouteContext): RoutingDecision | Promise<RoutingDecision> {
   const { search } = context.parts;
   const name = search && parseString(frame.bytes, frame.nameStart, frame.nameEnd);
   const searched = name === undefined ? undefined : search?.take(frame, name, context);
   if (searched === undefined) return byName(frame, TOOLS_LIST, context);
-  const to = (found: Searched): Route | Promise<Route> =>
+  const to = (found: SearchOutcome): RoutingDecision | Promise<RoutingDecision> =>
     'result' in found ? settled(found.result) : calledByName(found.call, context);
   return searched instanceof Promise ? searched.then(to) : to(searched);
 }
 
 /** The call that stood in another one. What is wrong with its name is for the model to read. */
-async function calledByName(call: Frame, context: RouteContext): Promise<Route> {
+async function calledByName(call: Frame, context: RouteContext): Promise<RoutingDecision> {
   const route = await byName(call, TOOLS_LIST, context);
   if (route.kind === 'to') {
-    return { ...route, candidate: { ...route.candidate, isReworded: true } };
+    return { ...route, target: { ...route.target, isReworded: true } };
   }
   const { bytes, nameStart, nameEnd } = call;
   const name = parseString(bytes, nameStart, nameEnd);
@@ -97,7 +100,11 @@ async function calledByName(call: Frame, context: RouteContext): Promise<Route> 
   return result === undefined ? route : settled(result);
 }
 
-function byName(frame: Frame, method: NamedMethod, context: RouteContext): Route | Promise<Route> {
+function byName(
+  frame: Frame,
+  method: NamedMethod,
+  context: RouteContext,
+): RoutingDecision | Promise<RoutingDecision> {
   const { bytes, nameStart, nameEnd } = frame;
   const name = parseString(bytes, nameStart, nameEnd);
   if (name === undefined) return refused('name must be a string.');
@@ -114,7 +121,7 @@ function toEntry(
   { kind, name }: { readonly kind: AccessKind; readonly name: string },
   context: RouteContext,
   frameFor: (entry: OfferedEntry) => Frame,
-): Route {
+): RoutingDecision {
   const { parts, principal } = context;
   const member = entry && parts.members[entry.member];
   if (entry === undefined || member === undefined) return missing(kind, name, context);
@@ -122,11 +129,11 @@ function toEntry(
     const item = { server: member.key, kind, name: entry.upstream };
     return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown(kind, name);
   }
-  return { kind: 'to', candidate: { member, frame: frameFor(entry) }, entry };
+  return { kind: 'to', target: { member, frame: frameFor(entry) }, entry };
 }
 
 /** There is no such name, unless a server has it whose list can't be had. */
-function missing(kind: AccessKind, name: string, { view }: RouteContext): Route {
+function missing(kind: AccessKind, name: string, { view }: RouteContext): RoutingDecision {
   const failure = view.lackOf(kind === 'tool' ? TOOLS_LIST : PROMPTS_LIST, name);
   return failure === undefined ? unknown(kind, name) : settled(failure);
 }
@@ -137,11 +144,11 @@ function withName(frame: Frame): (entry: OfferedEntry) => Frame {
     name === upstream ? frame : withValue(frame, frame.nameStart, frame.nameEnd, upstreamText);
 }
 
-function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
+function byUri(frame: Frame, context: RouteContext): RoutingDecision | Promise<RoutingDecision> {
   const { bytes, uriStart, uriEnd } = frame;
   const uri = parseString(bytes, uriStart, uriEnd);
   if (uri === undefined) return refused('uri must be a string.');
-  const to = (table: ResourceTable): Route =>
+  const to = (table: ResourceTable): RoutingDecision =>
     toOwners(table, uri, context, {
       frameFor: (own) => withUri(frame, uri, own),
       unknown: () => notFound(uri),
@@ -150,7 +157,10 @@ function byUri(frame: Frame, context: RouteContext): Route | Promise<Route> {
   return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
 }
 
-function byReference(frame: Frame, context: RouteContext): Route | Promise<Route> {
+function byReference(
+  frame: Frame,
+  context: RouteContext,
+): RoutingDecision | Promise<RoutingDecision> {
   if (hasTwoReferences(frame)) return refused('ref and its members must be there once.');
   const { ref } = parseParams(frame);
   const member = isObject(ref) ? REFERENCES.get(ref['type']) : undefined;
@@ -161,7 +171,7 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
     return refused(`${lengthRule(`ref.${member}`, TEXT_LIMITS[member])}.`);
   }
   if (member === 'uri') {
-    const to = (table: ResourceTable): Route =>
+    const to = (table: ResourceTable): RoutingDecision =>
       toOwners(table, value, context, {
         frameFor: (uri) => withReference(frame, member, uri),
         unknown: () => unknown('resource', value),
@@ -171,7 +181,7 @@ function byReference(frame: Frame, context: RouteContext): Route | Promise<Route
       ? listings.then(({ table }) => to(table))
       : to(listings.table);
   }
-  const to = (entry: OfferedEntry | undefined): Route =>
+  const to = (entry: OfferedEntry | undefined): RoutingDecision =>
     toEntry(entry, { kind: 'prompt', name: value }, context, ({ upstream }) =>
       withReference(frame, member, upstream),
     );
@@ -184,13 +194,13 @@ function toOwners(
   table: ResourceTable,
   uri: string,
   context: RouteContext,
-  words: { readonly frameFor: (own: string) => Frame; readonly unknown: () => Route },
-): Route {
-  const candidates = shownOwners(context, table, uri).flatMap(({ key, uri: own }) => {
+  words: { readonly frameFor: (own: string) => Frame; readonly unknown: () => RoutingDecision },
+): RoutingDecision {
+  const targets = shownOwners(context, table, uri).flatMap(({ key, uri: own }) => {
     const member = memberOf(context.parts, key);
     return member === undefined ? [] : [{ member, frame: words.frameFor(own) }];
   });
-  if (candidates.length > 0) return { kind: 'inTurn', candidates };
+  if (targets.length > 0) return { kind: 'inOrder', targets };
   const owners = ownersOf(table.resolve(uri));
   if (owners.length === 0) return notOffered('resources');
   return deniedResource(owners, context) ?? words.unknown();
@@ -207,11 +217,11 @@ function hasTwoReferences({ bytes, paramsStart, paramsEnd }: Frame): boolean {
 }
 
 /** A task's id says which server runs it. */
-function byTask(request: Request, context: RouteContext): Route {
+function byTask(request: Request, context: RouteContext): RoutingDecision {
   const { members, state } = context.parts;
   const [only] = members;
   if (only !== undefined && members.length === 1) {
-    return { kind: 'to', candidate: { member: only, frame: request.frame } };
+    return { kind: 'to', target: { member: only, frame: request.frame } };
   }
   const { taskId } = parseParams(request.frame);
   if (taskId === undefined) return notOffered(request.frame.method.slice(0, 100));
@@ -221,14 +231,14 @@ function byTask(request: Request, context: RouteContext): Route {
   if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
     return settled(UNKNOWN_TASK);
   }
-  return { kind: 'to', candidate: { member, frame: request.frame } };
+  return { kind: 'to', target: { member, frame: request.frame } };
 }
 
 /**
  * What no part of a message says the server of goes nowhere, unless there is but one. What it does
  * there nobody knows, so it is for those who may use everything.
  */
-function byMethod({ frame }: Request, context: RouteContext): Route {
+function byMethod({ frame }: Request, context: RouteContext): RoutingDecision {
   const { method } = frame;
   const { members } = context.parts;
   const [only] = members;
@@ -237,7 +247,7 @@ function byMethod({ frame }: Request, context: RouteContext): Route {
   const item: AccessItem = { server: only.key, kind: 'method', name: method };
   const what = `the method ${shown(method)}`;
   if (!mayUse(item, context)) return denied(item, what, context) ?? absent;
-  return { kind: 'to', candidate: { member: only, frame } };
+  return { kind: 'to', target: { member: only, frame } };
 }
 
 /** The server of a name, where the endpoint has it. */
@@ -246,16 +256,16 @@ function memberOf({ members }: AggregateParts, key: string): Member | undefined 
 }
 
 function ownersOf(target: UriTarget): readonly UriOwner[] {
-  return target.kind === 'one' ? [target] : target.candidates;
+  return target.kind === 'one' ? [target] : target.targets;
 }
 
-function isShown({ parts, principal }: Shown, { key, uri }: UriOwner): boolean {
+function isShown({ parts, principal }: Viewer, { key, uri }: UriOwner): boolean {
   const catalog = memberOf(parts, key)?.catalog;
   const item = { server: key, kind: 'resource', name: uri } as const;
   return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);
 }
 
-function mayUse(item: AccessItem, { parts, principal }: Shown): boolean {
+function mayUse(item: AccessItem, { parts, principal }: Viewer): boolean {
   return parts.visibility.allows(principal, item);
 }
 
@@ -264,12 +274,19 @@ function mayUse(item: AccessItem, { parts, principal }: Shown): boolean {
  * @param what it is, in words
  * @returns undefined: it is to look as if there was none
  */
-function denied(item: AccessItem, what: string, { parts, principal }: Shown): Route | undefined {
+function denied(
+  item: AccessItem,
+  what: string,
+  { parts, principal }: Viewer,
+): RoutingDecision | undefined {
   const denial = parts.visibility.reason(principal, item);
   return denial && forbidden(what, denial);
 }
 
-function deniedResource([owner]: readonly UriOwner[], shownTo: Shown): Route | undefined {
+function deniedResource(
+  [owner]: readonly UriOwner[],
+  shownTo: Viewer,
+): RoutingDecision | undefined {
   if (owner === undefined) return undefined;
   const item = { server: owner.key, kind: 'resource', name: owner.uri } as const;
   return mayUse(item, shownTo) ? undefined : denied(item, 'this resource', shownTo);
@@ -278,18 +295,18 @@ function deniedResource([owner]: readonly UriOwner[], shownTo: Shown): Route | u
 /**
  * The servers that may have a resource which the endpoint shows, the likeliest first.
  * @param uri as the client calls it
- * @param effort told what it took
+ * @param matchBudget told what it took
  */
 export function shownOwners(
-  shownTo: Shown,
+  shownTo: Viewer,
   table: ResourceTable,
   uri: string,
-  effort?: Effort,
+  matchBudget?: MatchBudget,
 ): readonly UriOwner[] {
   const { parts, principal } = shownTo;
   const resource = (owner: UriOwner): boolean => isShown(shownTo, owner);
   const server = (key: string): boolean => parts.visibility.opens(principal, key);
-  return ownersOf(table.resolve(uri, { server, resource }, effort)).filter(resource);
+  return ownersOf(table.resolve(uri, { server, resource }, matchBudget)).filter(resource);
 }
 
 /**
@@ -309,31 +326,31 @@ function withReference(frame: Frame, member: string, own: string): Frame {
   return withValue(frame, value.valueStart, value.valueEnd, jsonBytes(own));
 }
 
-function refused(what: string): Route {
+function refused(what: string): RoutingDecision {
   return settled({ code: INVALID_PARAMS, message: `Invalid params: ${what}` });
 }
 
-function unknown(kind: AccessKind, name: string): Route {
+function unknown(kind: AccessKind, name: string): RoutingDecision {
   return refused(`unknown ${kind} ${shown(name)}.`);
 }
 
 /** Said openly, with the scopes that would help. */
-function forbidden(what: string, denial: Denial): Route {
+function forbidden(what: string, denial: Denial): RoutingDecision {
   const message = `Invalid params: you may not use ${what}.`;
   const data = denial.scopes.length === 0 ? {} : { data: { requiredScopes: denial.scopes } };
   return settled(new Denied({ code: INVALID_PARAMS, message, ...data }, denial));
 }
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */
-function notFound(uri: string): Route {
+function notFound(uri: string): RoutingDecision {
   return settled({ code: RESOURCE_NOT_FOUND, message: 'Resource not found.', data: { uri } });
 }
 
-function notOffered(what: string): Route {
+function notOffered(what: string): RoutingDecision {
   return settled({ code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` });
 }
 
-function settled(outcome: Outcome): Route {
+function settled(outcome: Outcome): RoutingDecision {
   return { kind: 'settled', outcome };
 }
 

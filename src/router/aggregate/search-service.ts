@@ -47,7 +47,7 @@ export const SEARCH_LISTING: Listing = new Listing(
       upstream: name,
       upstreamText: jsonBytes(name),
       ownText: text,
-      terms: undefined,
+      toolPolicy: undefined,
       legacyText: text,
       modernText: text,
     }),
@@ -55,7 +55,7 @@ export const SEARCH_LISTING: Listing = new Listing(
 );
 
 /** What becomes of a call. */
-export type Searched =
+export type SearchOutcome =
   /** It is answered. */
   | { readonly result: Buffer }
   /** It is this call of a tool. */
@@ -87,7 +87,7 @@ export class SearchService {
     frame: Frame,
     name: string,
     context: SearchContext,
-  ): Searched | Promise<Searched> | undefined {
+  ): SearchOutcome | Promise<SearchOutcome> | undefined {
     switch (name) {
       case FIND_TOOLS:
         return this.#find(parseParams(frame)['arguments'], context);
@@ -100,7 +100,7 @@ export class SearchService {
     }
   }
 
-  async #find(args: unknown, context: SearchContext): Promise<Searched> {
+  async #find(args: unknown, context: SearchContext): Promise<SearchOutcome> {
     const asked = readFind(args);
     if ('problem' in asked) return { result: problemResult(asked.problem) };
     const index = await this.#indexOf(await seenTools(context));
@@ -108,7 +108,7 @@ export class SearchService {
     return { result: foundResult(found, index.servers) };
   }
 
-  async #describe(args: unknown, context: SearchContext): Promise<Searched> {
+  async #describe(args: unknown, context: SearchContext): Promise<SearchOutcome> {
     const asked = readDescribe(args);
     if ('problem' in asked) return { result: problemResult(asked.problem) };
     const listing = await seenTools(context);
@@ -152,7 +152,7 @@ async function seenTools({ view, parts, principal }: SearchContext): Promise<Lis
   return parts.visibility.of(principal, await view.named(TOOLS_LIST));
 }
 
-function unwrapped(frame: Frame): Searched {
+function unwrapped(frame: Frame): SearchOutcome {
   const { bytes, paramsStart, paramsEnd } = frame;
   const call = unwrapCall(frame.slice(paramsStart, paramsEnd) ?? EMPTY);
   if ('problem' in call) return { result: problemResult(call.problem) };

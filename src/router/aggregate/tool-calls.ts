@@ -1,33 +1,33 @@
 // What comes between a client's call of a tool and the server, where the configuration says so: fixed
-// arguments, a check against the tool's schema, a turn in the tool's lane.
+// arguments, a check against the tool's schema, a turn in the tool's queue.
 import { GatewayError } from '../../base/errors.ts';
 import { withArguments } from '../../catalog/arguments.ts';
 import type { OfferedEntry } from '../../catalog/listing.ts';
-import type { ToolTerms } from '../../catalog/member-catalog.ts';
+import type { ToolPolicy } from '../../catalog/member-catalog.ts';
 import type {
   ArgumentValidators,
   Validator,
 } from '../../catalog/validation/argument-validators.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { hasTwins, memberText } from '../../jsonrpc/members.ts';
+import { hasDuplicateKeys, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { callerOf } from '../../ports/caller.ts';
 import { contain, type Request } from '../../ports/request.ts';
-import type { Candidate, Send } from './follow.ts';
-import { ToolLanes } from './tool-lanes.ts';
+import type { RouteTarget, Send } from './dispatch-route.ts';
+import { ToolConcurrency } from './tool-concurrency.ts';
 
 /** A call of a tool that was found. */
 interface ToolCall {
   readonly tool: OfferedEntry;
-  readonly candidate: Candidate;
+  readonly target: RouteTarget;
 }
 
-const NOTHING: ToolTerms = { arguments: new Map(), timeoutMs: undefined, concurrency: undefined };
+const NOTHING: ToolPolicy = { arguments: new Map(), timeoutMs: undefined, concurrency: undefined };
 
 /** Calls of the tools of one endpoint. */
 export class ToolCalls {
-  readonly #lanes = new ToolLanes();
+  readonly #concurrency = new ToolConcurrency();
   readonly #validators: ArgumentValidators;
   readonly #byTool = new WeakMap<OfferedEntry, Validator | undefined>();
   readonly #logger: Logger;
@@ -41,51 +41,51 @@ export class ToolCalls {
    * Sends a call on as it is to be made, at once where nothing is said about the tool.
    * @param tool or a prompt, of which nothing is ever said
    */
-  send(request: Request, candidate: Candidate, tool: OfferedEntry, send: Send): void {
-    const { validation } = candidate.member;
-    if (tool.terms === undefined && validation === 'off') {
-      send(request, candidate, { entry: tool });
+  send(request: Request, target: RouteTarget, tool: OfferedEntry, send: Send): void {
+    const { validation } = target.member;
+    if (tool.toolPolicy === undefined && validation === 'off') {
+      send(request, target, { entry: tool });
       return;
     }
-    const terms = tool.terms ?? NOTHING;
-    const frame = withArguments(candidate.frame, terms.arguments);
+    const toolPolicy = tool.toolPolicy ?? NOTHING;
+    const frame = withArguments(target.frame, toolPolicy.arguments);
     if (frame === undefined) {
       const message = 'Invalid params: arguments must be an object.';
       request.settle({ code: INVALID_PARAMS, message });
       return;
     }
-    const own: Candidate =
-      frame === candidate.frame ? candidate : { ...candidate, frame, isReworded: true };
-    const call = { tool, candidate: own };
-    const go = (): void => this.#go(request, call, terms, send);
+    const own: RouteTarget =
+      frame === target.frame ? target : { ...target, frame, isReworded: true };
+    const call = { tool, target: own };
+    const go = (): void => this.#go(request, call, toolPolicy, send);
     if (validation === 'off') go();
     else contain(request, this.#check(request, call, go));
   }
 
   #go(
     request: Request,
-    { tool, candidate }: ToolCall,
-    { concurrency, timeoutMs }: ToolTerms,
+    { tool, target }: ToolCall,
+    { concurrency, timeoutMs }: ToolPolicy,
     send: Send,
   ): void {
-    const sending = { entry: tool, limitMs: timeoutMs };
+    const sendOptions = { entry: tool, limitMs: timeoutMs };
     if (concurrency === undefined) {
-      send(request, candidate, sending);
+      send(request, target, sendOptions);
       return;
     }
-    const key = `${candidate.member.key} ${tool.upstream}`;
-    this.#lanes.enter(request, key, concurrency, (own) => send(own, candidate, sending));
+    const key = `${target.member.key} ${tool.upstream}`;
+    this.#concurrency.enter(request, key, concurrency, (own) => send(own, target, sendOptions));
   }
 
   async #check(request: Request, call: ToolCall, go: () => void): Promise<void> {
-    const isEnforced = call.candidate.member.validation === 'enforce';
-    const args = argumentsOf(call.candidate.frame);
+    const isEnforced = call.target.member.validation === 'enforce';
+    const args = argumentsOf(call.target.frame);
     // What is checked is the last of two members of one name; a server may read the first.
-    if (isEnforced && args !== undefined && hasTwins(args, 0, args.length)) {
+    if (isEnforced && args !== undefined && hasDuplicateKeys(args, 0, args.length)) {
       request.settle(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
     }
-    const whom = { caller: callerOf(request.client), server: call.candidate.member.key };
+    const whom = { caller: callerOf(request.client), server: call.target.member.key };
     const result = await this.#validatorOf(call)?.check(args, whom);
     if (request.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
@@ -99,18 +99,18 @@ export class ToolCalls {
     }
   }
 
-  #warn({ tool, candidate }: ToolCall, errors: readonly unknown[]): void {
-    const where = { server: candidate.member.key, tool: tool.upstream };
+  #warn({ tool, target }: ToolCall, errors: readonly unknown[]): void {
+    const where = { server: target.member.key, tool: tool.upstream };
     this.#logger.warn({ ...where, errors }, "arguments of a call do not fit the tool's schema");
   }
 
-  #validatorOf({ tool, candidate }: ToolCall): Validator | undefined {
+  #validatorOf({ tool, target }: ToolCall): Validator | undefined {
     if (this.#byTool.has(tool)) return this.#byTool.get(tool);
     const schema = memberText(tool.ownText, 0, tool.ownText.length, 'inputSchema');
     const validator =
       schema &&
       this.#validators.validator(schema, (reason) => {
-        const where = { server: candidate.member.key, tool: tool.upstream };
+        const where = { server: target.member.key, tool: tool.upstream };
         this.#logger.warn({ ...where, reason }, 'schema of a tool can not be used for checks');
       });
     this.#byTool.set(tool, validator);

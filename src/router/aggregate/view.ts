@@ -9,7 +9,7 @@ import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
 import { unwrapUri } from '../../catalog/resource-uris.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
-import type { ListKind, Seat } from '../../ports/seat.ts';
+import type { Lease, ListKind } from '../../ports/lease.ts';
 import type { Member } from './member.ts';
 
 /** Lists whose entries have names. */
@@ -25,11 +25,11 @@ type Lists = readonly (ServerList | undefined)[];
 export interface ViewParts {
   readonly members: readonly Member[];
   readonly composer: Composer;
-  /** The client's place at a server; undefined when it has none. Taken if need be. */
-  seat(member: number): Seat | undefined;
+  /** The client's lease at a server; undefined when it has none. Taken if need be. */
+  lease(member: number): Lease | undefined;
   /** The same, if it is taken already or costs nothing. */
-  peek(member: number): Seat | undefined;
-  /** Why there is no place for the client at a server; undefined: it is none of its business. */
+  peek(member: number): Lease | undefined;
+  /** Why there is no lease for the client at a server; undefined: it is none of its business. */
   refusal(member: number): GatewayError | undefined;
   /** A list that was given without some server's entries would have them now. */
   completed(kind: ListKind): void;
@@ -43,7 +43,7 @@ interface SeenList extends MemberList {
   readonly isCurrent: boolean;
 }
 
-interface Composed {
+interface ComposedLists {
   readonly of: readonly SeenList[];
   readonly listing: Listing;
 }
@@ -52,11 +52,11 @@ interface Composed {
 export class View {
   readonly #parts: ViewParts;
   /** Kinds of lists that were given without the entries of a server. */
-  readonly #lacking = new Map<number, Set<ListKind>>();
+  readonly #missingKinds = new Map<number, Set<ListKind>>();
   /** Reads that took too long already, by server and method: nobody waits for them once more. */
   readonly #overdue = new Set<string>();
   /** What was composed last, which it mostly still is. */
-  readonly #composed = new Map<NamedMethod, Composed>();
+  readonly #composed = new Map<NamedMethod, ComposedLists>();
   /** Names that may stand in front of a URI. */
   readonly #keys: ReadonlySet<string>;
 
@@ -129,9 +129,11 @@ export class View {
     for (const index of this.#parts.composer.membersOf(name)) {
       if (this.#knownList(index, method) !== undefined) continue;
       const at = this.#parts.peek(index);
-      const lack =
-        at === undefined ? this.#parts.refusal(index) : (at.lack ?? this.#unlisted(index));
-      if (lack !== undefined) return lack;
+      const reason =
+        at === undefined
+          ? this.#parts.refusal(index)
+          : (at.unavailableReason ?? this.#unlisted(index));
+      if (reason !== undefined) return reason;
     }
     return undefined;
   }
@@ -144,13 +146,13 @@ export class View {
 
   /** A server can be used again: whoever was given lists without its entries is told. */
   isUp(index: number): void {
-    for (const kind of this.#lacking.get(index) ?? []) this.#parts.completed(kind);
-    this.#lacking.delete(index);
+    for (const kind of this.#missingKinds.get(index) ?? []) this.#parts.completed(kind);
+    this.#missingKinds.delete(index);
   }
 
   /** A list is there that was not: whoever was given one without it is told. */
   #isListed(index: number, kind: ListKind): void {
-    if (this.#lacking.get(index)?.delete(kind) === true) this.#parts.completed(kind);
+    if (this.#missingKinds.get(index)?.delete(kind) === true) this.#parts.completed(kind);
   }
 
   async #findAnew(
@@ -179,16 +181,16 @@ export class View {
     method: ListMethod,
     limitMs?: number,
   ): Promise<ServerList | undefined> {
-    const { members, seat } = this.#parts;
+    const { members, lease } = this.#parts;
     const member = members[index];
-    const at = seat(index);
+    const at = lease(index);
     if (member === undefined) return undefined;
     if (at === undefined) {
       if (this.#parts.refusal(index) !== undefined) this.#noteLack(index, LISTS[method].kind);
       return lastOf(member, method);
     }
     const id = `${index} ${method}`;
-    const isReady = at.lack === undefined;
+    const isReady = at.unavailableReason === undefined;
     // A call of a server that is starting is the only one that it keeps waiting.
     const mayWait = limitMs !== undefined && !isReady;
     if (this.#overdue.has(id) && !mayWait) return lastOf(member, method);
@@ -205,13 +207,13 @@ export class View {
       this.#overdue.add(id);
     }
     const list = read ?? lastOf(member, method);
-    if (list === undefined) this.#lacks(index, method, reading);
+    if (list === undefined) this.#noteMissing(index, method, reading);
     else if (isLong(list)) await prepare(member, method, list);
     return list;
   }
 
   /** Notes that a list is given without a server's entries, and has them read once they can be. */
-  #lacks(index: number, method: ListMethod, reading: Promise<ServerList | undefined>): void {
+  #noteMissing(index: number, method: ListMethod, reading: Promise<ServerList | undefined>): void {
     const { kind } = LISTS[method];
     this.#noteLack(index, kind);
     const found = (): void => {
@@ -226,8 +228,8 @@ export class View {
   }
 
   #noteLack(index: number, kind: ListKind): void {
-    const kinds = this.#lacking.get(index) ?? new Set();
-    this.#lacking.set(index, kinds.add(kind));
+    const kinds = this.#missingKinds.get(index) ?? new Set();
+    this.#missingKinds.set(index, kinds.add(kind));
   }
 
   #fresh(method: ListMethod): Lists {
@@ -235,8 +237,8 @@ export class View {
   }
 
   #freshList(index: number, method: ListMethod): ServerList | undefined {
-    const seat = this.#parts.seat(index);
-    return seat && this.#parts.members[index]?.lists.fresh(seat, method);
+    const lease = this.#parts.lease(index);
+    return lease && this.#parts.members[index]?.lists.fresh(lease, method);
   }
 
   #knownLists(method: ListMethod): Lists {
@@ -249,12 +251,12 @@ export class View {
   }
 
   #current(index: number, method: ListMethod): ServerList | undefined {
-    const seat = this.#parts.peek(index);
-    return seat && this.#parts.members[index]?.lists.current(seat, method);
+    const lease = this.#parts.peek(index);
+    return lease && this.#parts.members[index]?.lists.current(lease, method);
   }
 
   /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
-  #known(method: NamedMethod): Composed {
+  #known(method: NamedMethod): ComposedLists {
     const composed = this.#composed.get(method);
     if (composed !== undefined && this.#isStill(composed, method)) return composed;
     const of = this.#knownLists(method).map((list, index) => this.#seen(index, method, list));
@@ -280,13 +282,13 @@ export class View {
   }
 
   /** Whether it was made of what is known now. */
-  #isStill({ of }: Composed, method: NamedMethod): boolean {
+  #isStill({ of }: ComposedLists, method: NamedMethod): boolean {
     const { kind } = LISTS[method];
     for (let index = 0; index < of.length; index++) {
       const { key, version, era } = of[index] as SeenList;
-      const seat = this.#parts.peek(index);
+      const lease = this.#parts.peek(index);
       if (version !== this.#parts.members[index]?.lists.version) return false;
-      if (key !== seat?.listKey(kind) || era !== eraOf(seat)) return false;
+      if (key !== lease?.listKey(kind) || era !== eraOf(lease)) return false;
     }
     return true;
   }
@@ -304,8 +306,8 @@ export class View {
   }
 }
 
-function eraOf(seat: Seat | undefined): Era {
-  return seat?.identity?.era ?? 'legacy';
+function eraOf(lease: Lease | undefined): Era {
+  return lease?.identity?.era ?? 'legacy';
 }
 
 /**

@@ -1,4 +1,4 @@
-// What of an endpoint a client may see and use: one question for listing and for calling, so that
+// What of an endpoint a client may see and use: one check for listing and for calling, so that
 // what is listed is exactly what can be called.
 import { Listing, type OfferedEntry } from '../../catalog/listing.ts';
 import { PROMPTS_LIST, TOOLS_LIST } from '../../mcp/methods.ts';

@@ -3,10 +3,10 @@
 // agree, and who has it will tell.
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
-import type { SubscribeAnswered } from '../../ports/seat.ts';
+import type { SubscribeAnswered } from '../../ports/lease.ts';
 
 /** How servers are told. */
-export interface WatchPlaces {
+export interface SubscriptionTarget {
   /** @returns the error of a server that can't be had, or does not agree */
   subscribe(owner: UriOwner): Promise<WireError | undefined>;
   /** The same for many of one server; told of each answer. */
@@ -22,14 +22,14 @@ export interface WantedResource {
 
 /** What a client watches. */
 export class WatchedResources {
-  readonly #places: WatchPlaces;
+  readonly #target: SubscriptionTarget;
   /** By the URI that the client knows, and the server. */
   readonly #owners = new Map<string, Map<string, UriOwner>>();
   /** What the client calls it, by server and the URI that this one knows. */
   readonly #names = new Map<string, string>();
 
-  constructor(places: WatchPlaces) {
-    this.#places = places;
+  constructor(target: SubscriptionTarget) {
+    this.#target = target;
   }
 
   /** What the client calls a resource of a server; undefined when it does not watch exactly that. */
@@ -85,7 +85,7 @@ export class WatchedResources {
       return left === 0 || (isAgreed && left > 0);
     };
     const asked = [...byServer].map(([key, uris]) =>
-      this.#places.subscribeAll(key, uris, (own, error) => {
+      this.#target.subscribeAll(key, uris, (own, error) => {
         const uri = this.#settle({ key, uri: own }, error);
         if (uri !== undefined && isLast(uri, error === undefined)) answered(uri, error);
       }),
@@ -96,7 +96,7 @@ export class WatchedResources {
   /** @returns what the client calls it; undefined: it was given up meanwhile */
   #settle(owner: UriOwner, error: WireError | undefined): string | undefined {
     const uri = this.nameOf(owner.key, owner.uri);
-    if (uri === undefined && error === undefined) void this.#places.unsubscribe(owner);
+    if (uri === undefined && error === undefined) void this.#target.unsubscribe(owner);
     else if (uri !== undefined && error !== undefined) this.#forget(uri, owner);
     return uri;
   }
@@ -105,14 +105,14 @@ export class WatchedResources {
   async unwatch(uri: string): Promise<void> {
     const owners = [...(this.#owners.get(uri)?.values() ?? [])];
     for (const owner of owners) this.#forget(uri, owner);
-    await Promise.all(owners.map((owner) => this.#places.unsubscribe(owner)));
+    await Promise.all(owners.map((owner) => this.#target.unsubscribe(owner)));
   }
 
   async #watchAt(uri: string, owner: UriOwner): Promise<WireError | undefined> {
     this.#note(uri, owner);
-    const error = await this.#places.subscribe(owner);
+    const error = await this.#target.subscribe(owner);
     if (error !== undefined) this.#forget(uri, owner);
-    else if (this.#owners.get(uri)?.has(owner.key) !== true) await this.#places.unsubscribe(owner);
+    else if (this.#owners.get(uri)?.has(owner.key) !== true) await this.#target.unsubscribe(owner);
     return error;
   }
 

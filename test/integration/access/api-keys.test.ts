@@ -21,7 +21,7 @@ keys.add('bob', { groups: ['team'] });
 keys.add('guest', { groups: ['guests'] });
 keys.add('old', { groups: ['team'], expires: '2026-01-02T00:00:00Z' });
 
-const { rig, journal } = useScripted(scriptedServer(), {
+const { harness, journal } = useScripted(scriptedServer(), {
   config: {
     auth: {
       keys: { file: keys.file },
@@ -35,7 +35,7 @@ type Headers = Readonly<Record<string, string>>;
 
 async function upgradeStatus(path: string, headers: Headers): Promise<number> {
   try {
-    const client = await WsClient.connect(`${rig.gateway.url}${path}`, { headers });
+    const client = await WsClient.connect(`${harness.gateway.url}${path}`, { headers });
     await client.close();
     return 101;
   } catch (error) {
@@ -49,28 +49,28 @@ async function statuses(extra: Headers, sessionId: string): Promise<Record<strin
   const headers = { ...POST_HEADERS, 'mcp-session-id': sessionId, ...extra };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
   const events = { ...headers, accept: 'text/event-stream' };
-  const stream = new HttpExchange(rig.url(), { headers: events });
-  const sse = new HttpExchange(rig.gateway.endpoint('one', 'sse'), { headers: events });
+  const stream = new HttpExchange(harness.url(), { headers: events });
+  const sse = new HttpExchange(harness.gateway.endpoint('one', 'sse'), { headers: events });
   const found = {
-    post: (await send(rig.url(), { method: 'POST', headers, body })).status,
+    post: (await send(harness.url(), { method: 'POST', headers, body })).status,
     get: (await stream.head).status,
     sse: (await sse.head).status,
     messages: (
-      await send(rig.gateway.endpoint('one', 'messages?sessionId=x'), {
+      await send(harness.gateway.endpoint('one', 'messages?sessionId=x'), {
         method: 'POST',
         headers,
         body,
       })
     ).status,
     ws: await upgradeStatus('/servers/one/ws', extra),
-    delete: (await send(rig.url(), { method: 'DELETE', headers })).status,
+    delete: (await send(harness.url(), { method: 'DELETE', headers })).status,
   };
   for (const exchange of [stream, sse]) exchange.destroy();
   return found;
 }
 
 const open = async (name: string): Promise<LegacySession> =>
-  rig.track(await LegacySession.open(rig.url(), { headers: keys.headers(name) }));
+  harness.track(await LegacySession.open(harness.url(), { headers: keys.headers(name) }));
 
 const all = (status: number): Record<string, number> => ({
   post: status,
@@ -117,7 +117,7 @@ describe('without a good key', () => {
   it('GW-153 A06 G09 a key in the address is none', async () => {
     const key = keys.key('alice');
     for (const name of ['access_token', 'key', 'api_key', 'token', 'ticket', 'authorization']) {
-      const response = await send(`${rig.url()}?${name}=${key}`, {
+      const response = await send(`${harness.url()}?${name}=${key}`, {
         method: 'POST',
         headers: POST_HEADERS,
         body: JSON.stringify(initializeRequest()),
@@ -130,14 +130,15 @@ describe('without a good key', () => {
   it('G07 every refusal has the same body', async () => {
     const bodies = await Promise.all(
       [{}, keys.headers('old'), { authorization: 'Bearer x' }, { 'x-api-key': '' }].map(
-        async (headers) => (await post(rig.url(), initializeRequest(), headers).response()).text,
+        async (headers) =>
+          (await post(harness.url(), initializeRequest(), headers).response()).text,
       ),
     );
     expect(new Set(bodies).size).toBe(1);
   });
 
   it('asks for a bearer', async () => {
-    const { headers } = await post(rig.url(), initializeRequest()).response();
+    const { headers } = await post(harness.url(), initializeRequest()).response();
     expect(headers['www-authenticate']).toBe('Bearer realm="sluice"');
   });
 
@@ -162,8 +163,8 @@ describe('without a good key', () => {
     for (const headers of [{}, keys.headers('guest')]) {
       const body = JSON.stringify(initializeRequest());
       const options = { method: 'POST', headers: { ...POST_HEADERS, ...headers }, body, target };
-      expect([401, 404]).toContain((await send(rig.gateway.url, options)).status);
-      const read = await send(rig.gateway.url, { headers, target });
+      expect([401, 404]).toContain((await send(harness.gateway.url, options)).status);
+      const read = await send(harness.gateway.url, { headers, target });
       expect([401, 404]).toContain(read.status);
     }
   });
@@ -185,7 +186,7 @@ describe('for strangers every path looks the same', () => {
   const answered = async (method: string, target: string, headers: Headers): Promise<string> => {
     const body = method === 'POST' ? { body: JSON.stringify(initializeRequest()) } : {};
     const options = { method, target, headers: { ...POST_HEADERS, ...headers }, ...body };
-    const response = await send(rig.gateway.url, options);
+    const response = await send(harness.gateway.url, options);
     const { date: _, ...left } = response.headers;
     return JSON.stringify([response.status, left, response.text]);
   };
@@ -208,7 +209,7 @@ describe('for strangers every path looks the same', () => {
   it('A06 A08 when they ask for a WebSocket', async () => {
     const upgraded = (path: string): Promise<string> =>
       exchangeRaw(
-        rig.gateway.url,
+        harness.gateway.url,
         `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
           'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
       );
@@ -221,12 +222,12 @@ describe('for strangers every path looks the same', () => {
 
   it('documents that clients look for before they log in are not there, rather than locked', async () => {
     const target = '/.well-known/oauth-authorization-server/servers/one/mcp';
-    expect((await send(rig.gateway.url, { target })).status).toBe(404);
+    expect((await send(harness.gateway.url, { target })).status).toBe(404);
   });
 
   it('A08 with a good key a path that does not exist is told from others', async () => {
     const headers = { ...POST_HEADERS, ...keys.headers('alice') };
-    const { status, text } = await send(rig.gateway.url, { target: '/nope', headers });
+    const { status, text } = await send(harness.gateway.url, { target: '/nope', headers });
     expect(status).toBe(404);
     expect(text).toContain('Clients connect to: /servers/one/mcp');
     expect(await upgradeStatus('/nope', keys.headers('alice'))).toBe(404);
@@ -236,11 +237,13 @@ describe('for strangers every path looks the same', () => {
 describe('with a key', () => {
   it('comes in on every transport, in both headers', async () => {
     for (const headers of [keys.headers('alice'), { 'x-api-key': keys.key('alice') }]) {
-      const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+      const session = harness.track(await LegacySession.open(harness.url(), { headers }));
       expect((await session.call('echo', { text: 'hi' })).result).toBeDefined();
-      const ws = await rig.webSocket({}, { headers });
+      const ws = await harness.webSocket({}, { headers });
       expect((await ws.request('ping')).result).toEqual({});
-      const sse = rig.track(await SseClient.open(rig.gateway.endpoint('one', 'sse'), headers));
+      const sse = harness.track(
+        await SseClient.open(harness.gateway.endpoint('one', 'sse'), headers),
+      );
       await sse.initialize({ version: '2024-11-05' });
       expect((await sse.request('ping')).result).toEqual({});
     }
@@ -261,7 +264,7 @@ describe('with a key', () => {
       .post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { authorization })
       .response();
     const unknown = await post(
-      rig.url(),
+      harness.url(),
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       { authorization, 'mcp-session-id': 'A'.repeat(43) },
     ).response();
@@ -274,19 +277,19 @@ describe('with a key', () => {
     const stream = session.openStream();
     expect((await stream.head).status).toBe(200);
     const headers = { ...session.headers, ...keys.headers('bob'), accept: 'text/event-stream' };
-    const other = new HttpExchange(rig.url(), { headers });
+    const other = new HttpExchange(harness.url(), { headers });
     expect((await other.head).status).toBe(404);
     expect(stream.comments).not.toContain('superseded');
   });
 
   it('G02 an endpoint of a server that is not allowed does not exist', async () => {
     const { status, text } = await post(
-      rig.url(),
+      harness.url(),
       initializeRequest(),
       keys.headers('guest'),
     ).response();
     const nowhere = await post(
-      rig.gateway.endpoint('two'),
+      harness.gateway.endpoint('two'),
       initializeRequest(),
       keys.headers('guest'),
     ).response();
@@ -299,15 +302,15 @@ describe('a revoked key', () => {
   it('G08 gets 401 at once, and what it has open ends', async () => {
     keys.add('temp', { groups: ['team'] });
     const headers = keys.headers('temp');
-    const client = new ModernClient(rig.url());
+    const client = new ModernClient(harness.url());
     await until(async () => {
-      const { status } = await post(rig.url(), initializeRequest(), headers).response();
+      const { status } = await post(harness.url(), initializeRequest(), headers).response();
       return status === 200 || undefined;
     });
-    const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+    const session = harness.track(await LegacySession.open(harness.url(), { headers }));
     const stream = session.openStream();
     await stream.head;
-    const ws = await rig.webSocket({}, { headers });
+    const ws = await harness.webSocket({}, { headers });
     const alice = await open('alice');
     const kept = alice.openStream();
     await kept.head;
@@ -324,20 +327,24 @@ describe('a revoked key', () => {
 });
 
 describe('a call that waits for its client', () => {
-  const questions = (): number =>
+  const serverRequests = (): number =>
     journal.messages().filter(({ result }) => result?.['action'] === 'cancel').length;
   const inFlight = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_requests_in_flight');
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_requests_in_flight');
 
   const status = async (name: string): Promise<number> => {
-    const client = new ModernClient(rig.url(), {}, keys.headers(name));
+    const client = new ModernClient(harness.url(), {}, keys.headers(name));
     return (await client.begin('server/discover').exchange.head).status;
   };
 
   /** Asks something of the owner of a key, and leaves it unanswered. */
   async function asked(name: string): Promise<void> {
-    const client = new ModernClient(rig.url(), { elicitation: { form: {} } }, keys.headers(name));
-    rig.track(client);
+    const client = new ModernClient(
+      harness.url(),
+      { elicitation: { form: {} } },
+      keys.headers(name),
+    );
+    harness.track(client);
     await until(async () => {
       const round = await client.call('ask', {});
       return round.result?.['resultType'] === 'input_required' || undefined;
@@ -348,14 +355,14 @@ describe('a call that waits for its client', () => {
     keys.add('asked', { groups: ['team'] });
     keys.add('unused', { groups: ['team'] });
     await asked('asked');
-    const before = questions();
+    const before = serverRequests();
     expect(await inFlight()).toBe(1);
     // Somebody else's.
     keys.revoke('unused');
     await until(async () => (await status('unused')) === 401);
-    expect(questions()).toBe(before);
+    expect(serverRequests()).toBe(before);
     keys.revoke('asked');
-    await until(() => questions() === before + 1);
+    await until(() => serverRequests() === before + 1);
     await until(async () => (await inFlight()) === 0);
   });
 
@@ -363,14 +370,14 @@ describe('a call that waits for its client', () => {
     const expires = new Date(Date.now() + 5_000).toISOString();
     keys.add('brief', { groups: ['team'], expires });
     await asked('brief');
-    const before = questions();
-    await until(() => questions() === before + 1);
+    const before = serverRequests();
+    await until(() => serverRequests() === before + 1);
   });
 });
 
 describe('a ticket', () => {
   const ticket = async (name: string): Promise<string> => {
-    const url = rig.gateway.endpoint('one', 'tickets');
+    const url = harness.gateway.endpoint('one', 'tickets');
     const { status, json } = await post(url, {}, keys.headers(name)).response();
     expect(status).toBe(200);
     return (json() as { ticket: string }).ticket;
@@ -383,8 +390,8 @@ describe('a ticket', () => {
   });
 
   it('opens one event stream, whose messages need the key of its owner', async () => {
-    const url = `${rig.gateway.endpoint('one', 'sse')}?ticket=${await ticket('alice')}`;
-    const client = rig.track(await SseClient.open(url));
+    const url = `${harness.gateway.endpoint('one', 'sse')}?ticket=${await ticket('alice')}`;
+    const client = harness.track(await SseClient.open(url));
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify(initializeRequest());
     const status = async (extra: Headers): Promise<number> =>
@@ -397,11 +404,14 @@ describe('a ticket', () => {
 
   it('is good for nothing else', async () => {
     const text = await ticket('alice');
-    const response = await post(`${rig.url()}?ticket=${text}`, initializeRequest()).response();
+    const response = await post(`${harness.url()}?ticket=${text}`, initializeRequest()).response();
     expect(response.status).toBe(401);
     expect(
-      (await post(rig.url(), initializeRequest(), { authorization: `Bearer ${text}` }).response())
-        .status,
+      (
+        await post(harness.url(), initializeRequest(), {
+          authorization: `Bearer ${text}`,
+        }).response()
+      ).status,
     ).toBe(401);
   });
 
@@ -414,8 +424,8 @@ describe('a ticket', () => {
 
   it('B10 an event stream takes messages at its endpoint only', async () => {
     const headers = { ...keys.headers('alice'), 'content-type': 'application/json' };
-    const url = rig.gateway.endpoint('one', 'sse');
-    const client = rig.track(await SseClient.open(url, keys.headers('alice')));
+    const url = harness.gateway.endpoint('one', 'sse');
+    const client = harness.track(await SseClient.open(url, keys.headers('alice')));
     const body = JSON.stringify(initializeRequest());
     const elsewhere = client.postUrl.replace('/servers/one/', '/');
     const before = journal.messages().length;
@@ -425,7 +435,7 @@ describe('a ticket', () => {
   });
 
   it('G08 the ticket of a revoked key is none', async () => {
-    const url = rig.gateway.endpoint('one', 'tickets');
+    const url = harness.gateway.endpoint('one', 'tickets');
     keys.add('passing', { groups: ['team'] });
     const text = await until(async () => {
       const { status, json } = await post(url, {}, keys.headers('passing')).response();
@@ -433,12 +443,12 @@ describe('a ticket', () => {
     });
     const headers = keys.headers('passing');
     keys.revoke('passing');
-    await until(async () => (await post(rig.url(), {}, headers).head).status === 401);
+    await until(async () => (await post(harness.url(), {}, headers).head).status === 401);
     expect(await upgradeStatus(`/servers/one/ws?ticket=${text}`, {})).toBe(401);
   });
 
   it('is not given without a key', async () => {
-    const url = rig.gateway.endpoint('one', 'tickets');
+    const url = harness.gateway.endpoint('one', 'tickets');
     expect((await post(url, {}).response()).status).toBe(401);
   });
 });
@@ -446,6 +456,6 @@ describe('a ticket', () => {
 it('G07 H02 no key is in the log', async () => {
   const session = await open('alice');
   await session.call('echo', { text: 'hi' });
-  const log = JSON.stringify(rig.gateway.logs());
+  const log = JSON.stringify(harness.gateway.logs());
   for (const name of ['alice', 'bob', 'old']) expect(log).not.toContain(keys.key(name).slice(16));
 });

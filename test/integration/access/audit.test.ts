@@ -17,7 +17,7 @@ const keys = new TestKeys();
 keys.add('alice', { groups: ['team'] });
 keys.add('guest');
 const file = join(tempDir(), 'audit.jsonl');
-const { rig } = useScripted(scriptedServer(), {
+const { harness } = useScripted(scriptedServer(), {
   log: { level: 'trace', messages: true },
   config: {
     auth: {
@@ -41,7 +41,7 @@ const found = (fits: (line: Line) => boolean): Promise<Line> =>
 
 it('says who called what, how it ended and how large it was', async () => {
   const headers = keys.headers('alice');
-  const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+  const session = harness.track(await LegacySession.open(harness.url(), { headers }));
   await session.call('echo', { text: 'payload-1' });
   await session.call('no-such-tool');
   expect(await found(({ target }) => target === 'echo')).toMatchObject({
@@ -65,8 +65,8 @@ it('says who called what, how it ended and how large it was', async () => {
 });
 
 it('says who was not let in', async () => {
-  await post(rig.url(), initializeRequest(), { authorization: 'Bearer nobody' }).response();
-  await post(rig.url(), initializeRequest(), keys.headers('guest')).response();
+  await post(harness.url(), initializeRequest(), { authorization: 'Bearer nobody' }).response();
+  await post(harness.url(), initializeRequest(), keys.headers('guest')).response();
   expect(await found(({ outcome }) => outcome === 'invalid')).toMatchObject({
     event: 'refused',
     address: '127.0.0.1',
@@ -79,7 +79,7 @@ it.each(['a\nb', '\u001b[31mred', '"}\n{"event":"call"', '\u2028x', 'x'.repeat(1
   'H01 a tool called %j is one line',
   async (name) => {
     const headers = keys.headers('alice');
-    const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+    const session = harness.track(await LegacySession.open(harness.url(), { headers }));
     const before = lines().filter(({ event }) => event === 'call').length;
     await session.call(name);
     const calls = await until(() => {
@@ -87,19 +87,19 @@ it.each(['a\nb', '\u001b[31mred', '"}\n{"event":"call"', '\u2028x', 'x'.repeat(1
       return all.length > before && all;
     });
     expect(calls.at(-1)?.['target']).toBe(name.slice(0, 256));
-    expect(rig.gateway.logs().filter((line) => 'unparsed' in line)).toEqual([]);
+    expect(harness.gateway.logs().filter((line) => 'unparsed' in line)).toEqual([]);
   },
 );
 
 it('H02 neither log has payloads or keys, even at trace', async () => {
   const headers = keys.headers('alice');
-  const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+  const session = harness.track(await LegacySession.open(harness.url(), { headers }));
   await session.call('echo', { text: 'payload-2' });
   await found(({ target }) => target === 'echo');
   const audit = readFileSync(file, 'utf8');
   expect(audit).not.toMatch(/payload-/);
   expect(audit).not.toContain(session.sessionId);
-  for (const text of [audit, JSON.stringify(rig.gateway.logs())]) {
+  for (const text of [audit, JSON.stringify(harness.gateway.logs())]) {
     for (const name of ['alice', 'guest']) expect(text).not.toContain(keys.key(name).slice(16));
   }
 });

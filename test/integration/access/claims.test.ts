@@ -7,7 +7,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { post, send } from '../../support/http-client.ts';
 import { LegacySession } from '../../support/legacy-session.ts';
-import { ModernClient, questionsOf } from '../../support/modern-client.ts';
+import { ModernClient, serverRequestsOf } from '../../support/modern-client.ts';
 import { CAPABLE } from '../../support/principals.ts';
 import { type RemoteRequest, RemoteServer } from '../../support/remote-server.ts';
 import { FIXTURES, fixtureServer, scriptedServer } from '../../support/scripted-server.ts';
@@ -46,7 +46,7 @@ const auth = {
   issuers: [{ issuer: issuer.issuer, jwksUrl: issuer.jwksUrl, audiences: [AUDIENCE] }],
   allow: [{ servers: ['*'] }],
 };
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     one: { ...probe, ...own },
     each: { ...probe, ...own, sharing: 'session' },
@@ -77,9 +77,9 @@ async function tokenOf(tenant: string, more: Json = {}): Promise<Proof> {
 }
 
 const sessionOf = async ({ authorization }: Proof, url: string): Promise<LegacySession> =>
-  rig.track(await LegacySession.open(url, { headers: { authorization } }));
+  harness.track(await LegacySession.open(url, { headers: { authorization } }));
 const modernOf = ({ authorization }: Proof, server: string, capabilities: Json): ModernClient =>
-  rig.track(new ModernClient(rig.url(server), capabilities, { authorization }));
+  harness.track(new ModernClient(harness.url(server), capabilities, { authorization }));
 
 function callOf(name: string): Json {
   return { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name, arguments: {} } };
@@ -108,7 +108,7 @@ describe('a session', () => {
     ['of a process of its own', '/servers/each', 'look'],
     ['of several servers', '', 'one__look'],
   ])('%s is not found with a token that says something else', async (_, prefix, tool) => {
-    const url = `${rig.gateway.url}${prefix}/mcp`;
+    const url = `${harness.gateway.url}${prefix}/mcp`;
     const red = await sessionOf(await tokenOf('RED'), url);
     const before = lookIn(await red.call(tool));
     expect(before.env['TENANT']).toBe('RED');
@@ -120,19 +120,19 @@ describe('a session', () => {
   });
 
   it('goes on with other claims where no server is told of them', async () => {
-    const red = await sessionOf(await tokenOf('RED'), rig.url('free'));
+    const red = await sessionOf(await tokenOf('RED'), harness.url('free'));
     const { pid } = lookIn(await red.call('look'));
     const blue = { ...red.headers, ...(await tokenOf('BLUE', { scope: 'more' })) };
     expect(lookIn(await post(red.url, callOf('look'), blue).answer('x')).pid).toBe(pid);
   });
 
   it('finds a process of its own claims also after that ended', async () => {
-    const red = await sessionOf(await tokenOf('RED'), rig.url('one'));
+    const red = await sessionOf(await tokenOf('RED'), harness.url('one'));
     const { pid } = lookIn(await red.call('look'));
     await statusesOf(red, await tokenOf('BLUE'));
     process.kill(pid, 'SIGKILL');
     const next = await until(async () => {
-      const session = await sessionOf(await tokenOf('RED'), rig.url('one'));
+      const session = await sessionOf(await tokenOf('RED'), harness.url('one'));
       const answer = await session.call('look');
       return answer.error === undefined ? lookIn(answer) : undefined;
     });
@@ -142,8 +142,8 @@ describe('a session', () => {
 
   it('of HTTP+SSE takes messages with equal claims only', async () => {
     const red = await tokenOf('RED');
-    const url = `${rig.gateway.url}/servers/one/sse`;
-    const stream = rig.track(await SseClient.open(url, { ...red }));
+    const url = `${harness.gateway.url}/servers/one/sse`;
+    const stream = harness.track(await SseClient.open(url, { ...red }));
     await stream.initialize({ version: '2024-11-05' });
     const say = async (proof: Proof): Promise<number> => {
       const headers = { 'content-type': 'application/json', ...proof };
@@ -174,7 +174,7 @@ describe('what was handed out', () => {
   it('GW-115 a state is none with a token that says something else', async () => {
     const red = modernOf(await tokenOf('RED'), 'asks', CAPABLE);
     const round = await red.call('ask', { v: 'x' });
-    const [key = ''] = Object.keys(questionsOf(round));
+    const [key = ''] = Object.keys(serverRequestsOf(round));
     const answers = { [key]: { action: 'accept', content: { answer: 'mine' } } };
     const blue = modernOf(await tokenOf('BLUE'), 'asks', CAPABLE);
     expect((await blue.retry('ask', { v: 'x' }, round, answers)).error?.code).toBe(-32_602);
@@ -201,7 +201,7 @@ describe('token_exchange', () => {
   };
 
   it('a session is not found with a token of another tenant or other scopes', async () => {
-    const red = await sessionOf(await tokenOf('RED', { scope: 'read' }), rig.url('remote'));
+    const red = await sessionOf(await tokenOf('RED', { scope: 'read' }), harness.url('remote'));
     for (const other of [
       await tokenOf('BLUE', { scope: 'read' }),
       await tokenOf('RED', { scope: 'read admin' }),

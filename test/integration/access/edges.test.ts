@@ -26,12 +26,12 @@ function raw(headers: string, body = BODY): string {
 }
 
 describe('a request', () => {
-  const { rig, journal } = useScripted(scriptedServer(), {
+  const { harness, journal } = useScripted(scriptedServer(), {
     listen: { allowedOrigins: [ALLOWED] },
     config: { limits: { bodyBytes: '1MiB' } },
   });
   const status = async (text: string): Promise<number> =>
-    statusOf(await exchangeRaw(rig.gateway.url, text));
+    statusOf(await exchangeRaw(harness.gateway.url, text));
 
   it.each([
     'Authorization: Bearer a\r\nAuthorization: Bearer b\r\n',
@@ -60,7 +60,7 @@ describe('a request', () => {
     'A08 %s is another path',
     async (target) => {
       const options = { method: 'POST', headers: POST_HEADERS, body: BODY, target };
-      expect((await send(rig.gateway.url, options)).status).toBe(404);
+      expect((await send(harness.gateway.url, options)).status).toBe(404);
     },
   );
 
@@ -108,7 +108,7 @@ describe('a request', () => {
   });
 
   it('A10 names that objects have are names like any other', async () => {
-    const session = await rig.session();
+    const session = await harness.session();
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const id = await session.call(
         'echo',
@@ -118,27 +118,27 @@ describe('a request', () => {
       expect(id).toMatchObject({ id: name, result: {} });
       const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
       const named = { 'mcp-session-id': name };
-      expect((await post(rig.url(), ping, named).head).status).toBe(404);
-      expect((await post(`${rig.url()}?${name}=x`, ping).head).status).toBe(400);
-      expect((await post(rig.gateway.endpoint(name), ping).head).status).toBe(404);
+      expect((await post(harness.url(), ping, named).head).status).toBe(404);
+      expect((await post(`${harness.url()}?${name}=x`, ping).head).status).toBe(400);
+      expect((await post(harness.gateway.endpoint(name), ping).head).status).toBe(404);
     }
   });
 
   it('C08 a WebSocket is never compressed, whatever its client offers', async () => {
-    const ws = await rig.webSocket();
+    const ws = await harness.webSocket();
     expect(ws.socket.extensions).toBe('');
   });
 
   it('C15 a body that is no UTF-8 is refused', async () => {
     const [head = '', tail = ''] = BODY.split('test-client');
     const body = Buffer.concat([Buffer.from(head), Buffer.from([0xc3, 0x28]), Buffer.from(tail)]);
-    const response = await post(rig.url(), body).response();
+    const response = await post(harness.url(), body).response();
     expect(response.status).toBe(400);
     expect(response.json()).toMatchObject({ error: { code: -32_700 } });
   });
 
   it('C06 a batch of 101 is refused', async () => {
-    const session = await rig.session({ version: '2025-03-26' });
+    const session = await harness.session({ version: '2025-03-26' });
     const batch = (length: number): object[] =>
       Array.from({ length }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
     expect((await session.post(batch(101)).response()).status).toBe(400);
@@ -148,35 +148,37 @@ describe('a request', () => {
   it('C06 bodies that are too many at once get 503, small ones and later ones do not', async () => {
     const large = 'Content-Length: 800000\r\n';
     const head = `POST ${PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\n${TYPE}${large}`;
-    const slow = await accepted(rig.gateway.url, `${head}Expect: 100-continue\r\n\r\n`);
+    const slow = await accepted(harness.gateway.url, `${head}Expect: 100-continue\r\n\r\n`);
     expect(await status(`${head}Connection: close\r\n\r\n`)).toBe(503);
-    expect((await post(rig.url(), { jsonrpc: '2.0', id: 1, method: 'ping' }).head).status).toBe(
+    expect((await post(harness.url(), { jsonrpc: '2.0', id: 1, method: 'ping' }).head).status).toBe(
       400,
     );
     slow.destroy();
     const padded = `{"jsonrpc":"2.0","id":1,"method":"ping"}${' '.repeat(800_000)}`;
-    await until(async () => (await post(rig.url(), padded).head).status === 400);
+    await until(async () => (await post(harness.url(), padded).head).status === 400);
   });
 });
 
 describe('an address', () => {
-  const { rig } = useScripted(scriptedServer(), {
+  const { harness } = useScripted(scriptedServer(), {
     config: { limits: { addressRequestsPerSecond: 5 } },
   });
 
   it('G10 an address may send so many requests a second, then gets 429', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    const heads = await Promise.all(Array.from({ length: 40 }, () => post(rig.url(), ping).head));
+    const heads = await Promise.all(
+      Array.from({ length: 40 }, () => post(harness.url(), ping).head),
+    );
     expect(new Set(heads.map(({ status }) => status))).toEqual(new Set([400, 429]));
     const refused = heads.find(({ status }) => status === 429);
     expect(refused?.headers['retry-after']).toBeDefined();
-    await until(async () => (await post(rig.url(), ping).head).status === 400);
+    await until(async () => (await post(harness.url(), ping).head).status === 400);
   });
 });
 
 describe('a remote server that is not there', () => {
   const secret = 'hidden-path';
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: {
       lost: { url: `http://127.0.0.1:9/${secret}`, transport: 'streamable-http' },
     },
@@ -184,7 +186,7 @@ describe('a remote server that is not there', () => {
   }));
 
   it('H05 tells clients nothing of where it is', async () => {
-    const answer = await new ModernClient(rig.url('lost')).request('tools/list');
+    const answer = await new ModernClient(harness.url('lost')).request('tools/list');
     expect(answer.error).toMatchObject({ data: { reason: 'server_unavailable' } });
     for (const text of [secret, '127.0.0.1', '.ts', 'node_modules']) {
       expect(answer.raw).not.toContain(text);

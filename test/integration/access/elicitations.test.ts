@@ -49,7 +49,7 @@ remote.takeover = ({ method, message, response }) => {
 };
 
 const people = new People();
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { near: scriptedServer().config, far: { url: remote.url } },
   config: people.config,
 }));
@@ -58,10 +58,10 @@ afterAll(() => remote.close());
 describe.each(['near', 'far'])('elicitations of a server that is %s', (server) => {
   const open = async (name: string): Promise<LegacySession> => {
     const path = `/servers/${server}/mcp`;
-    return await people.legacy(rig, name, path, { version: VERSION, capabilities: CAPABLE });
+    return await people.legacy(harness, name, path, { version: VERSION, capabilities: CAPABLE });
   };
   const withheld = async (): Promise<number> =>
-    metricSum(await fetchMetrics(rig.gateway.adminUrl), 'sluice_notifications_withheld_total', {
+    metricSum(await fetchMetrics(harness.gateway.adminUrl), 'sluice_notifications_withheld_total', {
       server,
       reason: 'unattributable',
     });
@@ -105,16 +105,16 @@ describe.each(['near', 'far'])('elicitations of a server that is %s', (server) =
   });
 });
 
-it('an id that came with a question is its asker’s too (B15)', async () => {
+it('an id that came with a server request is its asker’s too (B15)', async () => {
   const near = '/servers/near/mcp';
   const options = { version: VERSION, capabilities: CAPABLE };
-  const ann = await people.legacy(rig, 'ann', near, options);
-  const bob = await people.legacy(rig, 'bob', near, options);
+  const ann = await people.legacy(harness, 'ann', near, options);
+  const bob = await people.legacy(harness, 'bob', near, options);
   const [ofAnn, ofBob] = [ann.openStream(), bob.openStream()];
   await Promise.all([ofAnn.head, ofBob.head]);
   const call = ann.beginCall('ask_url');
-  const question = await call.exchange.messages.next(hasMethod('elicitation/create'));
-  await ann.post({ jsonrpc: '2.0', id: question.id, result: { action: 'accept' } }).response();
+  const serverRequest = await call.exchange.messages.next(hasMethod('elicitation/create'));
+  await ann.post({ jsonrpc: '2.0', id: serverRequest.id, result: { action: 'accept' } }).response();
   await call.answer;
   await bob.call('error', visit('of-bob'));
   await bob.call('notify', complete('e-1'));

@@ -20,12 +20,12 @@ const remote = await RemoteServer.start({ era: 'modern' });
 describe('a task', () => {
   const one = fixtureServer('scripted-tasks.ts');
   const two = fixtureServer('scripted-tasks.ts');
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: one.config, two: two.config },
     config: { auth },
   }));
   const by = (name: string, server: string): ModernClient =>
-    rig.track(new ModernClient(rig.url(server), TASKS, keys.headers(name)));
+    harness.track(new ModernClient(harness.url(server), TASKS, keys.headers(name)));
 
   it('B15 a task is unknown at another server, though that has one of the same id', async () => {
     const made = async (server: string): Promise<string> =>
@@ -56,7 +56,7 @@ describe('a task', () => {
 
 describe('results that are kept', () => {
   let reads = 0;
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { one: { url: remote.url, transport: 'streamable-http' } },
     config: { auth },
   }));
@@ -74,7 +74,7 @@ describe('results that are kept', () => {
   afterAll(() => remote.close());
 
   const read = async (name: string, uri: string): Promise<unknown> => {
-    const client = rig.track(new ModernClient(rig.url(), {}, keys.headers(name)));
+    const client = harness.track(new ModernClient(harness.url(), {}, keys.headers(name)));
     const { result } = await client.request('resources/read', { uri });
     const [contents] = (result?.['contents'] ?? []) as Json[];
     return contents?.['text'];

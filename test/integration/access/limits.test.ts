@@ -24,7 +24,7 @@ for (const name of [
   'busy',
 ])
   keys.add(name);
-const { rig } = useScripted(scriptedServer(), {
+const { harness } = useScripted(scriptedServer(), {
   config: {
     auth: { keys: { file: keys.file }, allow: [{ servers: ['*'] }] },
     limits: { requestsPerSecond: 20, callsPerPrincipal: 3, streamsPerPrincipal: 2 },
@@ -33,7 +33,7 @@ const { rig } = useScripted(scriptedServer(), {
 });
 
 const open = async (name: string): Promise<LegacySession> =>
-  rig.track(await LegacySession.open(rig.url(), { headers: keys.headers(name) }));
+  harness.track(await LegacySession.open(harness.url(), { headers: keys.headers(name) }));
 
 describe('one client', () => {
   it('comes back as often as it likes: its session that was unused for longest makes room', async () => {
@@ -46,10 +46,12 @@ describe('one client', () => {
     expect(await third.call('echo', {})).toHaveProperty('result');
     expect(await others.call('echo', {})).toHaveProperty('result');
     for (let at = 0; at < 10; at++) await open('greedy');
-    const metrics = await fetchMetrics(rig.gateway.adminUrl);
+    const metrics = await fetchMetrics(harness.gateway.adminUrl);
     const displaced = { limit: 'sessions.maxPerPrincipal' };
     expect(metricSum(metrics, 'sluice_sessions_displaced_total', displaced)).toBe(11);
-    await rig.gateway.waitForLog((line) => String(line['msg']).includes('unused sessions ended'));
+    await harness.gateway.waitForLog((line) =>
+      String(line['msg']).includes('unused sessions ended'),
+    );
   });
 
   it('may have so many sessions with a stream or a call, and gets the place of one that ended', async () => {
@@ -58,10 +60,10 @@ describe('one client', () => {
     expect((await stream.head).status).toBe(200);
     const held = calling.beginCall('hold', { key: 'busy' });
     await until(async () => {
-      const metrics = await fetchMetrics(rig.gateway.adminUrl);
+      const metrics = await fetchMetrics(harness.gateway.adminUrl);
       return metricSum(metrics, 'sluice_requests_in_flight') > 0;
     });
-    const refused = await post(rig.url(), initializeRequest(), keys.headers('busy')).response();
+    const refused = await post(harness.url(), initializeRequest(), keys.headers('busy')).response();
     expect(refused.status).toBe(429);
     expect(refused.headers['retry-after']).toBeDefined();
     expect(refused.json()).toMatchObject({
@@ -77,19 +79,19 @@ describe('one client', () => {
     const session = await open('wide');
     const stream = session.openStream();
     expect((await stream.head).status).toBe(200);
-    const ws = await rig.webSocket({}, { headers: keys.headers('wide') });
+    const ws = await harness.webSocket({}, { headers: keys.headers('wide') });
     const third = session.openStream();
     expect((await third.head).status).toBe(429);
-    await expect(rig.webSocket({}, { headers: keys.headers('wide') })).rejects.toThrow('429');
+    await expect(harness.webSocket({}, { headers: keys.headers('wide') })).rejects.toThrow('429');
     const events = { ...keys.headers('wide'), accept: 'text/event-stream' };
-    const fourth = new HttpExchange(rig.gateway.endpoint('one', 'sse'), { headers: events });
+    const fourth = new HttpExchange(harness.gateway.endpoint('one', 'sse'), { headers: events });
     expect((await fourth.head).status).toBe(429);
     expect((await ws.request('ping')).result).toEqual({});
     expect((await (await open('modest')).openStream().head).status).toBe(200);
   });
 
   it('G10 may send so many requests a second, then gets 429; others do not', async () => {
-    const client = rig.track(new ModernClient(rig.url()));
+    const client = harness.track(new ModernClient(harness.url()));
     const heads = Array.from({ length: 60 }, () => {
       const { exchange } = client.begin('server/discover', {}, { headers: keys.headers('quick') });
       return exchange.head;
@@ -102,7 +104,7 @@ describe('one client', () => {
   });
 
   it('G10 may send so many messages a second on a WebSocket', async () => {
-    const ws = await rig.webSocket({}, { headers: keys.headers('chatty') });
+    const ws = await harness.webSocket({}, { headers: keys.headers('chatty') });
     const answers = await Promise.all(Array.from({ length: 80 }, () => ws.request('ping')));
     const refused = answers.filter(({ error }) => error !== undefined);
     expect(refused.length).toBeGreaterThan(0);
@@ -117,23 +119,23 @@ describe('one client', () => {
     const headers = keys.headers('bulky');
     const version = '2025-03-26';
     const batch = Array.from({ length: 60 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
-    const session = rig.track(await LegacySession.open(rig.url(), { headers, version }));
+    const session = harness.track(await LegacySession.open(harness.url(), { headers, version }));
     expect((await session.post(batch).head).status).toBe(200);
     expect((await session.begin('ping').exchange.head).status).toBe(429);
-    const ws = await rig.webSocket({ version }, { headers: keys.headers('bulky-ws') });
+    const ws = await harness.webSocket({ version }, { headers: keys.headers('bulky-ws') });
     ws.send(batch as never);
     const isRefused = ({ error }: { readonly error?: unknown }): boolean => error !== undefined;
     expect(isRefused(await ws.request('ping', undefined, 'after'))).toBe(true);
   });
 
   it('may have so many calls in flight, over all of its connections', async () => {
-    const client = rig.track(new ModernClient(rig.url()));
+    const client = harness.track(new ModernClient(harness.url()));
     const headers = keys.headers('modest');
-    const ws = await rig.webSocket({}, { headers });
+    const ws = await harness.webSocket({}, { headers });
     const session = await open('modest');
     const waiting = ['a', 'b', 'c'].map((key) => session.beginCall('hold', { key }));
     await until(async () => {
-      const samples = await fetchMetrics(rig.gateway.adminUrl);
+      const samples = await fetchMetrics(harness.gateway.adminUrl);
       return metricSum(samples, 'sluice_requests_in_flight') === 3;
     });
     const refused = await client.begin('server/discover', {}, { headers }).exchange.head;
@@ -149,10 +151,10 @@ describe('one client', () => {
 });
 
 it('counts whom it let in, and what it refused', async () => {
-  const samples = await fetchMetrics(rig.gateway.adminUrl);
+  const samples = await fetchMetrics(harness.gateway.adminUrl);
   expect(metricSum(samples, 'sluice_auth_total', { outcome: 'throttled' })).toBeGreaterThan(0);
   const admitted = metricSum(samples, 'sluice_auth_total', { outcome: 'ok' });
   expect(admitted).toBeGreaterThan(40);
-  const again = await fetchMetrics(rig.gateway.adminUrl);
+  const again = await fetchMetrics(harness.gateway.adminUrl);
   expect(metricSum(again, 'sluice_auth_total', { outcome: 'ok' })).toBe(admitted);
 });

@@ -8,7 +8,7 @@ import { useGateway } from '../../support/use-gateway.ts';
 
 const held = new CatalogServer({ name: 'held', tools: tools('new') });
 const warned = new CatalogServer({ name: 'warned', tools: tools('new') });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: {
     held: { ...held.config, pin: 'enforce' },
     warned: { ...warned.config, pin: 'warn' },
@@ -18,16 +18,16 @@ const rig = useGateway(() => ({
 it.each(ERAS)(
   'M02 a tool that nobody accepted is not listed, and can not be called (%s)',
   async (era) => {
-    expect(await toolNames(await clientAt(rig, '/mcp', era))).toEqual(['warned__new']);
+    expect(await toolNames(await clientAt(harness, '/mcp', era))).toEqual(['warned__new']);
     for (const [path, name] of [
       ['/servers/held/mcp', 'new'],
       ['/mcp', 'held__new'],
     ] as const) {
-      const client = await clientAt(rig, path, era);
+      const client = await clientAt(harness, path, era);
       expect((await client.call(name)).error).toMatchObject({ code: -32_602 });
     }
     expect(held.journal.messages('tools/call')).toEqual([]);
-    await rig.gateway.waitForLog(
+    await harness.gateway.waitForLog(
       ({ server, first, isWithheld }) =>
         server === 'held' && isWithheld === true && JSON.stringify(first).includes('"tool":"new"'),
     );

@@ -14,7 +14,7 @@ import { useScripted } from '../../support/use-gateway.ts';
 
 const keys = new TestKeys();
 keys.add('alice');
-const { rig, journal } = useScripted(scriptedServer(), {
+const { harness, journal } = useScripted(scriptedServer(), {
   config: {
     auth: { keys: { file: keys.file }, allow: [{ servers: ['*'] }] },
     limits: { failedLoginsPerMinute: 1000 },
@@ -22,7 +22,8 @@ const { rig, journal } = useScripted(scriptedServer(), {
 });
 
 const status = async (headers: Readonly<Record<string, string>>): Promise<number> =>
-  (await new ModernClient(rig.url(), {}, headers).begin('server/discover').exchange.head).status;
+  (await new ModernClient(harness.url(), {}, headers).begin('server/discover').exchange.head)
+    .status;
 
 /** A key that the gateway knows. */
 async function addKey(name: string): Promise<{ readonly authorization: string }> {
@@ -45,7 +46,7 @@ class SlowPost {
 
   constructor(headers: Readonly<Record<string, string>>, body: object) {
     this.#body = JSON.stringify(body);
-    const { hostname, port, pathname } = new URL(rig.url());
+    const { hostname, port, pathname } = new URL(harness.url());
     const lines = Object.entries({
       host: '127.0.0.1',
       'content-type': 'application/json',
@@ -83,7 +84,7 @@ class SlowPost {
 describe('a key that is taken back', () => {
   it('G08 does not let in a body that comes after its end', async () => {
     const headers = await addKey('slow');
-    const session = await LegacySession.open(rig.url(), { headers });
+    const session = await LegacySession.open(harness.url(), { headers });
     const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'echo' } };
     const posts = [
       new SlowPost(headers, initializeRequest()),
@@ -98,7 +99,7 @@ describe('a key that is taken back', () => {
 
   it('G08 ends modern calls that are not answered', async () => {
     const headers = await addKey('waiting');
-    const client = rig.track(new ModernClient(rig.url(), {}, headers));
+    const client = harness.track(new ModernClient(harness.url(), {}, headers));
     const { exchange } = client.begin('tools/call', { name: 'hang', arguments: {} });
     await until(() => journal.messages().some(({ params }) => params?.['name'] === 'hang'));
     keys.revoke('waiting');
@@ -117,7 +118,7 @@ describe('the key file', () => {
     renameSync(keys.file, next);
     chmodSync(next, 0o644);
     renameSync(next, keys.file);
-    await until(() => JSON.stringify(rig.gateway.logs()).includes('not reloaded'));
+    await until(() => JSON.stringify(harness.gateway.logs()).includes('not reloaded'));
     chmodSync(keys.file, 0o600);
     await until(async () => (await status(headers)) === 401);
   });
@@ -127,8 +128,8 @@ describe('the key file', () => {
     const aside = `${keys.file}.aside`;
     renameSync(keys.file, aside);
     symlinkSync(keys.file, keys.file);
-    const lines = rig.gateway.logs().length;
-    await until(() => JSON.stringify(rig.gateway.logs().slice(lines)).includes('not reloaded'));
+    const lines = harness.gateway.logs().length;
+    await until(() => JSON.stringify(harness.gateway.logs().slice(lines)).includes('not reloaded'));
     expect(await status(headers)).toBe(200);
     rmSync(keys.file);
     renameSync(aside, keys.file);

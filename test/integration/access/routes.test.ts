@@ -17,7 +17,7 @@ import { useGateway } from '../../support/use-gateway.ts';
 const one = scriptedServer();
 const canary = await RemoteServer.start();
 const mark = join(tempDir(), 'started');
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: one.config },
   config: { endpoints: { '/team': { servers: ['one'] } }, sessions: { idle: '1s' } },
 }));
@@ -77,17 +77,18 @@ it('the routes of this test are all that there are (E01)', () => {
   const admin = ADMIN.map((path) => `admin/admin-server.ts ${path}`);
   expect(routes.toSorted()).toEqual([...admin, 'listener/http-server.ts *'].toSorted());
   const [, faces = ''] =
-    /export type Face = ([^;]*);/.exec(readFileSync(join(ROOT, 'src/listener/paths.ts'), 'utf8')) ??
-    [];
+    /export type PathKind = ([^;]*);/.exec(
+      readFileSync(join(ROOT, 'src/listener/paths.ts'), 'utf8'),
+    ) ?? [];
   expect(faces.match(/\w+/g)?.toSorted()).toEqual(FACES.toSorted());
 });
 
 it('whatever is asked for, nothing is started and nobody is called (E01)', async () => {
-  const before = serverProcesses(rig.gateway.pid).map(({ pid }) => pid);
+  const before = serverProcesses(harness.gateway.pid).map(({ pid }) => pid);
   const query = `?command=touch&args=${mark}&url=${encodeURIComponent(canary.url)}`;
   const targets = [
-    ...[...PUBLIC, ...GUESSES].map((path) => `${rig.gateway.url}${path}`),
-    ...[...ADMIN, ...GUESSES].map((path) => `${rig.gateway.adminUrl}${path}`),
+    ...[...PUBLIC, ...GUESSES].map((path) => `${harness.gateway.url}${path}`),
+    ...[...ADMIN, ...GUESSES].map((path) => `${harness.gateway.adminUrl}${path}`),
   ];
   for (const url of targets) {
     await Promise.all(
@@ -98,7 +99,7 @@ it('whatever is asked for, nothing is started and nobody is called (E01)', async
       }),
     );
   }
-  expect(serverProcesses(rig.gateway.pid).map(({ pid }) => pid)).toEqual(before);
+  expect(serverProcesses(harness.gateway.pid).map(({ pid }) => pid)).toEqual(before);
   expect(existsSync(mark)).toBe(false);
   expect(canary.requests).toEqual([]);
   expect(one.journal.starts).toHaveLength(1);

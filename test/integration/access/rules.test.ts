@@ -50,15 +50,15 @@ const PLACES = [
 const CASES = ERAS.flatMap((era) => PLACES.map((place) => [era, ...place] as const));
 
 async function clientOf(
-  rig: GatewayUnderTest,
+  harness: GatewayUnderTest,
   path: string,
   era: Era,
   headers: Readonly<Record<string, string>>,
 ): Promise<EraClient> {
-  const url = rig.gateway.url + path;
+  const url = harness.gateway.url + path;
   return era === 'modern'
-    ? rig.track(new ModernClient(url, {}, headers))
-    : rig.track(await LegacySession.open(url, { headers }));
+    ? harness.track(new ModernClient(url, {}, headers))
+    : harness.track(await LegacySession.open(url, { headers }));
 }
 
 /** How often the servers were asked for something by name. */
@@ -78,7 +78,7 @@ describe('a client that may use a part', () => {
   const keys = new TestKeys();
   keys.add('tess', { groups: ['team'] });
   keys.add('root', { groups: ['admins'] });
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { ...entries, many: many.config },
     config: {
       auth: {
@@ -98,7 +98,7 @@ describe('a client that may use a part', () => {
     },
   }));
   const tess = (path: string, era: Era): Promise<EraClient> =>
-    clientOf(rig, path, era, keys.headers('tess'));
+    clientOf(harness, path, era, keys.headers('tess'));
 
   /** Says the same of what is denied and of what is not there, and asks no server. */
   async function looksAbsent(
@@ -242,7 +242,7 @@ describe('a client that may use a part', () => {
   });
 
   it.each(ERAS)('B15 a cursor of somebody else shows nothing more (%s)', async (era) => {
-    const root = await clientOf(rig, '/mcp', era, keys.headers('root'));
+    const root = await clientOf(harness, '/mcp', era, keys.headers('root'));
     const cursor = (await root.request('tools/list')).result?.['nextCursor'];
     expect((await root.request('tools/list', { cursor })).raw).toContain('many__n_1099');
     const { error } = await (await tess('/mcp', era)).request('tools/list', { cursor });
@@ -260,7 +260,7 @@ describe('a client that may use a part', () => {
 describe('with onDenied: challenge', () => {
   const keys = new TestKeys();
   keys.add('tess');
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { a: entries.a, b: entries.b },
     listen: { publicUrl: 'https://gw.example', allowedHosts: ['127.0.0.1'] },
     config: {
@@ -284,7 +284,7 @@ describe('with onDenied: challenge', () => {
   it.each(CASES)(
     'GW-152 a token lacks scopes for a tool: 403 with all of them (%s, %s, %s)',
     async (era, path, key, prefix) => {
-      const client = await clientOf(rig, path, era, await bearer('w'));
+      const client = await clientOf(harness, path, era, await bearer('w'));
       const before = heard();
       const params = { name: `${prefix}write_file`, arguments: {} };
       const { exchange, answer, id } = client.begin('tools/call', params);
@@ -308,14 +308,14 @@ describe('with onDenied: challenge', () => {
   );
 
   it.each(ERAS)('GW-152 the token with all of the scopes may use the tool (%s)', async (era) => {
-    const client = await clientOf(rig, '/mcp', era, await bearer('w x'));
+    const client = await clientOf(harness, '/mcp', era, await bearer('w x'));
     const { exchange, answer } = client.begin('tools/call', { name: 'a__write_file' });
     expect(textOf(await answer)).toContain('write_file');
     expect((await exchange.head).status).toBe(200);
   });
 
   it.each(ERAS)('G05 a key is told 403 and of no way to get more (%s)', async (era) => {
-    const keyed = await clientOf(rig, '/servers/a/mcp', era, keys.headers('tess'));
+    const keyed = await clientOf(harness, '/servers/a/mcp', era, keys.headers('tess'));
     const before = heard();
     for (const [method, params] of [
       ['tools/call', { name: 'write_file' }],
@@ -342,10 +342,10 @@ describe('with onDenied: challenge', () => {
 
   it('GW-152 on a WebSocket or an event stream the error says it', async () => {
     const headers = await bearer('w');
-    const at = (face: string): string => rig.gateway.url + face;
+    const at = (face: string): string => harness.gateway.url + face;
     for (const client of [
-      rig.track(await WsClient.connect(at('/servers/a/ws'), { headers })),
-      rig.track(await SseClient.open(at('/servers/a/sse'), headers)),
+      harness.track(await WsClient.connect(at('/servers/a/ws'), { headers })),
+      harness.track(await SseClient.open(at('/servers/a/sse'), headers)),
     ]) {
       await client.initialize();
       expect((await client.call('write_file')).error).toMatchObject({
@@ -357,7 +357,7 @@ describe('with onDenied: challenge', () => {
 });
 
 describe('with onDenied: hide', () => {
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers: { a: entries.a },
     listen: { publicUrl: 'https://gw.example', allowedHosts: ['127.0.0.1'] },
     config: {
@@ -374,7 +374,7 @@ describe('with onDenied: hide', () => {
   it.each(ERAS)('G05 what more scopes would open looks absent too (%s)', async (era) => {
     const token = await issuer.token({ aud: 'api://sluice', scope: 'x' });
     const headers = { authorization: `Bearer ${token}` };
-    const client = await clientOf(rig, '/servers/a/mcp', era, headers);
+    const client = await clientOf(harness, '/servers/a/mcp', era, headers);
     const said = async (name: string): Promise<unknown[]> => {
       const { exchange, answer } = client.begin('tools/call', { name });
       const head = await exchange.head;

@@ -40,13 +40,13 @@ afterAll(async () => {
   await new Promise((resolve) => elsewhere.close(resolve));
 });
 
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { refs: catalog.config, checked: { ...catalog.config, validateArguments: 'enforce' } },
 }));
 
 it.each(ERAS)('GW-159 C13 D05 asks nobody (%s)', async (era) => {
   for (const path of ['/servers/refs/mcp', '/servers/checked/mcp', '/mcp']) {
-    const client = await clientAt(rig, path, era);
+    const client = await clientAt(harness, path, era);
     for (const name of await toolNames(client)) {
       const { result } = await client.call(name, { a: 1 });
       expect(textOf({ result } as never)).toContain('"server":"refs"');

@@ -26,7 +26,7 @@ large.padding = 'x'.repeat(300_000);
 // Before the gateway has asked for the keys.
 await good.addKey('k384', 'ES384');
 
-const { rig } = useScripted(scriptedServer(), {
+const { harness } = useScripted(scriptedServer(), {
   listen: { publicUrl: 'https://gw.example', allowedHosts: ['127.0.0.1'] },
   config: {
     auth: {
@@ -55,7 +55,7 @@ async function bearer(
 }
 
 async function status(headers: { readonly authorization: string }): Promise<number> {
-  const client = rig.track(new ModernClient(rig.url(), {}, headers));
+  const client = harness.track(new ModernClient(harness.url(), {}, headers));
   return (await client.begin('server/discover').exchange.head).status;
 }
 
@@ -121,7 +121,7 @@ describe('why a token is refused', () => {
       await bearer(good, options, { jti: '2', ...claims }),
     ];
     for (const headers of tokens) {
-      const answer = await post(rig.url(), initializeRequest(), headers).response();
+      const answer = await post(harness.url(), initializeRequest(), headers).response();
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(
         /^Bearer error="invalid_token", error_description="[^"\\]+", /,
@@ -131,7 +131,7 @@ describe('why a token is refused', () => {
       expect(answer.text).toContain(claim);
     }
     expect((await refusedFor(reason)) - before).toBe(2);
-    const lines = rig.gateway.logs().filter((line) => line['msg'] === 'token refused');
+    const lines = harness.gateway.logs().filter((line) => line['msg'] === 'token refused');
     const own = lines.filter((line) => line['reason'] === reason);
     expect(own).toEqual([expect.objectContaining({ level: 'info', ...about })]);
     const text = JSON.stringify(lines);
@@ -142,12 +142,12 @@ describe('why a token is refused', () => {
 
   it('is told for which address a token has to be', async () => {
     const headers = await bearer(good, {}, { aud: 'api://other', jti: '3' });
-    const { headers: head } = await post(rig.url(), initializeRequest(), headers).response();
+    const { headers: head } = await post(harness.url(), initializeRequest(), headers).response();
     expect(head['www-authenticate']).toContain('get one for https://gw.example/servers/one/mcp.');
   });
 
   async function refusedFor(reason: string): Promise<number> {
-    const metrics = await fetchMetrics(rig.gateway.adminUrl);
+    const metrics = await fetchMetrics(harness.gateway.adminUrl);
     return metricSum(metrics, 'sluice_tokens_refused_total', { reason });
   }
 });
@@ -155,21 +155,21 @@ describe('why a token is refused', () => {
 describe('a token that is over', () => {
   it('G08 is good no longer, though it was; its streams end', async () => {
     const headers = await bearer(good, { seconds: 4 }, { jti: 'streams' });
-    const session = rig.track(await LegacySession.open(rig.url(), { headers }));
+    const session = harness.track(await LegacySession.open(harness.url(), { headers }));
     const stream = session.openStream();
     expect((await stream.head).status).toBe(200);
     await stream.events.ended;
-    expect((await post(rig.url(), initializeRequest(), headers).head).status).toBe(401);
+    expect((await post(harness.url(), initializeRequest(), headers).head).status).toBe(401);
     expect((await session.begin('ping').exchange.head).status).toBe(401);
     // The session is its subject's, whose next token finds it.
     const fresh = await bearer(good, {}, { jti: 'fresh' });
     const left = { method: 'DELETE', headers: { ...session.headers, ...fresh } };
-    expect((await send(rig.url(), left)).status).toBe(200);
+    expect((await send(harness.url(), left)).status).toBe(200);
   });
 
   it('G08 B06 each message of a WebSocket needs it', async () => {
     const headers = await bearer(good, { seconds: 3 }, { jti: 'socket' });
-    const ws = await rig.webSocket({}, { headers });
+    const ws = await harness.webSocket({}, { headers });
     await until(async () => {
       ws.sendText('{"jsonrpc":"2.0","id":"x","method":"ping"}');
       return (await Promise.race([ws.closed, Promise.resolve(undefined)])) === 1008;

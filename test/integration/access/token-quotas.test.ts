@@ -15,7 +15,7 @@ const AUDIENCE = 'api://sluice';
 const issuer = await TokenIssuer.start();
 afterAll(() => issuer.stop());
 
-const { rig } = useScripted(scriptedServer(), {
+const { harness } = useScripted(scriptedServer(), {
   listen: { publicUrl: 'https://gw.example', allowedHosts: ['127.0.0.1'] },
   config: {
     auth: {
@@ -29,7 +29,7 @@ const { rig } = useScripted(scriptedServer(), {
 
 async function open(sub: string, client_id: string): Promise<LegacySession> {
   const authorization = `Bearer ${await issuer.token({ aud: AUDIENCE, sub, client_id })}`;
-  return rig.track(await LegacySession.open(rig.url(), { headers: { authorization } }));
+  return harness.track(await LegacySession.open(harness.url(), { headers: { authorization } }));
 }
 
 it('a subject has one limit of streams with all of its clients', async () => {
@@ -51,7 +51,7 @@ it('a subject has one limit of calls with all of its clients', async () => {
     .slice(0, 2)
     .map((session, at) => session.beginCall('hold', { key: `${at}` }));
   await until(async () => {
-    const metrics = await fetchMetrics(rig.gateway.adminUrl);
+    const metrics = await fetchMetrics(harness.gateway.adminUrl);
     return metricSum(metrics, 'sluice_requests_in_flight') >= 2;
   });
   expect((await sessions[2]?.begin('ping').exchange.head)?.status).toBe(429);
@@ -67,7 +67,7 @@ it('a subject has one limit of sessions, of which each belongs to one client', a
   expect((await first?.begin('ping').exchange.head)?.status).toBe(404);
   expect((await second?.begin('ping').exchange.head)?.status).toBe(200);
   const authorization = `Bearer ${await issuer.token({ aud: AUDIENCE, sub: 'many', client_id: 'x' })}`;
-  const theirs = await send(rig.url(), {
+  const theirs = await send(harness.url(), {
     method: 'DELETE',
     headers: { authorization, 'mcp-session-id': second?.sessionId ?? '' },
   });

@@ -22,7 +22,7 @@ down.status = 503;
 const one = scriptedServer();
 const two = scriptedServer();
 
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { one: one.config, two: two.config },
   listen: { publicUrl: PUBLIC, allowedHosts: ['127.0.0.1'] },
   config: {
@@ -54,10 +54,12 @@ async function opening(
   authorization: string,
   server = 'one',
 ): Promise<{ status: number; challenge: string | undefined }> {
-  const response = await post(rig.url(server), initializeRequest(), { authorization }).response();
+  const response = await post(harness.url(server), initializeRequest(), {
+    authorization,
+  }).response();
   const { 'mcp-session-id': id, 'www-authenticate': challenge } = response.headers;
   if (typeof id === 'string') {
-    await send(rig.url(server), {
+    await send(harness.url(server), {
       method: 'DELETE',
       headers: { authorization, 'mcp-session-id': id },
     });
@@ -75,7 +77,9 @@ describe('a token', () => {
     ['a configured audience among others', { ...good, aud: ['x', 'api://sluice'] }],
   ])('for %s opens a session and is remembered', async (_, claims) => {
     const authorization = await bearer(claims);
-    const session = rig.track(await LegacySession.open(rig.url(), { headers: { authorization } }));
+    const session = harness.track(
+      await LegacySession.open(harness.url(), { headers: { authorization } }),
+    );
     expect((await session.call('echo', { text: 'x' })).result).toBeDefined();
     expect(issuer.fetches).toBe(1);
     expect(JSON.stringify(one.journal.messages())).not.toContain(authorization.slice(-40));
@@ -168,7 +172,7 @@ describe('a token', () => {
 
   it('G01 whose issuer can not be reached gets 503', async () => {
     const token = await down.token(good);
-    const { status, headers } = await post(rig.url(), initializeRequest(), {
+    const { status, headers } = await post(harness.url(), initializeRequest(), {
       authorization: `Bearer ${token}`,
     }).response();
     expect(status).toBe(503);
@@ -177,7 +181,9 @@ describe('a token', () => {
 
   it('GW-155 B06 of somebody else does not find the session, nor one of another client', async () => {
     const authorization = await bearer();
-    const session = rig.track(await LegacySession.open(rig.url(), { headers: { authorization } }));
+    const session = harness.track(
+      await LegacySession.open(harness.url(), { headers: { authorization } }),
+    );
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     const statusAs = async (claims: JWTPayload): Promise<number> => {
       const headers = { authorization: await bearer({ ...good, ...claims }) };
@@ -195,19 +201,19 @@ describe('a token', () => {
 describe('a client without a token', () => {
   it('GW-150 is told where to get one, on every way in', async () => {
     const challenge = `Bearer scope="mcp:use", resource_metadata="${METADATA}/servers/one/mcp"`;
-    const { status, headers } = await post(rig.url(), initializeRequest()).response();
+    const { status, headers } = await post(harness.url(), initializeRequest()).response();
     expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
-    const modern = await new ModernClient(rig.url()).begin('server/discover').exchange.head;
+    const modern = await new ModernClient(harness.url()).begin('server/discover').exchange.head;
     expect([modern.status, modern.headers['www-authenticate']]).toEqual([401, challenge]);
-    const sse = await new HttpExchange(rig.gateway.endpoint('one', 'sse')).head;
+    const sse = await new HttpExchange(harness.gateway.endpoint('one', 'sse')).head;
     expect(sse.headers['www-authenticate']).toContain(`${METADATA}/servers/one/sse"`);
-    const upgrade = await WsClient.connect(rig.gateway.endpoint('one', 'ws')).catch((e) => e);
+    const upgrade = await WsClient.connect(harness.gateway.endpoint('one', 'ws')).catch((e) => e);
     expect((upgrade as UpgradeRefused).status).toBe(401);
   });
 
   it('GW-150 A07 finds the document under both forms of its path, the same for any Host', async () => {
     for (const path of ['/servers/one/mcp', '/tools/servers/one/mcp']) {
-      const url = `${rig.gateway.url}/.well-known/oauth-protected-resource${path}`;
+      const url = `${harness.gateway.url}/.well-known/oauth-protected-resource${path}`;
       const headers = { host: 'gw.example', origin: 'https://anywhere.example' };
       const response = await send(url, { headers });
       expect(response.status).toBe(200);
@@ -219,19 +225,19 @@ describe('a client without a token', () => {
         scopes_supported: ['mcp:use'],
       });
     }
-    const root = await send(`${rig.gateway.url}/.well-known/oauth-protected-resource`);
+    const root = await send(`${harness.gateway.url}/.well-known/oauth-protected-resource`);
     expect(root.json()).toMatchObject({ resource: PUBLIC });
   });
 
   it('GW-150 A08 a path that does not exist answers 401 too, and names the document of the whole', async () => {
-    const nowhere = rig.gateway.endpoint('none');
+    const nowhere = harness.gateway.endpoint('none');
     const { status, headers } = await post(nowhere, initializeRequest()).response();
     expect(status).toBe(401);
     expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="${METADATA}"`);
     const wrong = await post(nowhere, initializeRequest(), { authorization: 'Bearer a.b.c' }).head;
     expect(wrong.headers['www-authenticate']).toContain('error="invalid_token"');
     for (const name of ['one', 'none']) {
-      const url = `${rig.gateway.endpoint(name, 'sse')}?ticket=${'A'.repeat(43)}`;
+      const url = `${harness.gateway.endpoint(name, 'sse')}?ticket=${'A'.repeat(43)}`;
       expect((await send(url)).headers['www-authenticate']).toContain('error="invalid_token"');
     }
     const authorization = await bearer({ ...good, aud: PUBLIC });
@@ -244,7 +250,7 @@ describe('a client without a token', () => {
   it.each(['/servers/one/messages', '/servers/none/mcp', 'x', '/..'])(
     'finds none under %s',
     async (path) => {
-      const url = `${rig.gateway.url}/.well-known/oauth-protected-resource${path}`;
+      const url = `${harness.gateway.url}/.well-known/oauth-protected-resource${path}`;
       expect((await send(url)).status).toBe(404);
     },
   );
@@ -269,5 +275,5 @@ describe('a token that is not enough', () => {
 it('H02 no token is in the log', async () => {
   const authorization = await bearer();
   await opening(authorization);
-  expect(JSON.stringify(rig.gateway.logs())).not.toContain(authorization.slice(-30));
+  expect(JSON.stringify(harness.gateway.logs())).not.toContain(authorization.slice(-30));
 });

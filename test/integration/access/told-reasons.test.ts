@@ -73,7 +73,7 @@ describe('a client that authenticates', () => {
   const keys = new TestKeys();
   keys.add('alice', { groups: ['team'] });
   const headers = keys.headers('alice');
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers,
     config: {
       processes: { maxStarting: 16 },
@@ -88,9 +88,12 @@ describe('a client that authenticates', () => {
   it.each(Object.entries(DOWN))(
     'is told of %s the reason and the server, no more (H05)',
     async (name, [, why]) => {
-      const answer = await new ModernClient(rig.url(name), {}, headers).request('resources/read', {
-        uri: 'x:y',
-      });
+      const answer = await new ModernClient(harness.url(name), {}, headers).request(
+        'resources/read',
+        {
+          uri: 'x:y',
+        },
+      );
       expect(answer.error?.data).toEqual({
         reason: 'server_unavailable',
         outcome: 'not_sent',
@@ -100,17 +103,17 @@ describe('a client that authenticates', () => {
         new RegExp(`^Server "${name}" is not available \\(\\w+\\); see the gateway's log\\.$`),
       );
       for (const text of HIDDEN) expect(answer.raw).not.toContain(text);
-      await rig.gateway.waitForLog(
+      await harness.gateway.waitForLog(
         (line) => line['server'] === name && JSON.stringify(line).includes(why),
       );
     },
   );
 
   it('is told the same of a session that can not be opened, on a WebSocket too (H05)', async () => {
-    const ws = rig.track(
-      await WsClient.connect(rig.gateway.endpoint('missing', 'ws'), { headers }),
+    const ws = harness.track(
+      await WsClient.connect(harness.gateway.endpoint('missing', 'ws'), { headers }),
     );
-    const overHttp = await post(rig.url('missing'), initializeRequest(), headers).response();
+    const overHttp = await post(harness.url('missing'), initializeRequest(), headers).response();
     const overWs = await ws.request('initialize', initializeRequest()['params'] as Json);
     for (const text of HIDDEN) expect(`${overHttp.text}${overWs.raw}`).not.toContain(text);
     expect(overHttp.json()).toMatchObject({ error: { data: { server: 'missing' } } });
@@ -118,7 +121,7 @@ describe('a client that authenticates', () => {
   });
 
   it('is told how a server ended, not where, when it ends at work (H05)', async () => {
-    const session = rig.track(await LegacySession.open(rig.url('dying'), { headers }));
+    const session = harness.track(await LegacySession.open(harness.url('dying'), { headers }));
     const answer = await session.call('die');
     expect(answer.error?.message).toMatch(
       /^Server "dying" ended \(\w+\) before it answered; it may have run the request\.$/,
@@ -126,7 +129,7 @@ describe('a client that authenticates', () => {
   });
 
   it('leaves the details to the admin listener (H05)', async () => {
-    const { unavailable } = (await send(`${rig.gateway.adminUrl}/readyz`)).json() as {
+    const { unavailable } = (await send(`${harness.gateway.adminUrl}/readyz`)).json() as {
       unavailable: Record<string, string>;
     };
     expect(unavailable['missing']).toContain('no program "/opt/no-such-program"');
@@ -136,14 +139,14 @@ describe('a client that authenticates', () => {
 });
 
 describe('a client on the machine of a gateway without authentication', () => {
-  const rig = useGateway(() => ({
+  const harness = useGateway(() => ({
     servers,
     config: { processes: { maxStarting: 16 } },
     waitReady: false,
   }));
 
   it.each(Object.entries(DOWN))('is told why %s is not there', async (name, [, why]) => {
-    const answer = await new ModernClient(rig.url(name)).request('tools/list');
+    const answer = await new ModernClient(harness.url(name)).request('tools/list');
     expect(answer.raw).toContain(why);
   });
 });

@@ -14,7 +14,7 @@ const schema = {
   properties: { amount: { type: 'number', maximum: 10 } },
 } as const;
 const bank = new CatalogServer({ name: 'bank', tools: [{ name: 'pay', inputSchema: schema }] });
-const rig = useGateway(() => ({
+const harness = useGateway(() => ({
   servers: { checked: { ...bank.config, validateArguments: 'enforce' }, open: bank.config },
 }));
 
@@ -31,13 +31,13 @@ async function pay(era: Era, server: string, members: string): Promise<WireMessa
   const path = `/servers/${server}/mcp`;
   const meta = era === 'modern' ? `,"_meta":${META}` : '';
   const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"pay"${meta},${members}}}`;
-  if (era === 'legacy') return (await sessionAt(rig, path)).post(body).answer(7);
+  if (era === 'legacy') return (await sessionAt(harness, path)).post(body).answer(7);
   const headers = {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'tools/call',
     'mcp-name': 'pay',
   };
-  return post(rig.gateway.url + path, body, headers).answer(7);
+  return post(harness.gateway.url + path, body, headers).answer(7);
 }
 
 describe.each(ERAS)('a %s client', (era) => {

@@ -1,7 +1,7 @@
 // A server without a process: it does what the test tells it, one step at a time, with everything it
 // reads and writes waiting in order as in two pipes. Checks what it is told by the gateway.
-import type { ServerChannel } from '../../../src/backend/server-channel.ts';
 import type { ChannelEvents } from '../../../src/ports/channel.ts';
+import type { ServerChannel } from '../../../src/upstream/server-channel.ts';
 import { fail, read, type Wire, write } from './wire.ts';
 
 /** A call that the server works on. */
@@ -20,7 +20,7 @@ export interface Job {
 /** How long after an answer a server may still say something of the call. */
 const LATE_MS = 9_000;
 
-interface Question {
+interface ServerRequest {
   readonly id: number;
   readonly job: Job;
   readonly method: string;
@@ -33,7 +33,7 @@ const CAPABILITIES = { tools: {}, prompts: {}, logging: {}, resources: {} };
 /** One life of a server. */
 export class ScriptedChannel implements ServerChannel {
   readonly pid = 1;
-  readonly lastWords = '';
+  readonly lastStderrLine = '';
   isAlive = true;
   isWritable = true;
   readonly #events: ChannelEvents;
@@ -41,7 +41,7 @@ export class ScriptedChannel implements ServerChannel {
   readonly #outbox: Buffer[] = [];
   readonly jobs = new Map<number, Job>();
   readonly #finished: Job[] = [];
-  readonly #questions: Question[] = [];
+  readonly #serverRequests: ServerRequest[] = [];
   #highestId = 0;
 
   constructor(events: ChannelEvents) {
@@ -122,28 +122,28 @@ export class ScriptedChannel implements ServerChannel {
 
   ask(job: Job, method: string): void {
     if (job.isCancelled || !job.mayAsk) return;
-    const id = this.#questions.length;
-    this.#questions.push({ id, job, method, isAnswered: false, isTakenBack: false });
+    const id = this.#serverRequests.length;
+    this.#serverRequests.push({ id, job, method, isAnswered: false, isTakenBack: false });
     this.#say({ id, method, params: { message: job.secret, requestedSchema: {} } });
   }
 
-  /** Takes back a question that is not answered. */
+  /** Takes back a server request that is not answered. */
   takeBack(nth: number): void {
-    const open = this.#questions.filter((one) => !one.isAnswered && !one.isTakenBack);
-    const question = open[nth % open.length];
-    if (question !== undefined) this.#takeBack(question);
+    const open = this.#serverRequests.filter((one) => !one.isAnswered && !one.isTakenBack);
+    const serverRequest = open[nth % open.length];
+    if (serverRequest !== undefined) this.#takeBack(serverRequest);
   }
 
-  #takeBack(question: Question): void {
-    if (question.isAnswered || question.isTakenBack) return;
-    question.isTakenBack = true;
-    this.#say({ method: 'notifications/cancelled', params: { requestId: question.id } });
+  #takeBack(serverRequest: ServerRequest): void {
+    if (serverRequest.isAnswered || serverRequest.isTakenBack) return;
+    serverRequest.isTakenBack = true;
+    this.#say({ method: 'notifications/cancelled', params: { requestId: serverRequest.id } });
   }
 
   /** A server that answers needs no more answers itself: it says so first, as the SDKs do. */
   answer(job: Job, isOk: boolean): void {
-    for (const question of this.#questions) {
-      if (question.job === job) this.#takeBack(question);
+    for (const serverRequest of this.#serverRequests) {
+      if (serverRequest.job === job) this.#takeBack(serverRequest);
     }
     this.jobs.delete(job.id);
     job.overAtMs = performance.now();
@@ -166,9 +166,9 @@ export class ScriptedChannel implements ServerChannel {
     this.#say({ id: 'ping', method: 'ping' });
   }
 
-  /** Questions that the gateway owes an answer to: their call goes on, and they stand. */
-  get owed(): readonly Question[] {
-    return this.#questions.filter(
+  /** Server requests that the gateway owes an answer to: their call goes on, and they stand. */
+  get owed(): readonly ServerRequest[] {
+    return this.#serverRequests.filter(
       ({ job, isAnswered, isTakenBack }) =>
         !isAnswered && !isTakenBack && !job.isCancelled && this.jobs.has(job.id),
     );
@@ -219,13 +219,13 @@ export class ScriptedChannel implements ServerChannel {
 
   #onReply(message: Wire): void {
     if (message.id === 'ping') return;
-    const question = this.#questions[Number(message.id)];
-    if (question === undefined) fail('an answer to no question', message);
-    if (question.isAnswered) fail('a question was answered twice', message);
-    question.isAnswered = true;
+    const serverRequest = this.#serverRequests[Number(message.id)];
+    if (serverRequest === undefined) fail('an answer to no question', message);
+    if (serverRequest.isAnswered) fail('a question was answered twice', message);
+    serverRequest.isAnswered = true;
     const who = message.result?.['who'];
-    if (who !== undefined && who !== question.job.secret) {
-      fail('a question was answered by somebody else', { who, asked: question.job.secret });
+    if (who !== undefined && who !== serverRequest.job.secret) {
+      fail('a question was answered by somebody else', { who, asked: serverRequest.job.secret });
     }
   }
 }

@@ -5,7 +5,7 @@ import { ANONYMOUS } from '../../../src/auth/anonymous.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { RequestMeter } from '../../../src/observe/request-meter.ts';
 import type { Endpoint } from '../../../src/ports/dispatcher.ts';
-import type { AnswerSink } from '../../../src/ports/sink.ts';
+import type { ResponseWriter } from '../../../src/ports/response-writer.ts';
 import { openSession, profileOf } from '../../../src/session/handshake.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
 import { ModernRequests } from '../../../src/session/modern-requests.ts';
@@ -56,7 +56,7 @@ export abstract class ScriptedClient {
   readonly calls: Call[] = [];
   readonly #asked = new Map<string | number, Asked>();
   /** What it was given, by kind. */
-  readonly received = { answers: 0, progress: 0, questions: 0, takenBack: 0, logs: 0 };
+  readonly received = { answers: 0, progress: 0, serverRequests: 0, takenBack: 0, logs: 0 };
   #serial = 0;
   #isGone = false;
 
@@ -75,7 +75,7 @@ export abstract class ScriptedClient {
     return this.calls.filter(({ isOpen }) => isOpen);
   }
 
-  get openQuestions(): number {
+  get openServerRequests(): number {
     return this.#asked.size;
   }
 
@@ -120,7 +120,7 @@ export abstract class ScriptedClient {
     );
   }
 
-  /** Answers one of the questions that it was asked. */
+  /** Answers one of the server requests that it was asked. */
   reply(nth: number): void {
     const asked = [...this.#asked.values()][nth % this.#asked.size];
     if (asked === undefined) return;
@@ -159,7 +159,7 @@ export abstract class ScriptedClient {
     else if (message.method === 'notifications/progress') this.#onProgress(bytes, message, call);
     else if (message.method === 'notifications/cancelled') this.#onTakenBack(message);
     else if (message.method === 'notifications/message') this.#onLog(bytes, message);
-    else if (message.id !== undefined) this.#onQuestion(bytes, message);
+    else if (message.id !== undefined) this.#onServerRequest(bytes, message);
     else if (message.method.endsWith('/list_changed') !== true) {
       fail('an unexpected notification', message);
     }
@@ -186,7 +186,7 @@ export abstract class ScriptedClient {
     this.received.progress++;
   }
 
-  #onQuestion(bytes: Buffer, message: Wire): void {
+  #onServerRequest(bytes: Buffer, message: Wire): void {
     const [secret = ''] = secretsIn(bytes);
     const isOwn = this.calls.some((call) => call.secret === secret);
     if (!isOwn) {
@@ -195,7 +195,7 @@ export abstract class ScriptedClient {
     const { id } = message;
     if (typeof id !== 'number' || this.#asked.has(id)) fail('an id is asked twice', message);
     this.#asked.set(id, { id, secret });
-    this.received.questions++;
+    this.received.serverRequests++;
   }
 
   #onTakenBack(message: Wire): void {
@@ -278,10 +278,10 @@ export class HttpClient extends ScriptedClient {
   }
 
   async join({ endpoint, sessions, meter }: Place): Promise<void> {
-    const outlet = new SessionStreams('2025-11-25', anyOwner());
+    const notificationWriter = new SessionStreams('2025-11-25', anyOwner());
     const principal = { ...ANONYMOUS, key: this.options.principal };
     this.#sessions = sessions;
-    const origin = { endpoint, principal, meter, outlet, transport: 'streamable-http' };
+    const origin = { endpoint, principal, meter, notificationWriter, transport: 'streamable-http' };
     const opened = await openSession(
       profileOf(scan(initializeMessage())),
       { ...origin, hasStreamPerRequest: true },
@@ -293,13 +293,16 @@ export class HttpClient extends ScriptedClient {
       return;
     }
     this.#session = opened.session;
-    outlet.openGeneral({ write: (bytes) => this.#takeEvent(bytes), end: () => undefined });
+    notificationWriter.openGeneral({
+      write: (bytes) => this.#takeEvent(bytes),
+      end: () => undefined,
+    });
   }
 
   protected send(bytes: Buffer, call: Call | undefined): void {
     const frame = scan(bytes);
     if (frame.kind === 'request' && call !== undefined) {
-      this.#session?.request(frame, this.#sinkFor(call));
+      this.#session?.request(frame, this.#responseWriterFor(call));
     } else if (frame.kind === 'notification') this.#session?.notification(frame);
     else this.#session?.response(frame);
   }
@@ -308,7 +311,7 @@ export class HttpClient extends ScriptedClient {
     if (this.#session !== undefined) this.#sessions?.end(this.#session);
   }
 
-  #sinkFor(call: Call): AnswerSink {
+  #responseWriterFor(call: Call): ResponseWriter {
     return {
       push: (message) => {
         if (this.options.hasStreams) this.receive(message, call);

@@ -1,10 +1,7 @@
 // The endpoints of a gateway without processes and sockets: two servers, `a` and `b`, that answer
 // everything but calls of tools, and clients on channels.
 import { createEndpoints } from '../../../src/app/endpoints.ts';
-import { ServerBackend } from '../../../src/backend/backend.ts';
-import { ProcessBudget } from '../../../src/backend/process-budget.ts';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
-import { createModernState } from '../../../src/bridge/modern-gate.ts';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { Pins } from '../../../src/catalog/pins/pins.ts';
 import { ArgumentValidators } from '../../../src/catalog/validation/argument-validators.ts';
@@ -15,6 +12,9 @@ import { Metrics } from '../../../src/observe/metrics.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
 import { ModernRequests } from '../../../src/session/modern-requests.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
+import { createModernState } from '../../../src/translate/modern-dispatcher.ts';
+import { ServerBackend } from '../../../src/upstream/backend.ts';
+import { ProcessBudget } from '../../../src/upstream/process-budget.ts';
 import { type EnvelopeOptions, enveloped } from '../../support/modern-envelope.ts';
 import { until } from '../../support/until.ts';
 
@@ -159,11 +159,11 @@ export async function endpointsInProcess(
         logger,
         metrics,
         gatewayVersion: '0',
-        tellsAll: true,
+        exposesDetails: true,
         openChannel: (_, { events }) => ({
           isWritable: true,
           pid: 1,
-          lastWords: '',
+          lastStderrLine: '',
           close: () => Promise.resolve(),
           send: (message) => {
             const { id, method } = JSON.parse(message.toString());
@@ -231,7 +231,7 @@ export async function endpointsInProcess(
     close: async (): Promise<void> => {
       for (const channel of channels) channel.close();
       sessions.close();
-      state.parks.close();
+      state.suspendedCalls.close();
       state.tasks.table.close();
       await Promise.all(backends.map((backend) => backend.close('draining')));
       await validators.close();

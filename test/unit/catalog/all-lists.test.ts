@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
-import type { Seat } from '../../../src/ports/seat.ts';
+import type { Lease } from '../../../src/ports/lease.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -15,7 +15,7 @@ function setUp() {
   const asked: ((text: string | undefined) => void)[] = [];
   const key = {};
   const state = { identity: { capabilities: { tools: {} } } };
-  const seat = {
+  const lease = {
     server: 's',
     isDown: false,
     get identity() {
@@ -27,18 +27,18 @@ function setUp() {
       new Promise((resolve) => {
         asked.push((text) => resolve(text === undefined ? text : scan(Buffer.from(text))));
       }),
-  } as unknown as Seat;
+  } as unknown as Lease;
   const lists = new AllLists(createLogger({ level: 'fatal', messages: false }));
   /** A call that needs the list: with how many tools it goes on, once it does. */
   const call = () => {
     const call: { result: number | 'waits' | undefined } = { result: 'waits' };
-    void lists.read(seat).then((tools) => {
+    void lists.read(lease).then((tools) => {
       call.result = tools?.length;
     });
     return call;
   };
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-  return { asked, seat, state, lists, call, pass };
+  return { asked, lease, state, lists, call, pass };
 }
 
 it('the first call waits a second for a list that does not come, no other call waits', async () => {
@@ -57,12 +57,12 @@ it('the first call waits a second for a list that does not come, no other call w
 });
 
 it('a list that comes late is known from then on', async () => {
-  const { asked, seat, lists, call, pass } = setUp();
+  const { asked, lease, lists, call, pass } = setUp();
   call();
   await pass(2_000);
   asked[0]?.(LIST);
   await pass(0);
-  expect(lists.current(seat)).toHaveLength(1);
+  expect(lists.current(lease)).toHaveLength(1);
 });
 
 it('a list that comes soon is waited for', async () => {
@@ -75,7 +75,7 @@ it('a list that comes soon is waited for', async () => {
 });
 
 it('a list that was not given is asked for again after a while, beside the calls', async () => {
-  const { asked, seat, lists, call, pass } = setUp();
+  const { asked, lease, lists, call, pass } = setUp();
   const first = call();
   await pass(100);
   asked[0]?.(undefined);
@@ -92,7 +92,7 @@ it('a list that was not given is asked for again after a while, beside the calls
   expect(asked).toHaveLength(2);
   asked[1]?.(LIST);
   await pass(0);
-  expect(lists.current(seat)).toHaveLength(1);
+  expect(lists.current(lease)).toHaveLength(1);
 });
 
 it('the next life of the server is waited for once, too', async () => {

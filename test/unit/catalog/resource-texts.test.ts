@@ -14,7 +14,7 @@ vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
 
 const expose = (uri: string): string => `a+${uri}`;
 const link = (uri: string) => ({ type: 'resource_link', name: 'n', uri });
-const question = (uri: string) => ({
+const serverRequest = (uri: string) => ({
   method: 'sampling/createMessage',
   params: { messages: [{ role: 'user', content: link(uri) }], maxTokens: 1 },
 });
@@ -28,11 +28,11 @@ function exposed(result: object): { text: unknown; passes: number } {
   return { text: JSON.parse(after.toString()), passes: scanned / before.length };
 }
 
-test('each question of a result is read as often as if it were the only one', () => {
+test('each server request of a result is read as often as if it were the only one', () => {
   const asking = (count: number, prefix = '') => ({
     resultType: 'input_required',
     inputRequests: Object.fromEntries(
-      Array.from({ length: count }, (_, i) => [`k${i}`, question(`${prefix}x:${i}`)]),
+      Array.from({ length: count }, (_, i) => [`k${i}`, serverRequest(`${prefix}x:${i}`)]),
     ),
   });
   const one = exposed(asking(1));

@@ -65,8 +65,8 @@ describe('the URI of one server', () => {
     expect(table.exposed('leg', 'test://item/{id}')).toBe('leg+test://item/{id}');
     expect(table.resolve('leg+test://item/5')).toMatchObject({ kind: 'one', key: 'leg' });
     // Without prefix it may be of either; the first one of the configuration is asked first.
-    const candidates = ['leg', 'evil'].map((key) => ({ key, uri: 'test://item/5' }));
-    expect(table.resolve('test://item/5')).toEqual({ kind: 'several', candidates });
+    const targets = ['leg', 'evil'].map((key) => ({ key, uri: 'test://item/5' }));
+    expect(table.resolve('test://item/5')).toEqual({ kind: 'several', targets });
     expect(table.resolve('test://item/6')).toMatchObject({ kind: 'one', key: 'leg' });
     for (const [key, uri] of [
       ['leg', 'test://page/{id}'],
@@ -127,8 +127,8 @@ describe('a URI that no list named', () => {
     ['file:///c', ['files', 'more', 'post']],
     ['https://x', ['files', 'more', 'post']],
   ])('%j may be anywhere, the likeliest first: %j', (uri, keys) => {
-    const candidates = keys.map((key) => ({ key, uri }));
-    expect(table.resolve(uri)).toEqual({ kind: 'several', candidates });
+    const targets = keys.map((key) => ({ key, uri }));
+    expect(table.resolve(uri)).toEqual({ kind: 'several', targets });
   });
 
   it('leads to the only server that has resources', () => {
@@ -140,7 +140,7 @@ describe('a URI that no list named', () => {
     const none = new ResourceTable(
       ['a', 'b'].map((key) => ({ ...member(key), hasResources: false })),
     );
-    expect(none.resolve('file:///x')).toEqual({ kind: 'several', candidates: [] });
+    expect(none.resolve('file:///x')).toEqual({ kind: 'several', targets: [] });
   });
 });
 
@@ -173,11 +173,11 @@ describe('very many templates', () => {
   const uri = (i: number): string => `x:${i}${'a'.repeat(4_000)}`;
 
   it('cost no more than a bound for each server, and hide no other one', () => {
-    const effort = { left: 1_000_000 };
-    expect(table.exposed('good', uri(0), effort)).toBe(uri(0));
+    const matchBudget = { left: 1_000_000 };
+    expect(table.exposed('good', uri(0), matchBudget)).toBe(uri(0));
     expect(table.resolve(uri(0))).toEqual({ kind: 'one', key: 'good', uri: uri(0) });
-    expect(effort.left).toBeGreaterThan(850_000);
-    expect(effort.left).toBeLessThan(950_000);
+    expect(matchBudget.left).toBeGreaterThan(850_000);
+    expect(matchBudget.left).toBeLessThan(950_000);
   });
 
   it('are looked at as far as there are not too many', () => {
@@ -191,8 +191,8 @@ describe('very many templates', () => {
   });
 
   it('let a message with very many URIs have prefixes, once the effort is over', () => {
-    const effort = { left: 1_000_000 };
-    const shown = Array.from({ length: 100 }, (_, i) => table.exposed('good', uri(i), effort));
+    const matchBudget = { left: 1_000_000 };
+    const shown = Array.from({ length: 100 }, (_, i) => table.exposed('good', uri(i), matchBudget));
     const wrapped = shown.filter((text) => text.startsWith('good+'));
     expect(wrapped.length).toBeGreaterThan(80);
     for (const [i, text] of shown.entries()) {

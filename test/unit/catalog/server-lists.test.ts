@@ -6,7 +6,7 @@ import type { Frame } from '../../../src/jsonrpc/frame.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { jsonBytes } from '../../../src/jsonrpc/serialize.ts';
 import type { Logger } from '../../../src/observe/logger.ts';
-import type { Seat } from '../../../src/ports/seat.ts';
+import type { Lease } from '../../../src/ports/lease.ts';
 import { anyOwner } from '../../support/held.ts';
 
 type Answer = Frame | undefined;
@@ -19,7 +19,7 @@ function page(names: readonly string[], nextCursor?: string): Frame {
 /** A place at a server whose pages a test gives. */
 function place(list: (cursor: string | undefined) => Promise<Answer>) {
   let key = {};
-  const seat = {
+  const lease = {
     isDown: false,
     identity: { era: 'legacy', capabilities: { tools: { listChanged: true } } },
     running: () => Promise.resolve(),
@@ -29,7 +29,7 @@ function place(list: (cursor: string | undefined) => Promise<Answer>) {
   const changes = (): void => {
     key = {};
   };
-  return { seat: seat as unknown as Seat & { list: typeof seat.list }, changes };
+  return { lease: lease as unknown as Lease & { list: typeof lease.list }, changes };
 }
 
 function lists(): ServerLists {
@@ -42,29 +42,29 @@ function namesIn(list: { entries: readonly { name: string }[] } | undefined): st
 
 describe('the lists of a server', () => {
   it('have all pages, those after an empty cursor too', async () => {
-    const { seat } = place(async (cursor) => {
+    const { lease } = place(async (cursor) => {
       if (cursor === undefined) return page(['x'], '');
       return cursor === '' ? page(['y'], 'end') : page(['z']);
     });
-    expect(namesIn(await lists().read(seat, 'tools/list'))).toEqual(['x', 'y', 'z']);
+    expect(namesIn(await lists().read(lease, 'tools/list'))).toEqual(['x', 'y', 'z']);
   });
 
   it('end where the pages go round', async () => {
-    const { seat } = place(async () => page(['x'], 'again'));
-    expect(namesIn(await lists().read(seat, 'tools/list'))).toEqual(['x', 'x']);
+    const { lease } = place(async () => page(['x'], 'again'));
+    expect(namesIn(await lists().read(lease, 'tools/list'))).toEqual(['x', 'x']);
   });
 
   it('end where a cursor is longer than any server sends', async () => {
-    const { seat } = place(async () => page(['x'], 'c'.repeat(20_000)));
-    expect(namesIn(await lists().read(seat, 'tools/list'))).toEqual(['x']);
-    expect(seat.list).toHaveBeenCalledTimes(1);
+    const { lease } = place(async () => page(['x'], 'c'.repeat(20_000)));
+    expect(namesIn(await lists().read(lease, 'tools/list'))).toEqual(['x']);
+    expect(lease.list).toHaveBeenCalledTimes(1);
   });
 
   it('have no entries with a name that no call could carry, and the log says so', async () => {
-    const { seat } = place(async () => page(['x', 'n'.repeat(1_024), 'n'.repeat(1_025)]));
+    const { lease } = place(async () => page(['x', 'n'.repeat(1_024), 'n'.repeat(1_025)]));
     const warn = vi.fn();
     const all = new ServerLists('a', { warn } as unknown as Logger, anyOwner());
-    expect(namesIn(await all.read(seat, 'tools/list'))).toEqual(['x', 'n'.repeat(1_024)]);
+    expect(namesIn(await all.read(lease, 'tools/list'))).toEqual(['x', 'n'.repeat(1_024)]);
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ entries: 1, maxLength: 1_024 }), expect.any(String)],
     ]);
@@ -73,7 +73,7 @@ describe('the lists of a server', () => {
   it('are cut where they are too long, in several turns, and nothing is made of the rest', async () => {
     const count = 200_000;
     const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${'{"name":"t"},'.repeat(count)}{"name":"last"}]}}`;
-    const { seat } = place(async () => scan(Buffer.from(text)));
+    const { lease } = place(async () => scan(Buffer.from(text)));
     const warn = vi.fn();
     const parsed = vi.spyOn(JSON, 'parse');
     onTestFinished(() => parsed.mockRestore());
@@ -85,7 +85,7 @@ describe('the lists of a server', () => {
     };
     onNextTurn(turn);
     const all = new ServerLists('a', { warn } as unknown as Logger, anyOwner());
-    const list = await all.read(seat, 'tools/list');
+    const list = await all.read(lease, 'tools/list');
     isOver = true;
     expect(list?.entries).toHaveLength(10_000);
     expect(warn.mock.calls).toEqual([
@@ -97,10 +97,10 @@ describe('the lists of a server', () => {
 
   it('have nothing of a list of empty objects, however many there are', async () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${'{},'.repeat(300_000)}{}]}}`;
-    const { seat } = place(async () => scan(Buffer.from(text)));
+    const { lease } = place(async () => scan(Buffer.from(text)));
     const warn = vi.fn();
     const list = await new ServerLists('a', { warn } as unknown as Logger, anyOwner()).read(
-      seat,
+      lease,
       'tools/list',
     );
     expect(list?.entries).toEqual([]);
@@ -109,10 +109,10 @@ describe('the lists of a server', () => {
 
   it('have no entries that are larger than anything that describes a tool', async () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"x"},{"name":"y","a":[${'{},'.repeat(800_000)}{}]}],"ttlMs":5,"cacheScope":"public"}}`;
-    const { seat } = place(async () => scan(Buffer.from(text)));
+    const { lease } = place(async () => scan(Buffer.from(text)));
     const warn = vi.fn();
     const list = await new ServerLists('a', { warn } as unknown as Logger, anyOwner()).read(
-      seat,
+      lease,
       'tools/list',
     );
     expect(namesIn(list)).toEqual(['x']);
@@ -125,8 +125,8 @@ describe('the lists of a server', () => {
   it('say of themselves how long they hold and for whom, in their last members', async () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"result":{"ttlMs":1,"tools":[{"name":"no"}],"tools":[{"name":"a","name":"\\u0062"},{"name":1},[],3],"ttlMs":50,"cacheScope":"public","nextCursor":7}}';
-    const { seat } = place(async () => scan(Buffer.from(text)));
-    const list = await lists().read(seat, 'tools/list');
+    const { lease } = place(async () => scan(Buffer.from(text)));
+    const list = await lists().read(lease, 'tools/list');
     expect(list).toMatchObject({ ttlMs: 50, isPublic: true });
     expect(list?.entries.map(({ name, text: entry }) => [name, entry.toString()])).toEqual([
       ['b', '{"name":"a","name":"\\u0062","inputSchema":{"type":"object"}}'],
@@ -135,28 +135,28 @@ describe('the lists of a server', () => {
 
   it('count as held, and are read again when they had to go', async () => {
     const held = new HeldBytes({ limitBytes: 1_000_000, shareBytes: 1_000_000 });
-    const { seat } = place(async () => page(['x'.repeat(1_000), ...new Array(1_000).fill('y')]));
+    const { lease } = place(async () => page(['x'.repeat(1_000), ...new Array(1_000).fill('y')]));
     const all = new ServerLists('a', { warn: vi.fn() } as unknown as Logger, () =>
       held.server('a'),
     );
-    await all.read(seat, 'tools/list');
+    await all.read(lease, 'tools/list');
     expect(held.byKind.list).toBeGreaterThan(256_000);
     held.client({ key: 'ann', kind: 'key' }).add('call', 900_000);
     held.client({ key: 'bob', kind: 'key' }).hold('call', 1, () => undefined);
     expect(held.byKind.list).toBe(0);
-    expect(all.current(seat, 'tools/list')).toBeUndefined();
+    expect(all.current(lease, 'tools/list')).toBeUndefined();
     expect(all.last('tools/list')).toBeUndefined();
     held.client({ key: 'ann', kind: 'key' }).remove('call', 900_000);
-    expect(namesIn(await all.read(seat, 'tools/list'))).toHaveLength(1_001);
-    expect(all.current(seat, 'tools/list')).toBeDefined();
+    expect(namesIn(await all.read(lease, 'tools/list'))).toHaveLength(1_001);
+    expect(all.current(lease, 'tools/list')).toBeDefined();
   });
 
   it('are not given when there is no room for them, and the log says so', async () => {
     const held = new HeldBytes({ limitBytes: 100_000, shareBytes: 100_000 });
     const warn = vi.fn();
     const all = new ServerLists('a', { warn } as unknown as Logger, () => held.server('a'));
-    const { seat } = place(async () => page(new Array(1_000).fill('y')));
-    expect(await all.read(seat, 'tools/list')).toBeUndefined();
+    const { lease } = place(async () => page(new Array(1_000).fill('y')));
+    expect(await all.read(lease, 'tools/list')).toBeUndefined();
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ method: 'tools/list' }), expect.stringContaining('heldBytes')],
     ]);
@@ -169,49 +169,49 @@ describe('the lists of a server', () => {
       held.server('a'),
     );
     let names = ['x'];
-    const { seat, changes } = place(async () => page(names));
-    await all.read(seat, 'tools/list');
+    const { lease, changes } = place(async () => page(names));
+    await all.read(lease, 'tools/list');
     const one = held.byKind.list;
     changes();
-    await all.read(seat, 'tools/list');
+    await all.read(lease, 'tools/list');
     expect(held.byKind.list).toBe(one);
     for (let at = 0; at < 1_200; at++) {
       names = [`x${at}`];
       changes();
-      await all.read(seat, 'tools/list');
+      await all.read(lease, 'tools/list');
     }
     expect(held.byKind.list).toBeLessThan(1_100 * one);
     expect(held.byKind.list).toBeGreaterThan(900 * one);
   });
 
   it('are read once for several readers, and again after a change', async () => {
-    const { seat, changes } = place(async () => page(['x']));
+    const { lease, changes } = place(async () => page(['x']));
     const all = lists();
-    await Promise.all([all.read(seat, 'tools/list'), all.read(seat, 'tools/list')]);
-    expect(seat.list).toHaveBeenCalledTimes(1);
-    expect(namesIn(all.current(seat, 'tools/list'))).toEqual(['x']);
+    await Promise.all([all.read(lease, 'tools/list'), all.read(lease, 'tools/list')]);
+    expect(lease.list).toHaveBeenCalledTimes(1);
+    expect(namesIn(all.current(lease, 'tools/list'))).toEqual(['x']);
     changes();
-    expect(all.current(seat, 'tools/list')).toBeUndefined();
+    expect(all.current(lease, 'tools/list')).toBeUndefined();
     expect(namesIn(all.last('tools/list'))).toEqual(['x']);
   });
 
   it('keep the pages that came when a later one does not, and are read again soon', async () => {
-    const { seat } = place(async (cursor) =>
+    const { lease } = place(async (cursor) =>
       cursor === undefined ? page(['x'], 'more') : undefined,
     );
     const all = lists();
-    expect(namesIn(await all.read(seat, 'tools/list'))).toEqual(['x']);
-    expect(all.current(seat, 'tools/list')?.isPart).toBe(true);
+    expect(namesIn(await all.read(lease, 'tools/list'))).toEqual(['x']);
+    expect(all.current(lease, 'tools/list')?.isPart).toBe(true);
   });
 
   it('are not replaced by an older one that comes later', async () => {
     const waiting: ((answer: Answer) => void)[] = [];
-    const { seat, changes } = place(() => new Promise((resolve) => waiting.push(resolve)));
+    const { lease, changes } = place(() => new Promise((resolve) => waiting.push(resolve)));
     const all = lists();
-    const old = all.read(seat, 'tools/list');
+    const old = all.read(lease, 'tools/list');
     await vi.waitFor(() => expect(waiting).toHaveLength(1));
     changes();
-    const now = all.read(seat, 'tools/list');
+    const now = all.read(lease, 'tools/list');
     await vi.waitFor(() => expect(waiting).toHaveLength(2));
     waiting[1]?.(page(['new']));
     await now;
@@ -221,7 +221,7 @@ describe('the lists of a server', () => {
   });
 
   it('of a server that gives none are not known', async () => {
-    const { seat } = place(async () => undefined);
-    expect(await lists().read(seat, 'tools/list')).toBeUndefined();
+    const { lease } = place(async () => undefined);
+    expect(await lists().read(lease, 'tools/list')).toBeUndefined();
   });
 });

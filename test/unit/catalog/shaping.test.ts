@@ -25,9 +25,9 @@ describe('names', () => {
 
   it('are untouched when nothing is said', () => {
     for (const levels of [[], [undefined, undefined], [{}]]) {
-      const { shown, shadowed } = new NameShaping(levels).names(own);
+      const { shown, conflicting } = new NameShaping(levels).names(own);
       expect([...shown]).toEqual(own.map((name) => [name, name]));
-      expect(shadowed).toEqual([]);
+      expect(conflicting).toEqual([]);
     }
   });
 
@@ -68,10 +68,10 @@ describe('names', () => {
   });
 
   it('that something else is renamed to are hidden, and told', () => {
-    const { shown, shadowed } = new NameShaping([{ rename: { read: 'write' } }]).names(own);
+    const { shown, conflicting } = new NameShaping([{ rename: { read: 'write' } }]).names(own);
     expect(shown.get('read')).toBe('write');
     expect(shown.has('write')).toBe(false);
-    expect(shadowed).toEqual([{ name: 'write', by: 'read' }]);
+    expect(conflicting).toEqual([{ name: 'write', by: 'read' }]);
   });
 });
 

@@ -75,10 +75,10 @@ describe('a template', () => {
 
   it('matches nothing once the effort is spent, which goes by what is looked at', () => {
     const spent = (template: string, uri: string): number => {
-      const effort = { left: 1_000_000 };
+      const matchBudget = { left: 1_000_000 };
       const parsed = parseTemplate(template);
-      if (parsed !== undefined) matchesTemplate(parsed, uri, effort);
-      return 1_000_000 - effort.left;
+      if (parsed !== undefined) matchesTemplate(parsed, uri, matchBudget);
+      return 1_000_000 - matchBudget.left;
     };
     expect(spent('y:{+a}', `x:${'a'.repeat(4_000)}`)).toBeLessThan(10);
     expect(spent('{+a}.md', `x:${'a'.repeat(4_000)}`)).toBeLessThan(10);

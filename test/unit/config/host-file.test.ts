@@ -46,7 +46,7 @@ describe('a file with mcpServers', () => {
       },
     });
     expect(config.servers[0]).toMatchObject({ sharing: 'session', timeouts: { start: 1000 } });
-    expect(config.curations.get('a')?.tools?.allow).toEqual(['b']);
+    expect(config.catalogOptionsOf.get('a')?.tools?.allow).toEqual(['b']);
   });
 
   it('may name remote servers', () => {
@@ -57,7 +57,7 @@ describe('a file with mcpServers', () => {
         c: { url: 'https://z/mcp', auth: { CLIENT_ID: 'x' } },
       },
     });
-    const rest = { kind: 'remote', liveHeaders: {}, allowPrivate: true, tls: {} };
+    const rest = { kind: 'remote', headerTemplates: {}, allowPrivate: true, tls: {} };
     expect(config.servers.map(({ target }) => target)).toEqual([
       { ...rest, url: 'https://x/mcp', transport: 'auto', headers: { a: 'b' } },
       { ...rest, url: 'https://y/sse', transport: 'sse', headers: {} },
@@ -71,7 +71,7 @@ describe('a file with mcpServers', () => {
         a: { url: 'https://x/mcp', headers: { A: '${file:/proc/sys/kernel/ostype}' } },
       },
     });
-    expect(config.servers[0]?.target).toMatchObject({ liveHeaders: { a: expect.anything() } });
+    expect(config.servers[0]?.target).toMatchObject({ headerTemplates: { a: expect.anything() } });
   });
 
   it.each<[string, unknown, string]>([
@@ -489,7 +489,7 @@ describe('a form', () => {
 
   it('of Copilot CLI lists the tools that it shows', () => {
     const { config } = read({ mcpServers: { a: { type: 'local', ...x, tools: ['b'] } } });
-    expect(config.curations.get('a')?.tools?.allow).toEqual(['b']);
+    expect(config.catalogOptionsOf.get('a')?.tools?.allow).toEqual(['b']);
   });
 
   it('that has no servers says which key it misses', () => {

@@ -31,7 +31,7 @@ function served({ config }: LoadedConfig) {
       request: timeouts.request === 60_000 ? undefined : timeouts.request,
       requestMax: timeouts.requestMax === 600_000 ? undefined : timeouts.requestMax,
     };
-    const { allow, deny } = config.curations.get(name)?.tools ?? {};
+    const { allow, deny } = config.catalogOptionsOf.get(name)?.tools ?? {};
     const where =
       target.kind === 'remote'
         ? { url: target.url, transport: target.transport, headers: target.headers }

@@ -92,7 +92,7 @@ describe('a configuration', () => {
       processes: { max: 64, maxPerPrincipal: 8, maxStarting: 4 },
       state: { keys: [], ttl: 600_000 },
       drain: 25_000,
-      curations: new Map([['a', { pin: 'off', validateArguments: 'off' }]]),
+      catalogOptionsOf: new Map([['a', { pin: 'off', validateArguments: 'off' }]]),
       endpoints: [],
       servers: [
         {
@@ -104,7 +104,7 @@ describe('a configuration', () => {
             command: 'cat',
             args: [],
             env: {},
-            liveEnv: {},
+            envTemplates: {},
             inheritEnv: [],
             cwd: '/etc/sluice',
             wrap: [],

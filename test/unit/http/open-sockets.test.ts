@@ -56,7 +56,7 @@ class Peer {
 }
 
 /** A server with places for three. */
-async function rig(scheme: 'http' | 'https') {
+async function harness(scheme: 'http' | 'https') {
   const isSecure = scheme === 'https';
   const held: ServerResponse[] = [];
   const told: string[] = [];
@@ -104,7 +104,7 @@ describe.each(['http', 'https'] as const)(
   'when all places of %s connections are taken',
   (scheme) => {
     it('the one that was not used for longest is closed for a new one, none that is used', async () => {
-      const { peer, told, sockets } = await rig(scheme);
+      const { peer, told, sockets } = await harness(scheme);
       const busy = await peer();
       await busy.get('hold');
       const [older, newer] = [await peer(), await peer()];
@@ -120,7 +120,7 @@ describe.each(['http', 'https'] as const)(
     });
 
     it('and all are used, a new one is closed, and there is room when one has ended', async () => {
-      const { peer, tcp, told, sockets, held } = await rig(scheme);
+      const { peer, tcp, told, sockets, held } = await harness(scheme);
       const busy = [await peer(), await peer(), await peer()];
       for (const one of busy) await one.get('hold');
       const refused = await tcp();
@@ -135,7 +135,7 @@ describe.each(['http', 'https'] as const)(
 );
 
 it('a connection that does not even begin its TLS handshake is closed for a new one', async () => {
-  const { peer, tcp, sockets } = await rig('https');
+  const { peer, tcp, sockets } = await harness('https');
   const [silent] = [await tcp(), await tcp(), await tcp()];
   const next = await peer();
   await until(() => silent.isClosed);

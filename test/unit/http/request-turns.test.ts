@@ -132,19 +132,19 @@ const echo: RequestListener = (request, response) => {
 
 describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on', (scheme) => {
   it('has nine requests read at a time; all are answered in order', async () => {
-    const rig = new Rig(echo, scheme);
-    await rig.listen();
-    const client = rig.connect();
+    const harness = new Rig(echo, scheme);
+    await harness.listen();
+    const client = harness.connect();
     client.socket.write(range(3_000).map(get).join(''));
     await until(() => client.answers.length === 3_000);
     expect(client.answers).toEqual(range(3_000));
-    expect(rig.most).toBe(9);
+    expect(harness.most).toBe(9);
   });
 
   it('has its bodies read whole, however they are sent', async () => {
-    const rig = new Rig(echo, scheme);
-    await rig.listen();
-    const client = rig.connect();
+    const harness = new Rig(echo, scheme);
+    await harness.listen();
+    const client = harness.connect();
     const post = (path: string, at: number): string => {
       const body = `-${'b'.repeat(at * 7)}`;
       const head = `POST /${path} HTTP/1.1\r\nHost: h\r\n`;
@@ -155,22 +155,22 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
     client.socket.write(range(100).map(post).join(''));
     await until(() => client.answers.length === 100);
     expect(client.answers).toEqual(range(100).map((path, at) => `${path}-${'b'.repeat(at * 7)}`));
-    expect(rig.most).toBeLessThanOrEqual(9);
+    expect(harness.most).toBeLessThanOrEqual(9);
   });
 
   it('is served as usual afterwards, and others are meanwhile', async () => {
     const held: ServerResponse[] = [];
-    const rig = new Rig((request, response) => {
+    const harness = new Rig((request, response) => {
       if (request.url === '/hold') held.push(response);
       else echo(request, response);
     }, scheme);
-    await rig.listen();
-    const [client, beside] = [rig.connect(), rig.connect()];
+    await harness.listen();
+    const [client, beside] = [harness.connect(), harness.connect()];
     client.socket.write(get('hold') + range(40).map(get).join(''));
     await until(() => held.length === 1);
     beside.socket.write(get('beside'));
     await until(() => beside.answers.length === 1);
-    expect([rig.read, client.answers]).toEqual([10, []]);
+    expect([harness.read, client.answers]).toEqual([10, []]);
     held[0]?.end('<hold>');
     await until(() => client.answers.length === 41);
     client.socket.write(get('later'));
@@ -181,35 +181,35 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
   it('is noticed when it goes, and nothing more is done for it', async () => {
     const served: string[] = [];
     let isClosed = false;
-    const rig = new Rig((request, response) => {
+    const harness = new Rig((request, response) => {
       served.push(request.url ?? '');
       response.once('close', () => {
         isClosed = true;
       });
       response.write('<begun>');
     }, scheme);
-    await rig.listen();
-    const client = rig.connect();
+    await harness.listen();
+    const client = harness.connect();
     client.socket.write(range(100).map(get).join(''));
     await until(() => client.answers.length === 1);
     client.socket.end();
     await until(() => isClosed);
     expect(served).toEqual(['/0']);
-    expect(rig.read).toBeLessThanOrEqual(9);
+    expect(harness.read).toBeLessThanOrEqual(9);
   });
 
   it('gets an upgrade when everything before it is answered', async () => {
     const held: ServerResponse[] = [];
-    const rig = new Rig((_, response) => held.push(response), scheme);
-    await rig.listen();
-    const client = rig.connect();
+    const harness = new Rig((_, response) => held.push(response), scheme);
+    await harness.listen();
+    const client = harness.connect();
     const upgrade =
       'GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     client.socket.write(`${get('a')}${get('b')}${upgrade}`);
     await until(() => held.length === 1);
     held[0]?.end('<a>');
     await until(() => held.length === 2);
-    expect(rig.upgrades).toEqual([]);
+    expect(harness.upgrades).toEqual([]);
     held[1]?.end('<b>');
     await until(() => client.received.includes(' 101 '));
     expect(client.received).toMatch(/<a>[\s\S]*<b>[\s\S]* 101 /);
@@ -218,18 +218,18 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
 
 it('a connection that asked for too much is read on only after a while', async () => {
   const happened: string[] = [];
-  const rig: Rig = new Rig((request, response) => {
+  const harness: Rig = new Rig((request, response) => {
     happened.push(request.url ?? '');
     if (request.url === '/over') {
       const { socket } = request;
       socket.once('pause', () => happened.push('pause'));
       socket.once('resume', () => happened.push('resume'));
-      rig.turns.rest(request, response);
+      harness.turns.rest(request, response);
     }
     response.end('<x>');
   });
-  await rig.listen();
-  const client = rig.connect();
+  await harness.listen();
+  const client = harness.connect();
   client.socket.write(get('over'));
   await until(() => client.answers.length === 1);
   client.socket.write(get('next'));
@@ -238,15 +238,15 @@ it('a connection that asked for too much is read on only after a while', async (
 });
 
 it('of a connection that asked for too much hardly more is taken in while it rests', async () => {
-  const rig: Rig = new Rig((request, response) => {
-    rig.turns.rest(request, response);
+  const harness: Rig = new Rig((request, response) => {
+    harness.turns.rest(request, response);
     response.end('<x>');
   });
-  await rig.listen();
-  const client = rig.connect();
+  await harness.listen();
+  const client = harness.connect();
   client.socket.write(get('over').repeat(100_000));
   await until(() => client.answers.length >= 27);
-  const [taken] = rig.accepted.map(({ bytesRead }) => bytesRead);
+  const [taken] = harness.accepted.map(({ bytesRead }) => bytesRead);
   // Three times a read buffer would do: it is read on three times.
   expect(taken).toBeLessThan(5 * 64 * 1024);
 });
@@ -254,17 +254,17 @@ it('of a connection that asked for too much hardly more is taken in while it res
 it('what waits behind requests is held for its client, who is closed out beyond its share', async () => {
   const share = 512 * 1024;
   const held = new HeldBytes({ limitBytes: 4 * share, shareBytes: share });
-  const rig = new Rig(() => undefined, 'http', held);
-  await rig.listen();
-  const clients = range(40).map(() => rig.connect());
+  const harness = new Rig(() => undefined, 'http', held);
+  await harness.listen();
+  const clients = range(40).map(() => harness.connect());
   for (const { socket } of clients) socket.write(get('x').repeat(3_000));
   await until(() => clients.some(({ socket }) => socket.destroyed));
   expect(held.byKind.body).toBeGreaterThan(share / 2);
   expect(held.byKind.body).toBeLessThanOrEqual(share);
   expect(clients.every(({ socket }) => socket.destroyed)).toBe(false);
-  await until(() => rig.accepted.length === 40);
+  await until(() => harness.accepted.length === 40);
   await until(() => {
-    rig.sockets.destroyAll();
+    harness.sockets.destroyAll();
     return held.byKind.body === 0;
   });
 });
@@ -287,8 +287,8 @@ class PerTurn {
 }
 
 /** Connections of several addresses, which were served once. */
-async function opened(rig: Rig, count: number, addresses: number): Promise<Client[]> {
-  const clients = range(count).map((_, at) => rig.connect(`127.0.0.${1 + (at % addresses)}`));
+async function opened(harness: Rig, count: number, addresses: number): Promise<Client[]> {
+  const clients = range(count).map((_, at) => harness.connect(`127.0.0.${1 + (at % addresses)}`));
   for (const { socket } of clients) socket.write(get('first'));
   await until(() => clients.every(({ answers }) => answers.length === 1));
   return clients;
@@ -298,12 +298,12 @@ it.each([1, 5])(
   'all connections from %i addresses are served so many requests in a turn',
   async (addresses) => {
     const perTurn = new PerTurn();
-    const rig = new Rig((request, response) => {
+    const harness = new Rig((request, response) => {
       perTurn.count();
       response.end(`<${request.url?.slice(1)}>`);
     });
-    await rig.listen();
-    const clients = await opened(rig, 300, addresses);
+    await harness.listen();
+    const clients = await opened(harness, 300, addresses);
     perTurn.most = 0;
     for (const { socket } of clients) socket.write(range(5).map(get).join(''));
     await until(() => clients.every(({ answers }) => answers.length === 6));
@@ -333,9 +333,9 @@ it.each([1, 4])(
   'of bodies in tiny chunks of %i reads one read is worked off in a turn',
   async (reads) => {
     const perTurn = new PerTurn();
-    const rig = new Rig(countingParts(perTurn));
-    await rig.listen();
-    const clients = await openedWithoutRequest(rig, 10);
+    const harness = new Rig(countingParts(perTurn));
+    await harness.listen();
+    const clients = await openedWithoutRequest(harness, 10);
     const body = `${tinyChunks.repeat(reads)}0\r\n\r\n`;
     for (const { socket } of clients) socket.write(`${inChunks}${body}`);
     await until(() => clients.every(({ answers }) => answers.length === 1));
@@ -347,13 +347,13 @@ it.each([1, 4])(
 
 it('of the large bodies of one client so many parts are read in a turn', async () => {
   const perTurn = new PerTurn();
-  const rig = new Rig(countingParts(perTurn));
-  await rig.listen();
-  const clients = await openedWithoutRequest(rig, 60);
+  const harness = new Rig(countingParts(perTurn));
+  await harness.listen();
+  const clients = await openedWithoutRequest(harness, 60);
   const bytes = 1_000_000;
   const head = `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`;
   for (const { socket } of clients) socket.write(head);
-  await until(() => rig.read === 60);
+  await until(() => harness.read === 60);
   perTurn.most = 0;
   for (const { socket } of clients) socket.write('x'.repeat(bytes));
   await until(() => clients.every(({ answers }) => answers.length === 1));
@@ -362,9 +362,9 @@ it('of the large bodies of one client so many parts are read in a turn', async (
   expect(perTurn.most).toBeLessThanOrEqual(60 + MOST_IN_TURN);
 });
 
-async function openedWithoutRequest(rig: Rig, count: number): Promise<Client[]> {
-  const clients = range(count).map(() => rig.connect());
-  await until(() => rig.accepted.length === count);
+async function openedWithoutRequest(harness: Rig, count: number): Promise<Client[]> {
+  const clients = range(count).map(() => harness.connect());
+  await until(() => harness.accepted.length === count);
   return clients;
 }
 
@@ -373,21 +373,21 @@ it('a client that is known is served between strangers, however many connections
   let strangers = 0;
   let whenRead = 0;
   const between: number[] = [];
-  const rig = new Rig((request, response) => {
+  const harness = new Rig((request, response) => {
     if (request.url === '/known') {
-      rig.turns.assign(request, quota);
+      harness.turns.assign(request, quota);
       between.push(strangers - whenRead);
     } else strangers++;
     response.end(`<${request.url?.slice(1)}>`);
   });
-  rig.onRead = ({ url }) => {
+  harness.onRead = ({ url }) => {
     if (url === '/known') whenRead = strangers;
   };
-  await rig.listen();
-  const [known] = await opened(rig, 1, 1);
+  await harness.listen();
+  const [known] = await opened(harness, 1, 1);
   known?.socket.write(get('known'));
   await until(() => between.length === 1);
-  const clients = await opened(rig, 200, 1);
+  const clients = await opened(harness, 200, 1);
   for (const { socket } of clients) socket.write(range(50).map(get).join(''));
   for (let asked = 2; asked < 12; asked++) {
     const before = strangers;

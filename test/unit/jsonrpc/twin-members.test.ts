@@ -1,7 +1,7 @@
 // Members that decide where a message goes may not stand twice, nor in a spelling that a lenient
 // parser takes for them (docs/reliability.md#c01). Each of these once passed as a valid message.
 import { expect, test } from 'vitest';
-import { hasTwins } from '../../../src/jsonrpc/members.ts';
+import { hasDuplicateKeys } from '../../../src/jsonrpc/members.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 
 const escaped = (text: string): string =>
@@ -64,5 +64,5 @@ test.for([
   ['[[[{"x":[{"y":1, "\\u0079" : 2}]}]]]', true],
   ['"text"', false],
 ] as const)('two members of one key, anywhere in %s: %s', ([text, expected]) => {
-  expect(hasTwins(Buffer.from(text), 0, text.length)).toBe(expected);
+  expect(hasDuplicateKeys(Buffer.from(text), 0, text.length)).toBe(expected);
 });

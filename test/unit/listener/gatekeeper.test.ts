@@ -31,9 +31,9 @@ function requestFrom(remoteAddress: string): IncomingMessage {
 
 /** How many of 20 requests, each from another address, come in at once. */
 function admitted(addressOf: (at: number) => string): number {
-  const gate = gatekeeper();
+  const keeper = gatekeeper();
   const admissions = Array.from({ length: 20 }, (_, at) =>
-    gate.admit(requestFrom(addressOf(at)), undefined),
+    keeper.admit(requestFrom(addressOf(at)), undefined),
   );
   return admissions.filter((admission) => 'principal' in admission).length;
 }

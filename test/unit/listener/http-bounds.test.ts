@@ -37,9 +37,9 @@ async function listener(bounds: Partial<HttpBounds>) {
     metrics,
     logger: pino({ level: 'silent' }),
     isDraining: () => false,
-    pressure: { isHigh: false, close: nothing },
+    memoryPressure: { isHigh: false, close: nothing },
     bodies: new RequestBodies(new HeldBytes(heldLimits(0, 1_000_000)), { maxBytes: 1_000_000 }),
-    gate: {
+    gatekeeper: {
       isOn: false,
       open: nothing,
       close: nothing,

@@ -102,76 +102,76 @@ function burst(client: WebSocket, texts: readonly string[]): void {
 
 describe('messages that come all at once', () => {
   it('on one connection are taken in order, so many in a turn', async () => {
-    const rig = new Rig();
-    await rig.listen();
-    burst(await rig.connect(), range(3_000));
-    await until(() => rig.taken.length === 3_000);
-    expect(rig.taken).toEqual(range(3_000));
-    expect(rig.most).toBeLessThanOrEqual(16);
+    const harness = new Rig();
+    await harness.listen();
+    burst(await harness.connect(), range(3_000));
+    await until(() => harness.taken.length === 3_000);
+    expect(harness.taken).toEqual(range(3_000));
+    expect(harness.most).toBeLessThanOrEqual(16);
   });
 
   it.each([
     ['one principal', 1, 32],
     ['many principals', 20, 64],
   ])('on all connections of %s are taken so many in a turn', async (_, principals, most) => {
-    const rig = new Rig(principals);
-    await rig.listen();
-    const clients = await Promise.all(range(20).map(() => rig.connect()));
+    const harness = new Rig(principals);
+    await harness.listen();
+    const clients = await Promise.all(range(20).map(() => harness.connect()));
     for (const client of clients) burst(client, range(300));
-    await until(() => rig.taken.length === 6_000);
-    expect(rig.most).toBeLessThanOrEqual(most);
+    await until(() => harness.taken.length === 6_000);
+    expect(harness.most).toBeLessThanOrEqual(most);
   });
 
   it('wait in order while the one before may not be taken, and nothing is lost', async () => {
-    const rig = new Rig();
-    await rig.listen();
+    const harness = new Rig();
+    await harness.listen();
     let isRefused = false;
-    rig.mayTake = (text, connection) => {
+    harness.mayTake = (text, connection) => {
       if (text !== 'm5' || isRefused) return true;
       isRefused = true;
       connection.rest(0);
       return false;
     };
-    burst(await rig.connect(), range(100));
+    burst(await harness.connect(), range(100));
     await until(() => isRefused);
-    expect(rig.taken).toEqual(range(5));
-    await until(() => rig.taken.length === 100);
-    expect(rig.taken).toEqual(range(100));
+    expect(harness.taken).toEqual(range(5));
+    await until(() => harness.taken.length === 100);
+    expect(harness.taken).toEqual(range(100));
   });
 
   it('are not read while the connection is held, however often', async () => {
-    const rig = new Rig();
-    await rig.listen();
-    const client = await rig.connect();
-    const [connection] = rig.connections;
+    const harness = new Rig();
+    await harness.listen();
+    const client = await harness.connect();
+    const [connection] = harness.connections;
     connection?.hold(true);
     connection?.hold(true);
     burst(client, range(50));
-    const beside = await rig.connect();
+    const beside = await harness.connect();
     beside.send('beside');
-    await until(() => rig.taken.length === 1);
+    await until(() => harness.taken.length === 1);
     connection?.hold(false);
     beside.send('beside');
-    await until(() => rig.taken.length === 2);
+    await until(() => harness.taken.length === 2);
     connection?.hold(false);
-    await until(() => rig.taken.length === 52);
-    expect(rig.taken).toEqual(['beside', 'beside', ...range(50)]);
+    await until(() => harness.taken.length === 52);
+    expect(harness.taken).toEqual(['beside', 'beside', ...range(50)]);
   });
 
   it('or in pieces of any size are what they were', async () => {
-    const rig = new Rig();
-    await rig.listen();
+    const harness = new Rig();
+    await harness.listen();
     const texts = [1, 4_095, 4_097, 20_000, 700_000, 3].map((size) => 'x'.repeat(size));
-    burst(await rig.connect(), texts);
-    await until(() => rig.taken.length === texts.length);
-    expect(rig.taken.map(({ length }) => length)).toEqual(texts.map(({ length }) => length));
+    burst(await harness.connect(), texts);
+    await until(() => harness.taken.length === texts.length);
+    expect(harness.taken.map(({ length }) => length)).toEqual(texts.map(({ length }) => length));
   });
 });
 
 it('of many pings at once the latest is answered, and the connection stays', async () => {
-  const rig = new Rig();
-  await rig.listen();
-  const client = await rig.connect();
+  const harness = new Rig();
+  await harness.listen();
+  const client = await harness.connect();
   const pongs: string[] = [];
   client.on('pong', (payload: Buffer) => pongs.push(payload.toString('utf8')));
   const { _socket: tcp } = client as unknown as { readonly _socket: Socket };
@@ -181,19 +181,19 @@ it('of many pings at once the latest is answered, and the connection stays', asy
   await until(() => pongs.at(-1) === 'm4999');
   expect(pongs.length).toBeLessThan(1_000);
   client.send('still here');
-  await until(() => rig.taken.length === 1);
+  await until(() => harness.taken.length === 1);
 });
 
 it('a message that is too large is always closed with 1009', async () => {
-  const rig = new Rig();
-  await rig.listen();
+  const harness = new Rig();
+  await harness.listen();
   const codes: number[] = [];
   for (let count = 0; count < 10; count++) {
-    const client = await rig.connect();
+    const client = await harness.connect();
     const closed = new Promise<number>((done) => client.once('close', done));
     client.send('x'.repeat(20 * MAX_BYTES));
     codes.push(await closed);
   }
   expect(codes).toEqual(Array.from({ length: 10 }, () => 1009));
-  expect(rig.taken).toEqual([]);
+  expect(harness.taken).toEqual([]);
 }, 60_000);

@@ -1,5 +1,5 @@
 /**
- * What is learned of a server's tools from the questions that it asks.
+ * What is learned of a server's tools from the server requests that it asks.
  */
 import { expect, it } from 'vitest';
 import type { Frame } from '../../../src/jsonrpc/frame.ts';

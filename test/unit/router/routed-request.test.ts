@@ -3,7 +3,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { callMessage, errorMessage } from '../../../src/jsonrpc/serialize.ts';
 import type { Request } from '../../../src/ports/request.ts';
-import { inTurn } from '../../../src/router/aggregate/follow.ts';
+import { tryInOrder } from '../../../src/router/aggregate/dispatch-route.ts';
 import { RoutedRequest } from '../../../src/router/aggregate/routed-request.ts';
 import { settleBy } from '../../support/outcomes.ts';
 
@@ -21,8 +21,8 @@ function asked(servers: readonly string[]) {
     settle: settleBy(told),
   };
   const sent: RoutedRequest[] = [];
-  inTurn(servers, (_server, missed) => {
-    const options = { missed, expose: (uri: string) => uri };
+  tryInOrder(servers, (_server, onNotFound) => {
+    const options = { onNotFound, expose: (uri: string) => uri };
     sent.push(new RoutedRequest(original as unknown as Request, { frame: FRAME }, options));
   });
   return { original, sent };
@@ -65,9 +65,9 @@ describe('a request that several servers may have to answer', () => {
 });
 
 it('a large result reaches the client with its own URIs, in a later turn', async () => {
-  const link = (uri: string) => ({ type: 'resource_link', name: 'n', uri });
+  const memberLease = (uri: string) => ({ type: 'resource_link', name: 'n', uri });
   const content = (prefix: string) =>
-    Array.from({ length: 5_000 }, (_, at) => link(`${prefix}a:${at}`));
+    Array.from({ length: 5_000 }, (_, at) => memberLease(`${prefix}a:${at}`));
   const answered = Promise.withResolvers<Buffer>();
   const told = { respond: vi.fn(), fail: vi.fn() };
   const original = {
@@ -76,7 +76,7 @@ it('a large result reaches the client with its own URIs, in a later turn', async
     settle: settleBy({ ...told, answer: answered.resolve }),
   };
   const routed = new RoutedRequest(original as unknown as Request, original, {
-    missed: undefined,
+    onNotFound: undefined,
     expose: (uri) => `s+${uri}`,
   });
   const answer = { jsonrpc: '2.0', id: 1, result: { content: content('') } };

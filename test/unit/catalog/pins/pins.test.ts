@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trustKeys } from '../../../../src/catalog/curation-options.ts';
+import { trustKeys } from '../../../../src/catalog/catalog-options.ts';
 import { compareTools } from '../../../../src/catalog/pins/comparison.ts';
 import { digestOf } from '../../../../src/catalog/pins/definition.ts';
 import {

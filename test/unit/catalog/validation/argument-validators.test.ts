@@ -1,7 +1,7 @@
 // Validation through the process. The limits of tests with good schemas are far away, since a machine
 // may be slow; those with schemas that never end are near.
 import { afterEach, describe, expect, it } from 'vitest';
-import { trustKeys } from '../../../../src/catalog/curation-options.ts';
+import { trustKeys } from '../../../../src/catalog/catalog-options.ts';
 import {
   ArgumentValidators,
   type CheckFor,

@@ -1,0 +1,123 @@
+// The configuration of `sluice run` and `sluice connect`: one server from flags, no file. The same
+// schemas and rules as for a file; faults name the flag instead of a line.
+import type { Config } from './config.ts';
+import { LISTENER_FLAGS } from './flags.ts';
+import { type Fault, formatPath } from './issues.ts';
+import { preflight } from './preflight.ts';
+import { resolveConfig } from './resolve.ts';
+
+/** The flags of `sluice run`. */
+export interface CommandLineServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly sharing: string | undefined;
+  readonly adminPort: number | undefined;
+  readonly allowUnauthenticated: boolean;
+}
+
+/** What became of the flags. */
+export type CommandLineConfig =
+  | { readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly problems: readonly string[] };
+
+const FLAGS: Readonly<Record<string, string>> = {
+  ...LISTENER_FLAGS,
+  'servers.server.sharing': '--sharing',
+  'servers.server.command': 'COMMAND',
+  'servers.server.url': 'URL',
+  'servers.server.headers': '--header',
+};
+
+/**
+ * Makes the configuration of one server, named `server`.
+ *
+ * @param flags what the command line says
+ * @param folder absolute; the server's working folder and the start of relative commands
+ * @returns the configuration with warnings, or one sentence for each problem
+ */
+export function commandLineConfig(flags: CommandLineServer, folder: string): CommandLineConfig {
+  const raw = {
+    listen: defined({
+      port: flags.port,
+      host: flags.host,
+      allowUnauthenticated: flags.allowUnauthenticated,
+    }),
+    admin: { port: flags.adminPort ?? 0 },
+    servers: {
+      server: defined({ command: flags.command, args: flags.args, sharing: flags.sharing }),
+    },
+  };
+  return resolveFlags(raw, folder);
+}
+
+/** What `sluice connect` is told. */
+export interface RemoteServer {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes the configuration of one remote server, named `server`, for one client.
+ *
+ * @param flags what the command line says
+ * @param folder absolute
+ * @returns the configuration with warnings, or one sentence for each problem
+ */
+export function remoteServerConfig(flags: RemoteServer, folder: string): CommandLineConfig {
+  // The server sees its only client as it is, and is asked for nothing before the client comes.
+  const server = { url: flags.url, headers: flags.headers, sharing: 'session', start: 'lazy' };
+  return resolveFlags({ servers: { server } }, folder);
+}
+
+function resolveFlags(raw: unknown, folder: string): CommandLineConfig {
+  const context = { file: undefined, folder, isHidden: () => false };
+  const { config, faults, warnings } = resolveConfig(raw, context);
+  if (config === undefined) {
+    return {
+      problems: faults.map(({ path, message }) => {
+        const place = formatPath(path);
+        const flag = FLAGS[place] ?? (place.startsWith('servers.server.args') ? 'ARGS' : place);
+        const words = message.replace(
+          'set listen.allowUnauthenticated: true',
+          'add --allow-unauthenticated',
+        );
+        return `${flag} ${words}`;
+      }),
+    };
+  }
+  const texts = warnings.map((warning) =>
+    inFlags(warning).replace(
+      'listen.allowUnauthenticated is true',
+      '--allow-unauthenticated is given',
+    ),
+  );
+  return { config, warnings: texts };
+}
+
+/**
+ * What the server can't be started without, and is not there.
+ *
+ * @param environment the gateway's own variables
+ * @returns one sentence each
+ */
+export function whatIsMissing(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const { faults, warnings } = preflight(config, {
+    environment,
+    placeOf: (server, own) => ['servers', server, ...own],
+    isHidden: () => false,
+  });
+  return [...faults, ...warnings].map(inFlags);
+}
+
+function inFlags({ path, message }: Fault): string {
+  return `${FLAGS[formatPath(path)] ?? formatPath(path)} ${message}`;
+}
+
+function defined(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,268 @@
+// A client's leases at all servers of an endpoint: taken together, given up together. A server that
+// can't be had costs its own part and nothing else.
+import { within } from '../../base/clock.ts';
+import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
+import { type MemberInfo, mergedCapabilities } from '../../catalog/endpoint-info.ts';
+import type { ExposeUri } from '../../catalog/resource-texts.ts';
+import type { UriOwner } from '../../catalog/resource-uris.ts';
+import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
+import { callMessage } from '../../jsonrpc/serialize.ts';
+import { wireErrorOf } from '../../mcp/errors.ts';
+import type { LoggingLevel } from '../../mcp/log-levels.ts';
+import { LIST_CHANGED } from '../../mcp/methods.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Lease, ListKind, ServerIdentity, SubscribeAnswered } from '../../ports/lease.ts';
+import type { Principal } from '../../ports/principal.ts';
+import { sessionCapabilities } from '../../translate/tasks/offered.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import type { Member } from './member.ts';
+import { MemberClient } from './member-client.ts';
+import { View } from './view.ts';
+import { WatchedResources } from './watched-resources.ts';
+
+/** Whether a server can be used. */
+interface Attempt {
+  /** Undefined: not soon enough for a client that connects. */
+  readonly inTime: Promise<boolean | undefined>;
+  readonly inTheEnd: Promise<boolean>;
+}
+
+/** A client at one server; `lease` is undefined when no lease could be had. */
+export interface MemberLease {
+  readonly client: MemberClient;
+  readonly lease: Lease | undefined;
+}
+
+/** A client at the servers of an endpoint. */
+export class MemberLeases {
+  readonly view: View;
+  readonly #memberLeases: MemberLease[];
+  readonly watched = new WatchedResources({
+    subscribe: (owner) => this.#subscribe(owner),
+    subscribeAll: (key, uris, answered) => this.#subscribeAll(key, uris, answered),
+    unsubscribe: (owner) => this.#unsubscribe(owner),
+  });
+  /** Least severe log messages that the client wants; undefined: it has not said. */
+  level: LoggingLevel | undefined;
+  readonly #parts: AggregateParts;
+  readonly #client: Downstream;
+  readonly #onUp: (index: number) => void;
+  /** Why there is no lease at a server that the client may use, by the server's position. */
+  readonly #refusals = new Map<number, unknown>();
+  #failure: unknown;
+
+  /** @param onUp told when a server can be used again; it is the n-th of the endpoint */
+  constructor(
+    client: Downstream,
+    parts: AggregateParts,
+    onUp: (index: number) => void = () => undefined,
+  ) {
+    this.#client = client;
+    this.#parts = parts;
+    this.#onUp = onUp;
+    this.view = new View({
+      members: parts.members,
+      composer: parts.composer,
+      lease: (index) => this.all[index]?.lease,
+      peek: (index) => this.all[index]?.lease,
+      refusal: (index) => this.refusalOf(index),
+      completed: (kind) => this.tellChanged(kind),
+    });
+    this.#memberLeases = parts.members.map((_, index) => this.#memberLease(index));
+  }
+
+  get principal(): Principal {
+    return this.#client.principal;
+  }
+
+  get all(): readonly MemberLease[] {
+    return this.#memberLeases;
+  }
+
+  /** Whether there was no lease at a server. */
+  get hasGaps(): boolean {
+    return this.#refusals.size > 0;
+  }
+
+  /** Tries once more to have a lease at every server. */
+  fillGaps(): void {
+    for (const index of [...this.#refusals.keys()]) {
+      const memberLease = this.#memberLease(index);
+      this.#memberLeases[index] = memberLease;
+      void memberLease.lease?.join(this.level);
+      // The client is told of its lists when it is up.
+      void memberLease.lease?.ready().catch(() => undefined);
+    }
+  }
+
+  /** Why there is no lease at a server; undefined where that is none of the client's business. */
+  refusalOf(index: number): GatewayError | undefined {
+    const server = this.#parts.members[index]?.key ?? '';
+    const refusal = this.#refusals.get(index);
+    return refusal === undefined ? undefined : asGatewayError(refusal, server);
+  }
+
+  /**
+   * Waits until the servers can be used, as long as the endpoint allows.
+   * @throws GatewayError when none can
+   */
+  async ready(): Promise<void> {
+    const leases = this.#leases;
+    await Promise.all(leases.map((lease) => lease.join(undefined)));
+    // One that failed is not waited for, unless it is the only one.
+    const areAllDown = leases.every(({ isDown }) => isDown);
+    const attempts = this.all.flatMap(({ lease }, index) => {
+      if (lease === undefined || (lease.isDown && !areAllDown)) return [];
+      return [this.#attempt(lease, index)];
+    });
+    const inTime = await Promise.all(attempts.map(({ inTime }) => inTime));
+    if (inTime.includes(true)) return;
+    // There is nobody else to serve the client meanwhile.
+    const inTheEnd = await within(
+      this.#parts.waits.listTimeout,
+      Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
+    );
+    if (inTheEnd?.includes(true) === false) throw this.#failure;
+  }
+
+  #attempt(lease: Lease, index: number): Attempt {
+    const inTheEnd = lease.ready().then(
+      () => true,
+      (error: unknown) => {
+        this.#failure ??= error;
+        return false;
+      },
+    );
+    const limitMs = lease.unavailableReason && this.#parts.members[index]?.patience.toConnect();
+    return { inTheEnd, inTime: limitMs === undefined ? inTheEnd : within(limitMs, inTheEnd) };
+  }
+
+  /** What the servers say to a session of the client's. */
+  get memberInfos(): MemberInfo[] {
+    const { version } = this.#client;
+    return this.#memberInfos((identity) =>
+      identity.era === 'legacy' ? sessionCapabilities(identity, version) : identity.capabilities,
+    );
+  }
+
+  /** What the servers themselves declare. */
+  get capabilities(): JsonObject {
+    return mergedCapabilities(this.#memberInfos(({ capabilities }) => capabilities));
+  }
+
+  async #subscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+    const found = await this.#leaseToSubscribe(key);
+    return 'refused' in found ? found.refused : await found.lease.subscribe(uri);
+  }
+
+  async #subscribeAll(
+    key: string,
+    uris: readonly string[],
+    answered: SubscribeAnswered,
+  ): Promise<void> {
+    const found = await this.#leaseToSubscribe(key);
+    if ('lease' in found) await found.lease.subscribeAll(uris, answered);
+    else for (const uri of uris) answered(uri, found.refused);
+  }
+
+  async #leaseToSubscribe(key: string): Promise<{ lease: Lease } | { refused: WireError }> {
+    const index = this.#indexOf(key);
+    const lease = this.all[index]?.lease;
+    try {
+      await lease?.ready();
+    } catch (error) {
+      return { refused: wireErrorOf(asGatewayError(error, key)) };
+    }
+    const refusal = this.refusalOf(index);
+    if (lease === undefined && refusal !== undefined) return { refused: wireErrorOf(refusal) };
+    const resources = lease?.identity?.capabilities['resources'];
+    if (lease === undefined || !isObject(resources) || resources['subscribe'] !== true) {
+      const message = `Method not found: server "${key}" offers no subscriptions.`;
+      return { refused: { code: METHOD_NOT_FOUND, message } };
+    }
+    return { lease };
+  }
+
+  async #unsubscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+    return await this.all[this.#indexOf(key)]?.lease?.unsubscribe(uri);
+  }
+
+  #indexOf(key: string): number {
+    return this.#parts.members.findIndex((member) => member.key === key);
+  }
+
+  /** Tells the client that a list is another one. */
+  tellChanged(kind: ListKind): void {
+    const method = `notifications/${kind}/list_changed`;
+    if (LIST_CHANGED.has(method)) this.#client.notify(callMessage(method), method);
+  }
+
+  leave(): void {
+    for (const lease of this.#leases) lease.leave();
+  }
+
+  #memberInfos(capabilitiesOf: (identity: ServerIdentity) => JsonObject): MemberInfo[] {
+    return this.#parts.members.flatMap(({ key }, index) => {
+      if (!this.#opens(key)) return [];
+      const identity = this.all[index]?.lease?.identity;
+      const capabilities = identity && capabilitiesOf(identity);
+      const instructions = identity?.handshakeResult['instructions'];
+      return [{ key, capabilities, instructions, namePrefix: this.#parts.composer.prefixOf(key) }];
+    });
+  }
+
+  get #leases(): Lease[] {
+    return this.all.flatMap(({ lease }) => lease ?? []);
+  }
+
+  #memberLease(index: number): MemberLease {
+    const member = this.#parts.members[index];
+    const key = member?.key ?? '';
+    const expose: ExposeUri = (uri, matchBudget) =>
+      this.view.knownResources().table.exposed(key, uri, matchBudget);
+    const client = new MemberClient(this.#client, {
+      expose,
+      told: (uri) => this.watched.nameOf(key, uri) ?? expose(uri),
+      shows: (uri) => member !== undefined && this.#shows(member, uri),
+    });
+    if (member === undefined || !this.#opens(member.key)) return { client, lease: undefined };
+    try {
+      const lease = member.backend.acquire(client);
+      lease.onUp = () => this.#isUp(index);
+      this.#refusals.delete(index);
+      return { client, lease };
+    } catch (error) {
+      this.#refused(index, error);
+      return { client, lease: undefined };
+    }
+  }
+
+  #refused(index: number, error: unknown): void {
+    this.#failure ??= error;
+    if (!this.#refusals.has(index)) {
+      this.#parts.logger.warn(
+        { server: this.#parts.members[index]?.key, reason: messageOf(error) },
+        'no instance available for this client; the server is left out of the endpoint',
+      );
+    }
+    this.#refusals.set(index, error);
+  }
+
+  #opens(key: string): boolean {
+    return this.#parts.visibility.opens(this.#client.principal, key);
+  }
+
+  #shows({ key, catalog }: Member, uri: string): boolean {
+    const item = { server: key, kind: 'resource', name: uri } as const;
+    return (
+      catalog.showsResource(uri) && this.#parts.visibility.allows(this.#client.principal, item)
+    );
+  }
+
+  #isUp(index: number): void {
+    this.#parts.members[index]?.patience.ready();
+    this.view.isUp(index);
+    this.#onUp(index);
+  }
+}

@@ -1,0 +1,90 @@
+// A modern client's listen stream at all servers of an endpoint: one target made of theirs.
+
+import { LEAST_COST, TurnQuota, turnFor } from '../../base/turns.ts';
+import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import type { JsonObject } from '../../jsonrpc/parse.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { SubscribeAnswered } from '../../ports/lease.ts';
+import type { ListenTarget } from '../../translate/modern-listen.ts';
+import type { TaskWatch, TellTask } from '../../translate/tasks/task-watch.ts';
+import type { AggregateParts } from './aggregate-parts.ts';
+import type { MemberLeases } from './member-leases.ts';
+import { shownOwners } from './routes.ts';
+import type { WantedResource } from './watched-resources.ts';
+
+/** Resources that are looked up for listen streams in one turn of the event loop: rules are slow to read. */
+const IN_TURN = new TurnQuota(64 * LEAST_COST);
+const NO_SUCH_RESOURCE: WireError = {
+  code: INVALID_PARAMS,
+  message: 'No server has this resource.',
+};
+
+/** Leases at all servers, as one. */
+export class MergedListenTarget implements ListenTarget {
+  readonly #client: Downstream;
+  readonly #memberLeases: MemberLeases;
+  readonly #parts: AggregateParts;
+  /** By the name of their server. */
+  readonly #watches = new Map<string, TaskWatch>();
+  readonly #left: () => void;
+  #hasLeft = false;
+
+  /** @param left told when the stream is no longer */
+  constructor(
+    client: Downstream,
+    memberLeases: MemberLeases,
+    parts: AggregateParts,
+    left: () => void,
+  ) {
+    this.#client = client;
+    this.#memberLeases = memberLeases;
+    this.#parts = parts;
+    this.#left = left;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#memberLeases.capabilities;
+  }
+
+  async join(): Promise<void> {
+    await this.#memberLeases.ready();
+  }
+
+  async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    if (uris.length === 0) return;
+    const { table } = await this.#memberLeases.view.resourcesToSearch(...uris);
+    const shownTo = { parts: this.#parts, principal: this.#client.principal };
+    const wanted: WantedResource[] = [];
+    for (const uri of uris) {
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
+      if (this.#hasLeft) return;
+      const matchBudget = { left: 0 };
+      const owners = shownOwners(shownTo, table, uri, matchBudget);
+      // What it takes to compare it with templates is known only now.
+      if (matchBudget.left < 0) IN_TURN.spend(-matchBudget.left);
+      if (owners.length > 0) wanted.push({ uri, owners });
+      else answered(uri, NO_SUCH_RESOURCE);
+    }
+    await this.#memberLeases.watched.watchAll(wanted, answered);
+  }
+
+  /** A task's id says which server runs it. */
+  watch(taskId: string, tell: TellTask): Promise<boolean> {
+    const { state, members, visibility } = this.#parts;
+    const server = state.tasks.table.open(taskId, this.#client.principal)?.server;
+    const dispatcher = members.find(({ key }) => key === server)?.dispatcher;
+    if (server === undefined || dispatcher === undefined) return Promise.resolve(false);
+    if (!visibility.opens(this.#client.principal, server)) return Promise.resolve(false);
+    const watch = this.#watches.get(server) ?? dispatcher.watchTasks(this.#client, tell);
+    this.#watches.set(server, watch);
+    return watch.watch(taskId);
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    for (const watch of this.#watches.values()) watch.leave();
+    this.#left();
+    this.#memberLeases.leave();
+  }
+}

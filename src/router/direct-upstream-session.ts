@@ -1,0 +1,116 @@
+// A legacy session's link to one server as it is: what of its requests is the server's business, and
+// what the gateway does once for all clients of the server.
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseString } from '../jsonrpc/parse.ts';
+import { levelOf, severityOf } from '../mcp/log-levels.ts';
+import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
+import type { EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
+import type { Lease } from '../ports/lease.ts';
+import { type Outcome, type Request, settleLater } from '../ports/request.ts';
+import { initializeResult } from '../translate/discovery.ts';
+import { LegacyToModern } from '../translate/legacy-to-modern.ts';
+import { WrappedResults } from '../translate/output-schemas.ts';
+import type { SessionTasks } from '../translate/tasks/session-tasks.ts';
+
+const EMPTY_RESULT = Buffer.from('{}');
+
+/** A session's link to a server that speaks plain JSON-RPC: everything is carried. */
+export class PlainUpstreamSession implements UpstreamSession {
+  readonly endpointInfo: EndpointInfo = { result: {} };
+  protected readonly lease: Lease;
+
+  constructor(lease: Lease) {
+    this.lease = lease;
+  }
+
+  dispatch(request: Request): void {
+    this.lease.dispatch(request);
+  }
+
+  notify(notification: Frame): void {
+    this.lease.notify(notification);
+  }
+
+  close(): void {
+    this.lease.leave();
+  }
+}
+
+/** A session's link to one MCP server. */
+export class DirectUpstreamSession extends PlainUpstreamSession {
+  override readonly endpointInfo: EndpointInfo;
+  readonly #wrapped = new WrappedResults();
+
+  readonly #tasks: SessionTasks;
+
+  constructor(lease: Lease, server: string, tasks: SessionTasks) {
+    super(lease);
+    const { identity } = lease;
+    const result = identity === undefined ? {} : initializeResult(identity, server);
+    this.#tasks = tasks;
+    this.endpointInfo = { result: tasks.offeredIn(result) };
+  }
+
+  /** The client was told elsewhere that the results of a tool are wrapped. */
+  noteWrapped(tool: string): void {
+    this.#wrapped.note(tool);
+  }
+
+  override dispatch(request: Request): void {
+    switch (request.frame.method) {
+      case SET_LEVEL:
+        this.#setLevel(request);
+        return;
+      case SUBSCRIBE:
+        this.#subscription(request, (uri) => this.lease.subscribe(uri));
+        return;
+      case UNSUBSCRIBE:
+        this.#subscription(request, (uri) => this.lease.unsubscribe(uri));
+        return;
+      default:
+        if (this.#tasks.take(request)) return;
+        if (this.lease.identity?.era !== 'modern') this.lease.dispatch(request);
+        else new LegacyToModern(request, this.lease, this.#wrapped).start();
+    }
+  }
+
+  override close(): void {
+    this.#tasks.close();
+    super.close();
+  }
+
+  #setLevel(request: Request): void {
+    const { bytes, levelStart, levelEnd } = request.frame;
+    const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+    if (severity === undefined) {
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+    } else if (this.lease.identity?.capabilities['logging'] === undefined) {
+      request.settle(notOffered('logging'));
+    } else {
+      settleLater(request, this.lease.setLevel(levelOf(severity)).then(emptyOr));
+    }
+  }
+
+  #subscription(request: Request, change: (uri: string) => Promise<WireError | undefined>): void {
+    const { bytes, uriStart, uriEnd } = request.frame;
+    const uri = parseString(bytes, uriStart, uriEnd);
+    const resources = this.lease.identity?.capabilities['resources'];
+    if (uri === undefined) {
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
+    } else if (!isObject(resources) || resources['subscribe'] !== true) {
+      request.settle(notOffered('subscriptions'));
+    } else {
+      settleLater(request, change(uri).then(emptyOr));
+    }
+  }
+}
+
+/** `{}`, or the error. */
+function emptyOr(error: WireError | undefined): Outcome {
+  return error ?? EMPTY_RESULT;
+}
+
+function notOffered(what: string): WireError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` };
+}

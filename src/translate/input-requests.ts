@@ -1,0 +1,134 @@
+// A legacy server's requests as entries of `inputRequests`, and a modern client's answers to them
+// (docs/protocol.md#suspended-calls).
+
+import { GatewayError } from '../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, isEmptyObject, membersOf, memberText } from '../jsonrpc/members.ts';
+import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import { resultFrame } from '../jsonrpc/response.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
+import { META } from '../mcp/meta.ts';
+import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
+import type { ServerRequest } from '../ports/downstream.ts';
+
+/** Server requests in one result; nobody could be shown more. */
+const MAX_SERVER_REQUESTS = 100;
+const FORM = Buffer.from('"form"');
+const EMPTY = Buffer.from('{}');
+const OPEN_BRACE = 0x7b;
+// What belongs to the session era only.
+const DROPPED: ReadonlySet<string> = new Set(['elicitationId', 'task']);
+const DROPPED_META: ReadonlySet<string> = new Set(['progressToken', META.relatedTask]);
+
+/** First letters of keys; the number behind makes one unique over the life of a call. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  [ELICITATION, 'e'],
+  [SAMPLING, 's'],
+  [ROOTS_LIST, 'r'],
+]);
+
+/** The letter of a server request's key; undefined when a modern client can't be asked it. */
+export function keyLetter(method: string): string | undefined {
+  return LETTERS.get(method);
+}
+
+/**
+ * The result that asks a client, as JSON text.
+ * @param serverRequests by their keys, which are letters and digits
+ */
+export function inputRequired(
+  serverRequests: ReadonlyMap<string, ServerRequest>,
+  state: string,
+): Buffer {
+  const parts: Buffer[] = [];
+  for (const [key, { frame }] of serverRequests) {
+    parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), inputRequest(frame));
+  }
+  return Buffer.concat([
+    Buffer.from('{"resultType":"input_required","inputRequests":{'),
+    ...parts,
+    Buffer.from(`},"requestState":${jsonText(state)}}`),
+  ]);
+}
+
+/** A server request as an entry of `inputRequests`, as JSON text. */
+export function inputRequest(serverRequest: Frame): Buffer {
+  const method = Buffer.from(jsonText(serverRequest.method));
+  const parts: Buffer[] = [Buffer.from('{"method":'), method];
+  const params = convertedParams(serverRequest);
+  if (params !== undefined) parts.push(Buffer.from(',"params":'), params);
+  return Buffer.concat([...parts, Buffer.from('}')]);
+}
+
+function convertedParams(serverRequest: Frame): Buffer | undefined {
+  const { bytes, paramsStart, paramsEnd, metaStart, metaEnd, method } = serverRequest;
+  if (paramsStart < 0) return method === ELICITATION ? EMPTY : undefined;
+  const set = new Map<string, Buffer>();
+  const remove = new Set(DROPPED);
+  if (method === ELICITATION && parseParams(serverRequest)['mode'] === undefined)
+    set.set('mode', FORM);
+  if (metaStart >= 0) {
+    const meta = editObject(bytes, metaStart, metaEnd, { remove: (key) => DROPPED_META.has(key) });
+    if (isEmptyObject(meta, 0, meta.length)) remove.add('_meta');
+    else set.set('_meta', meta);
+  }
+  return editObject(bytes, paramsStart, paramsEnd, { remove: (key) => remove.has(key), set });
+}
+
+/**
+ * What a call fails with whose modern server asks too much at once.
+ * @param answer an `input_required` result
+ * @param server its configured name
+ * @returns undefined while it does not
+ */
+export function tooManyServerRequests(answer: Frame, server: string): GatewayError | undefined {
+  const asked = memberText(answer.bytes, answer.resultStart, answer.resultEnd, 'inputRequests');
+  const count = asked?.[0] === OPEN_BRACE ? membersOf(asked, 0, asked.length).length : 0;
+  if (count <= MAX_SERVER_REQUESTS) return undefined;
+  return new GatewayError(
+    'server_protocol_error',
+    `Server "${server}" asks ${count} questions in one result; ${MAX_SERVER_REQUESTS} is the most.`,
+    { outcome: 'unknown', server },
+  );
+}
+
+const CANCELLED_FORM = resultFrame(Buffer.from('{"action":"cancel"}'));
+const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
+
+/** Answers for a client that will not: as somebody who closes a form, where that can be said. */
+export function answerForNobody(serverRequest: ServerRequest): void {
+  if (serverRequest.frame.method === ELICITATION) serverRequest.answer(CANCELLED_FORM);
+  else serverRequest.refuse(GONE);
+}
+
+const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
+
+/** Whether a client's answer has the shape that its server request asks for. */
+export function isWellFormed(method: string, response: unknown): boolean {
+  if (!isObject(response)) return false;
+  switch (method) {
+    case ELICITATION:
+      return ACTIONS.has(response['action']);
+    case SAMPLING:
+      return response['content'] !== undefined && typeof response['role'] === 'string';
+    case ROOTS_LIST:
+      return Array.isArray(response['roots']);
+    default:
+      return false;
+  }
+}
+
+/** The capability that a client needs for a server request, as `requiredCapabilities` names it. */
+export function requiredCapability(serverRequest: Frame): Record<string, unknown> {
+  switch (serverRequest.method) {
+    case ELICITATION: {
+      const isUrl = parseParams(serverRequest)['mode'] === 'url';
+      return { elicitation: isUrl ? { url: {} } : {} };
+    }
+    case SAMPLING:
+      return { sampling: {} };
+    default:
+      return { roots: {} };
+  }
+}

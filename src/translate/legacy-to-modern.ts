@@ -1,0 +1,254 @@
+// One call of a legacy client at a modern server: puts the envelope on, and drives the server's
+// rounds of server requests by asking the client in its own way
+// (docs/protocol.md#rounds-of-questions).
+import { after, type Timer } from '../base/clock.ts';
+import { Frame } from '../jsonrpc/frame.ts';
+import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { levelOf } from '../mcp/log-levels.ts';
+import { META } from '../mcp/meta.ts';
+import { ELICITATION } from '../mcp/methods.ts';
+import { withoutRelatedTask } from '../mcp/related-task.ts';
+import { MODERN_VERSION } from '../mcp/versions.ts';
+import type { Downstream, ServerRequest } from '../ports/downstream.ts';
+import { ForwardedRequest } from '../ports/forwarded-request.ts';
+import type { Lease } from '../ports/lease.ts';
+import type { Outcome, Request } from '../ports/request.ts';
+import { failedCall, legacyError } from './errors.ts';
+import { keyLetter, tooManyServerRequests } from './input-requests.ts';
+import { WrappedResults } from './output-schemas.ts';
+import { withParams } from './request-text.ts';
+import { legacyResult } from './result-text.ts';
+import { unguessableId } from './suspended-calls.ts';
+
+const MAX_ROUNDS = 10;
+/** How long a client may take for one round: meanwhile no call at the server has a deadline. */
+const ROUND_LIMIT_MS = 600_000;
+const CANCELLED_FORM: Buffer = Buffer.from('{"action":"cancel"}');
+
+/** A legacy client's call at a modern server. */
+export class LegacyToModern extends ForwardedRequest {
+  /** What the server may see of the client's request. */
+  readonly #request: Frame;
+  readonly #lease: Lease;
+  readonly #asked = new Map<string, RoundTrip>();
+  #answers = new Map<string, Buffer>();
+  #state: string | undefined;
+  #rounds = 0;
+  #limit: Timer | undefined;
+  readonly #wrapped: WrappedResults;
+
+  /**
+   * @param wrapped what the session was told of its tools' results
+   */
+  constructor(original: Request, lease: Lease, wrapped = new WrappedResults()) {
+    super(original);
+    this.#wrapped = wrapped;
+    this.#lease = lease;
+    this.#request = withoutRelatedTask(original.frame);
+    this.frame = this.#frameWith(new Map());
+  }
+
+  start(): void {
+    this.#lease.dispatch(this);
+  }
+
+  override settle(outcome: Outcome): void {
+    const isError = outcome instanceof Frame && outcome.resultStart < 0;
+    super.settle((isError && legacyError(this.original.frame, outcome)) || outcome);
+  }
+
+  protected override answered(answer: Frame): void {
+    const { bytes, resultTypeStart, resultTypeEnd } = answer;
+    const type = parseString(bytes, resultTypeStart, resultTypeEnd) ?? 'complete';
+    if (type === 'complete') {
+      this.pass(this.#wrapped.convert(this.original.frame, legacyResult(answer)));
+    } else if (type === 'input_required') {
+      this.#ask(answer);
+    } else {
+      this.#giveUp(`The server answered with a result of type ${jsonText(type)}.`);
+    }
+  }
+
+  /** Asks the client what the server wants to know in this round. */
+  #ask(answer: Frame): void {
+    if (++this.#rounds > MAX_ROUNDS) {
+      this.#giveUp(`The server asked more than ${MAX_ROUNDS} times.`);
+      return;
+    }
+    const excess = tooManyServerRequests(answer, this.#lease.server);
+    if (excess !== undefined) {
+      this.pass(excess);
+      return;
+    }
+    const round = roundOf(answer);
+    const refused = round.requests.find(({ request }) => !this.#canAsk(request));
+    if (refused !== undefined || (round.requests.length === 0 && round.state === undefined)) {
+      this.#giveUp(`The server asks for ${refused?.request.method ?? 'nothing'}.`);
+      return;
+    }
+    this.canceller = undefined; // the call at the server is over
+    this.#state = round.state;
+    this.#answers = new Map();
+    for (const { key, request } of round.requests)
+      this.#asked.set(key, new RoundTrip(this, key, request));
+    if (this.#asked.size === 0) {
+      this.#retry();
+      return;
+    }
+    this.#limit = after(ROUND_LIMIT_MS, () =>
+      this.#giveUp('The client did not answer the questions of the server in time.'),
+    );
+    for (const serverRequest of [...this.#asked.values()]) {
+      // One that is refused at once ends the call, and with it the others.
+      if (this.#asked.has(serverRequest.key)) this.client.ask(serverRequest, this.original);
+    }
+  }
+
+  #canAsk(request: Frame): boolean {
+    if (request.kind !== 'request' || keyLetter(request.method) === undefined) return false;
+    return refusalFor(this.client.capabilities, request.method, parseParams(request)) === undefined;
+  }
+
+  /** A client's answer to one server request of the round. */
+  take(serverRequest: RoundTrip, result: Buffer | undefined): void {
+    if (!this.#asked.delete(serverRequest.key)) return;
+    if (result !== undefined) {
+      this.#answers.set(serverRequest.key, Buffer.from(result));
+      if (this.#asked.size === 0) this.#retry();
+    } else if (serverRequest.frame.method === ELICITATION) {
+      this.#asked.set(serverRequest.key, serverRequest);
+      this.take(serverRequest, CANCELLED_FORM);
+    } else {
+      // There is no way to tell a modern server that a client refused
+      // (docs/protocol.md#rounds-of-questions).
+      this.#giveUp(`The client did not answer ${serverRequest.frame.method}.`);
+    }
+  }
+
+  /** Sends the request again, with the answers. */
+  #retry(): void {
+    this.#limit?.cancel();
+    const responses = [...this.#answers].map(
+      ([key, value]) => `${jsonText(key)}:${value.toString('utf8')}`,
+    );
+    const params = new Map<string, Buffer>([
+      ['inputResponses', Buffer.from(`{${responses.join(',')}}`)],
+    ]);
+    if (this.#state !== undefined) params.set('requestState', jsonBytes(this.#state));
+    this.frame = this.#frameWith(params);
+    this.#lease.dispatch(this);
+  }
+
+  /** The request as the server gets it. */
+  #frameWith(params: ReadonlyMap<string, Buffer>): Frame {
+    const meta = envelopeOf(this.client, this.#lease);
+    return withParams(this.#request, meta, params, isNoneOfLegacy);
+  }
+
+  /** The server can't be served: its tool failed, as the client sees it. */
+  #giveUp(text: string): void {
+    this.pass(failedCall(this.original.frame.method, text));
+  }
+
+  protected override ended(): void {
+    this.#limit?.cancel();
+    const open = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const serverRequest of open) this.client.withdraw(serverRequest, undefined);
+  }
+}
+
+/** One server request of a round. */
+class RoundTrip implements ServerRequest {
+  readonly key: string;
+  readonly frame: Frame;
+  readonly #call: LegacyToModern;
+
+  constructor(call: LegacyToModern, key: string, frame: Frame) {
+    this.#call = call;
+    this.key = key;
+    this.frame = frame;
+  }
+
+  answer(response: Frame): void {
+    this.#call.take(this, response.slice(response.resultStart, response.resultEnd));
+  }
+
+  refuse(): void {
+    this.#call.take(this, undefined);
+  }
+
+  progress(): void {
+    // A modern server can't be told.
+  }
+}
+
+interface RoundTripText {
+  readonly requests: readonly { readonly key: string; readonly request: Frame }[];
+  readonly state: string | undefined;
+}
+
+/** The server requests and the state of an `input_required` result. */
+function roundOf(answer: Frame): RoundTripText {
+  const { bytes, resultStart, resultEnd } = answer;
+  const members = new Map(
+    membersOf(bytes, resultStart, resultEnd).map((member) => [member.key, member]),
+  );
+  const asked = members.get('inputRequests');
+  const state = members.get('requestState');
+  const requests =
+    asked === undefined
+      ? []
+      : membersOf(bytes, asked.valueStart, asked.valueEnd).map(({ key, valueStart, valueEnd }) => ({
+          key,
+          request: requestOf(bytes.subarray(valueStart, valueEnd)),
+        }));
+  return {
+    requests,
+    state: state === undefined ? undefined : parseString(bytes, state.valueStart, state.valueEnd),
+  };
+}
+
+/** An entry of `inputRequests` as a request of the session era. */
+function requestOf(entry: Buffer): Frame {
+  const set = new Map([
+    ['jsonrpc', Buffer.from('"2.0"')],
+    ['id', Buffer.from('0')],
+  ]);
+  return withElicitationId(scan(editObject(entry, 0, entry.length, { set })));
+}
+
+/** Clients of the session era know a page to visit by an id, which modern servers don't give. */
+function withElicitationId(request: Frame): Frame {
+  const { bytes, method, paramsStart, paramsEnd } = request;
+  if (method !== ELICITATION || paramsStart < 0) return request;
+  const { mode, elicitationId } = parseParams(request);
+  if (mode !== 'url' || elicitationId !== undefined) return request;
+  const set = new Map([['elicitationId', jsonBytes(unguessableId())]]);
+  return scan(
+    replaceSpan(bytes, paramsStart, paramsEnd, editObject(bytes, paramsStart, paramsEnd, { set })),
+  );
+}
+
+/** What a session said in `initialize`, as the envelope of a request. */
+function envelopeOf(client: Downstream, lease: Lease): Map<string, Buffer> {
+  const envelope = new Map<string, Buffer>([
+    [META.protocolVersion, jsonBytes(MODERN_VERSION)],
+    [META.clientCapabilities, jsonBytes(modernCapabilities(client.capabilities))],
+    [META.clientInfo, jsonBytes(client.info)],
+  ]);
+  if (lease.severity !== undefined) {
+    envelope.set(META.logLevel, jsonBytes(levelOf(lease.severity)));
+  }
+  return envelope;
+}
+
+// A session has no tasks here, and brings no state back: one that stands there is somebody else's.
+function isNoneOfLegacy(key: string): boolean {
+  return key === 'task' || key === 'requestState' || key === 'inputResponses';
+}

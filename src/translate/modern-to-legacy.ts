@@ -1,0 +1,376 @@
+// One call of a modern client at a legacy server. Toward the server it is a call of a client of its
+// own, so that a server request lands on exactly this call; toward the client it answers each round
+// of the request, and waits suspended between rounds (docs/protocol.md#suspended-calls).
+import { after, type Timer, wallClockMs } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { Frame, GONE } from '../jsonrpc/frame.ts';
+import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
+import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { levelOf } from '../mcp/log-levels.ts';
+import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
+import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
+import type { Downstream, ServerRequest } from '../ports/downstream.ts';
+import type { Lease } from '../ports/lease.ts';
+import type { Principal } from '../ports/principal.ts';
+import {
+  type Canceller,
+  contain,
+  type Outcome,
+  type Request,
+  responseOf,
+} from '../ports/request.ts';
+import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { failedCall, missingCapability, modernError, noObject } from './errors.ts';
+import { answerForNobody, inputRequired, requiredCapability } from './input-requests.ts';
+import { KeyedServerRequests } from './keyed-server-requests.ts';
+import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
+import { legacyRequest, withTokenOf } from './request-text.ts';
+import type { ModernResultEncoder } from './result-text.ts';
+import type { SuspendableCall, SuspendedCalls } from './suspended-calls.ts';
+import { modernToolList } from './tool-lists.ts';
+import { requiredUrlElicitations, UrlElicitations } from './url-elicitations.ts';
+
+/** Server requests that come close together are asked together. */
+const COALESCE_MS = 20;
+/** How long a server may take to end a call after its server requests were answered for nobody. */
+const LEAVE_MS = 1_000;
+/** How often a server may say that pages must be visited first. */
+const MAX_URL_ELICITATIONS = 10;
+const UNVISITED = 'The client did not agree to visit a page that the server needs visited.';
+const URL_MODE = { mode: 'url' };
+/** Whatever the client lacks is refused here, so that it can be said what was missing. */
+const ANYTHING: ClientCapabilities = {
+  roots: {},
+  sampling: { context: {}, tools: {} },
+  elicitation: { form: {}, url: {} },
+};
+
+/** What a call needs of its surroundings. */
+export interface ModernToLegacyContext {
+  readonly endpoint: string;
+  readonly lease: Pick<Lease, 'join' | 'server'>;
+  readonly encoder: ModernResultEncoder;
+  readonly suspendedCalls: SuspendedCalls<ModernToLegacy>;
+  readonly sealer: StateSealer;
+  /** Whose a state is, as it is sealed. */
+  readonly ownerOf: (principal: Principal) => string;
+  /** The call is over: nothing of it is left. */
+  done(): void;
+}
+
+/** A modern client's call at a legacy server, and the client that makes it. */
+export class ModernToLegacy extends SilentClient implements Request, Canceller, SuspendableCall {
+  frame: Frame;
+  readonly limitMs: number | undefined;
+  canceller: Canceller | undefined = undefined;
+  readonly #context: ModernToLegacyContext;
+  #send: (call: Request) => void;
+  #request: Frame;
+  #declared: ClientCapabilities;
+  /** The rounds that wait for an answer: one, or two when the client asked again. */
+  #waiting: Request[] = [];
+  readonly #open = new KeyedServerRequests();
+  #round = 0;
+  #suspendedId: string | undefined;
+  #lastResponses: Buffer | undefined;
+  #missing: Record<string, unknown> | undefined;
+  #urlElicitations = 0;
+  #coalescing: Timer | undefined;
+  /** Set once the client did not come back: when the server is told to cancel. */
+  #leaving: Timer | undefined;
+  /** What the server said, until the client comes for it. */
+  #kept: Frame | GatewayError | undefined;
+  #isSettled = false;
+  #isOver = false;
+
+  /** @param send to the server */
+  constructor(request: Request, context: ModernToLegacyContext, send: (call: Request) => void) {
+    const { client, frame, limitMs } = request;
+    const { version, info } = client;
+    const said = { version, info, capabilities: ANYTHING };
+    super(client.principal, said, UNASKABLE.modern, client.logThreshold);
+    this.#context = context;
+    this.#send = send;
+    this.#request = frame;
+    this.frame = legacyRequest(frame);
+    this.limitMs = limitMs;
+    this.#declared = client.capabilities;
+    this.#wait(request);
+  }
+
+  get client(): Downstream {
+    return this;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** The id that the server knows it by. */
+  get id(): number | undefined {
+    return this.canceller?.id;
+  }
+
+  /** Sends the call to the server, after the level that it wants logs from. */
+  start(): void {
+    if (this.logThreshold === Number.POSITIVE_INFINITY) this.#send(this);
+    else contain(this, this.#startWithLogs());
+  }
+
+  async #startWithLogs(): Promise<void> {
+    const { lease } = this.#context;
+    await lease.join(levelOf(this.logThreshold));
+    // The caller may have left while the server was told.
+    if (!this.#isOver) this.#send(this);
+  }
+
+  // Toward the server: the answer.
+
+  settle(outcome: Outcome): void {
+    if (this.#isSettled || this.#hasLeft()) return;
+    const answer = outcome instanceof GatewayError ? outcome : responseOf(outcome);
+    if (answer instanceof Frame) {
+      if (this.#needsUrlElicitation(answer)) return;
+      if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
+        this.settle(noObject(this.#context.lease.server));
+        return;
+      }
+    }
+    this.#isSettled = true;
+    if (this.#waiting.length > 0) {
+      this.#deliver(answer);
+      return;
+    }
+    this.#kept = answer instanceof Frame ? scan(Buffer.from(answer.bytes)) : answer;
+    this.#resized();
+  }
+
+  /** Asks for what the server wants visited before it does the call. */
+  #needsUrlElicitation(answer: Frame): boolean {
+    if (answer.resultStart >= 0 || !mayAskInput(this.#request.method)) return false;
+    const frames = requiredUrlElicitations(answer);
+    if (frames.length === 0 || ++this.#urlElicitations > MAX_URL_ELICITATIONS) return false;
+    if (refusalFor(this.#declared, ELICITATION, URL_MODE) !== undefined) {
+      this.#missing = { elicitation: { url: {} } };
+      return false;
+    }
+    this.canceller = undefined; // the call at the server is over
+    const urlElicitations = new UrlElicitations(frames, (isAgreed) => {
+      if (isAgreed) this.#send(this);
+      else this.settle(failedCall(this.#request.method, UNVISITED));
+    });
+    for (const serverRequest of urlElicitations.serverRequests) this.ask(serverRequest);
+    return true;
+  }
+
+  push(message: Buffer): boolean {
+    const [current] = this.#waiting;
+    if (current === undefined) return false;
+    // A retry may carry another progress token than the call was made with.
+    const isRetry = current.frame !== this.#request;
+    return current.push(isRetry ? withTokenOf(current.frame, message) : message);
+  }
+
+  // Toward the server: the client that can be told and asked.
+
+  override ask(serverRequest: ServerRequest): void {
+    const { frame } = serverRequest;
+    if (this.#leaving !== undefined) {
+      answerForNobody(serverRequest);
+      this.#leave(undefined);
+      return;
+    }
+    const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
+    if (refusal === undefined && this.#open.add(serverRequest)) {
+      this.#resized();
+      this.#promptSoon();
+    } else {
+      this.#missing = { ...this.#missing, ...requiredCapability(frame) };
+      serverRequest.refuse({
+        code: refusal === 'mode' ? INVALID_PARAMS : METHOD_NOT_FOUND,
+        message: `The client does not offer ${frame.method}.`,
+      });
+    }
+  }
+
+  override withdraw(serverRequest: ServerRequest): void {
+    this.#open.withdraw(serverRequest);
+  }
+
+  // Toward the client: its rounds.
+
+  /** The client closed the stream of a round, or cancelled it. */
+  cancel(notice: Frame | undefined): void {
+    this.#waiting = this.#waiting.filter((request) => !request.isSettled);
+    if (this.#waiting.length > 0 || this.#isOver) return;
+    this.#leave(notice);
+  }
+
+  /**
+   * The client came back.
+   * @param claims what its state says; it is this call's
+   */
+  resume(request: Request, claims: StateClaims): void {
+    const { frame } = request;
+    const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
+    if (responses !== undefined && !isObject(parseSpan(responses, 0, responses.length))) {
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
+      return;
+    }
+    const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
+    if (claims.round === this.#round && this.#waiting.length === 0) {
+      this.#take(request, responses);
+    } else if (isRepeated && isSame(responses, this.#lastResponses)) {
+      this.#wait(request);
+      this.#continue();
+    } else {
+      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
+    }
+  }
+
+  get heldBytes(): number {
+    const { bytes, metaStart, metaEnd } = this.#request;
+    const kept = this.#kept instanceof Frame ? this.#kept.bytes.length : 0;
+    const texts = bytes.length + this.frame.bytes.length + kept;
+    const rounds = this.#open.bytes + (this.#lastResponses?.length ?? 0);
+    return texts + rounds + parsedCost(bytes, metaStart, metaEnd);
+  }
+
+  #resized(): void {
+    if (this.#suspendedId !== undefined) this.#context.suspendedCalls.resized(this.#suspendedId);
+  }
+
+  refused(failure: GatewayError): void {
+    this.#open.answerForNobody();
+    this.#settleWaiting(() => failure);
+    this.#leave(undefined);
+  }
+
+  expired(): void {
+    this.#suspendedId = undefined;
+    // The client is back already and waits for the server; it is suspended anew when it is asked
+    // again.
+    if (this.#waiting.length > 0) return;
+    // A server ends a call whose form was closed, but never answers one that was cancelled, and a call
+    // without an answer is suspected of the server's requests for long (docs/adr/0003).
+    this.#leaving = after(LEAVE_MS, () => this.#leave(undefined));
+    this.#open.answerForNobody();
+  }
+
+  #leave(notice: Frame | undefined): void {
+    this.#end();
+    this.canceller?.cancel(notice);
+    this.#letGo();
+  }
+
+  /**
+   * The server may still be at work on it, and ask: what is kept of the call meanwhile is whose it was,
+   * and nothing that is large.
+   */
+  #letGo(): void {
+    this.frame = GONE;
+    this.#request = GONE;
+    this.#declared = {};
+    this.info = undefined;
+    this.#missing = undefined;
+    this.#lastResponses = undefined;
+    this.#kept = undefined;
+    this.#send = () => undefined;
+    this.#open.clear();
+  }
+
+  /** The server ended a call that its client gave up: nobody is told. */
+  #hasLeft(): boolean {
+    if (this.#leaving === undefined) return false;
+    this.#isSettled = true;
+    this.#end();
+    this.#letGo();
+    return true;
+  }
+
+  #wait(request: Request): void {
+    this.#waiting.push(request);
+    request.canceller = this;
+  }
+
+  #take(request: Request, responses: Buffer | undefined): void {
+    this.#wait(request);
+    this.#lastResponses = responses === undefined ? undefined : Buffer.from(responses);
+    if (responses !== undefined) this.#open.answer(responses);
+    this.#continue();
+  }
+
+  /** Goes on after a round came in: with the answer, with what is still open, or waiting. */
+  #continue(): void {
+    if (this.#kept !== undefined) this.#deliver(this.#kept);
+    else if (this.#open.size > 0) this.#promptSoon();
+  }
+
+  #promptSoon(): void {
+    this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
+  }
+
+  /** Answers the round with the open server requests and suspends the call. */
+  #prompt(): void {
+    this.#coalescing = undefined;
+    if (this.#open.size === 0 || this.#waiting.length === 0 || this.#isOver) return;
+    const { suspendedCalls, sealer, endpoint, ownerOf } = this.#context;
+    const suspendedId = suspendedCalls.suspend(this, this.#suspendedId);
+    if (suspendedId === undefined) {
+      this.#open.answerForNobody();
+      return;
+    }
+    this.#suspendedId = suspendedId;
+    const state = sealer.seal({
+      suspendedId,
+      principal: ownerOf(this.principal),
+      endpoint,
+      request: digestOf(this.#request.method, parseParams(this.#request)),
+      round: ++this.#round,
+      expiresAt: wallClockMs() + suspendedCalls.ttlMs,
+    });
+    const { encoder } = this.#context;
+    this.#settleWaiting(() => encoder.addServerInfo(inputRequired(this.#open.all, state)));
+  }
+
+  #deliver(answer: Frame | GatewayError): void {
+    this.#settleWaiting(() => this.#outcome(answer));
+    this.#end();
+    if (answer instanceof GatewayError) this.#letGo();
+  }
+
+  #outcome(answer: Frame | GatewayError): Outcome {
+    if (answer instanceof GatewayError) return answer;
+    if (answer.resultStart >= 0) return this.#result(answer);
+    if (this.#missing !== undefined) return missingCapability(this.#missing);
+    return modernError(this.#request, answer) ?? answer;
+  }
+
+  #result(answer: Frame): Buffer {
+    const { method } = this.#request;
+    const result = this.#context.encoder.modern(answer, isCacheable(method));
+    return method === TOOLS_LIST ? modernToolList(result) : result;
+  }
+
+  #settleWaiting(outcome: () => Outcome): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const request of waiting) request.settle(outcome());
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#coalescing?.cancel();
+    this.#leaving?.cancel();
+    if (this.#suspendedId !== undefined) this.#context.suspendedCalls.release(this.#suspendedId);
+    this.#context.done();
+  }
+}
+
+function isSame(a: Buffer | undefined, b: Buffer | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.equals(b);
+}

@@ -1,0 +1,85 @@
+// The listen streams of modern clients: ended in order when the gateway stops, and bounded in what all
+// streams of a principal ask for, before any work is done on it.
+import { GatewayError } from '../base/errors.ts';
+import type { HeldBytes } from '../base/held-bytes.ts';
+import { type Principal, quotaKeyOf } from '../ports/principal.ts';
+
+/** Resources and tasks that all streams of a principal may ask for. */
+const MAX_COUNT = 10_000;
+/** What it costs besides its text that a stream watches something: places in tables. */
+const ENTRY_BYTES = 256;
+
+/** A stream. */
+export interface OpenListen {
+  readonly principal: Principal;
+  end(): void;
+}
+
+interface ListenShare {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+const NOTHING: ListenShare = { count: 0, bytes: 0 };
+
+/** All of them. */
+export class OpenListens {
+  readonly #held: HeldBytes | undefined;
+  readonly #open = new Map<OpenListen, ListenShare>();
+  /** What the streams of a principal ask for. */
+  readonly #counts = new Map<string, number>();
+
+  /** @param held where what they hold counts; absent where there is one client only */
+  constructor(held?: HeldBytes) {
+    this.#held = held;
+  }
+
+  add(listening: OpenListen): void {
+    this.#open.set(listening, NOTHING);
+  }
+
+  /**
+   * Lets a stream ask for so much. Once for each, before it does.
+   * @param texts URIs and ids of tasks
+   * @throws GatewayError when its principal asks for too much already
+   */
+  take(listening: OpenListen, texts: readonly string[]): void {
+    const { principal } = listening;
+    const count = texts.length;
+    const before = this.#counts.get(quotaKeyOf(principal)) ?? 0;
+    if (before + count > MAX_COUNT) {
+      throw overloaded(
+        `Your streams watch ${before} resources and tasks already and may watch ${MAX_COUNT}`,
+      );
+    }
+    const bytes = texts.reduce((sum, text) => sum + text.length + ENTRY_BYTES, 0);
+    const owner = this.#held?.client(principal);
+    if (owner?.hasRoom(bytes) === false) {
+      throw overloaded('Too many bytes are held for you, or for all (limits.heldBytes)');
+    }
+    owner?.add('subscription', bytes);
+    if (count > 0) this.#counts.set(quotaKeyOf(principal), before + count);
+    this.#open.set(listening, { count, bytes });
+  }
+
+  delete(listening: OpenListen): void {
+    const { count, bytes } = this.#open.get(listening) ?? NOTHING;
+    if (!this.#open.delete(listening) || count === 0) return;
+    const { principal } = listening;
+    const left = (this.#counts.get(quotaKeyOf(principal)) ?? 0) - count;
+    if (left > 0) this.#counts.set(quotaKeyOf(principal), left);
+    else this.#counts.delete(quotaKeyOf(principal));
+    this.#held?.client(principal).remove('subscription', bytes);
+  }
+
+  /** Ends all of them in order: the gateway stops. */
+  end(): void {
+    for (const listening of [...this.#open.keys()]) listening.end();
+  }
+}
+
+function overloaded(why: string): GatewayError {
+  return new GatewayError('overloaded', `${why}; close a stream, or ask for less.`, {
+    outcome: 'not_sent',
+  });
+}

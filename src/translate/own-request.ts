@@ -1,0 +1,79 @@
+// A request that the translation makes for itself, in the name of a client.
+import { GatewayError } from '../base/errors.ts';
+import { Frame } from '../jsonrpc/frame.ts';
+import type { JsonObject } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { callMessage } from '../jsonrpc/serialize.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Lease } from '../ports/lease.ts';
+import { type Canceller, type Outcome, type Request, responseOf } from '../ports/request.ts';
+
+const ID = 'own';
+
+/** What came of a request. */
+export type Answer = Frame | GatewayError;
+
+/** A request of the translation's own. */
+export class OwnRequest implements Request {
+  readonly frame: Frame;
+  readonly client: Downstream;
+  readonly isPatient: boolean;
+  canceller: Canceller | undefined = undefined;
+  isSettled = false;
+  readonly answer: Promise<Answer>;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #sent: ((call: Canceller) => void) | undefined;
+
+  /**
+   * @param client in whose name; nothing is pushed to it
+   */
+  constructor(
+    client: Downstream,
+    method: string,
+    params: JsonObject,
+    options: {
+      /** Whether the answer may take as long as a task. */
+      readonly isPatient?: boolean;
+      /** Told of the call at the server. */
+      readonly sent?: (call: Canceller) => void;
+    } = {},
+  ) {
+    this.frame = scan(callMessage(method, params, ID));
+    this.client = client;
+    this.isPatient = options.isPatient ?? false;
+    this.#sent = options.sent;
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    this.answer = promise;
+    this.#resolve = resolve;
+  }
+
+  sent(call: Canceller): void {
+    this.#sent?.(call);
+  }
+
+  /** Sends it. */
+  at(lease: Lease): Promise<Answer> {
+    lease.dispatch(this);
+    return this.answer;
+  }
+
+  /** The answer is of no use any more. */
+  cancel(): void {
+    if (this.isSettled) return;
+    this.canceller?.cancel(undefined);
+    const message = 'The request was cancelled.';
+    this.settle(new GatewayError('internal', message, { outcome: 'unknown' }));
+  }
+
+  settle(outcome: Outcome): void {
+    this.isSettled = true;
+    if (outcome instanceof GatewayError) this.#resolve(outcome);
+    // A copy: it may be a view on a chunk of the server's output, and may wait.
+    else if (outcome instanceof Frame) this.#resolve(scan(Buffer.from(outcome.bytes)));
+    else this.#resolve(responseOf(outcome));
+  }
+
+  push(): boolean {
+    return false;
+  }
+}

@@ -1,0 +1,107 @@
+// Results as the two eras write them: a modern one says what kind it is, who the server is and how
+// long it may be kept; a legacy one says none of that (docs/protocol.md#results-across-eras).
+// Spliced, never rebuilt.
+
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { jsonText } from '../jsonrpc/serialize.ts';
+import { replaceSpan } from '../jsonrpc/splice.ts';
+import { META } from '../mcp/meta.ts';
+
+const COMPLETE = Buffer.from('"resultType":"complete"');
+const TASK_TYPE = Buffer.from('"resultType":"task"');
+const TASK = Buffer.from('"task"');
+const NOT_CACHED = Buffer.from(',"ttlMs":0,"cacheScope":"private"');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from('}');
+const RELATED_TASK = Buffer.from(META.relatedTask);
+
+/** What is added to every result of a server. */
+export class ModernResultEncoder {
+  /** `"io.modelcontextprotocol/serverInfo":{...}` */
+  readonly #serverInfo: Buffer;
+  readonly #wholeMeta: Buffer;
+
+  /**
+   * @param serverInfo what the server said of itself
+   */
+  constructor(serverInfo: unknown) {
+    this.#serverInfo = Buffer.from(`${jsonText(META.serverInfo)}:${jsonText(serverInfo)}`);
+    this.#wholeMeta = Buffer.concat([Buffer.from(',"_meta":{'), this.#serverInfo, CLOSE]);
+  }
+
+  /**
+   * The result of a legacy server as a modern client gets it.
+   * @param isCacheable whether the method's results say how long they may be kept
+   * @returns JSON text of the result
+   */
+  modern(answer: Frame, isCacheable: boolean): Buffer {
+    const { bytes, resultTypeStart, resultTypeEnd } = answer;
+    if (resultTypeStart < 0) return this.#encoded(answer, COMPLETE, isCacheable);
+    // Set by the translation for a task; a legacy server that says so itself means nothing by it.
+    const isTask = bytes.subarray(resultTypeStart, resultTypeEnd).equals(TASK);
+    return this.#encoded(withoutType(answer), isTask ? TASK_TYPE : COMPLETE, isCacheable);
+  }
+
+  #encoded(answer: Frame, type: Buffer, isCacheable: boolean): Buffer {
+    const { bytes, resultStart, resultEnd, resultMetaStart, resultMetaEnd } = answer;
+    const head: Buffer[] = [Buffer.from('{'), type];
+    if (isCacheable) head.push(NOT_CACHED);
+    const isEmpty = isEmptyObject(bytes, resultStart, resultEnd);
+    if (resultMetaStart < 0) {
+      head.push(this.#wholeMeta);
+      if (!isEmpty) head.push(COMMA);
+      return Buffer.concat([...head, bytes.subarray(resultStart + 1, resultEnd)]);
+    }
+    return Buffer.concat([
+      ...head,
+      COMMA,
+      bytes.subarray(resultStart + 1, resultMetaStart),
+      this.#meta(bytes, resultMetaStart, resultMetaEnd),
+      bytes.subarray(resultMetaEnd, resultEnd),
+    ]);
+  }
+
+  /** A result that needs nothing but the server's name, as JSON text. */
+  addServerInfo(result: Buffer): Buffer {
+    return Buffer.concat([result.subarray(0, -1), this.#wholeMeta, CLOSE]);
+  }
+
+  #meta(bytes: Buffer, start: number, end: number): Buffer {
+    let meta: Buffer = bytes.subarray(start, end);
+    if (meta.includes(RELATED_TASK)) {
+      meta = editObject(bytes, start, end, { remove: (key) => key === META.relatedTask });
+    }
+    const isEmpty = isEmptyObject(meta, 0, meta.length);
+    const rest = isEmpty ? CLOSE : Buffer.concat([COMMA, meta.subarray(1)]);
+    return Buffer.concat([Buffer.from('{'), this.#serverInfo, rest]);
+  }
+}
+
+function withoutType(answer: Frame): Frame {
+  const { bytes, resultStart, resultEnd } = answer;
+  const result = editObject(bytes, resultStart, resultEnd, {
+    remove: (key) => key === 'resultType',
+  });
+  return scan(replaceSpan(bytes, resultStart, resultEnd, result));
+}
+
+const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
+
+/** The result of a modern server as a legacy client gets it. */
+export function legacyResult(answer: Frame): Buffer {
+  const { bytes, resultStart, resultEnd, resultMetaStart, resultMetaEnd } = answer;
+  const set = new Map<string, Buffer>();
+  const remove = new Set(MODERN_MEMBERS);
+  if (resultMetaStart >= 0) {
+    const meta = editObject(bytes, resultMetaStart, resultMetaEnd, { remove: isServerKey });
+    if (membersOf(meta, 0, meta.length).length === 0) remove.add('_meta');
+    else set.set('_meta', meta);
+  }
+  return editObject(bytes, resultStart, resultEnd, { remove: (key) => remove.has(key), set });
+}
+
+function isServerKey(key: string): boolean {
+  return key === META.serverInfo || key === META.subscriptionId;
+}

@@ -1,0 +1,203 @@
+// A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
+// task, waits for its result, and answers the call with that (docs/protocol.md#tasks).
+import { GatewayError } from '../../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../../jsonrpc/error.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { parseString } from '../../jsonrpc/parse.ts';
+import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
+import { withoutRelatedTask } from '../../mcp/related-task.ts';
+import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
+import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import type { Lease } from '../../ports/lease.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { Request } from '../../ports/request.ts';
+import type { TaskSubscriber, TaskSubscription } from '../../ports/task.ts';
+import { OwnRequest } from '../own-request.ts';
+import { OwnedTask } from './owned-task.ts';
+import { wantsLog } from './task-logs.ts';
+import type { TaskServices } from './task-services.ts';
+import type { TaskTable } from './task-table.ts';
+import { asTask, madeTask, taskStateOf } from './task-text.ts';
+
+/** Where a call is made a task of. */
+interface AwaitedTaskTarget {
+  readonly lease: Lease;
+  readonly server: string;
+  readonly table: TaskTable;
+}
+
+/** A call that the gateway makes a task of, and waits for. */
+export class AwaitedTask extends ForwardedRequest implements TaskSubscriber {
+  readonly isBoundToLease = true;
+  readonly #target: AwaitedTaskTarget;
+  readonly #serverRequests = new Map<ServerRequest, ServerRequest>();
+  #taskId: string | undefined;
+  #subscription: TaskSubscription | undefined;
+  #result: OwnRequest | undefined;
+  #isOver = false;
+
+  constructor(request: Request, target: AwaitedTaskTarget) {
+    super(request, asTask(request.frame));
+    this.#target = target;
+  }
+
+  get principal(): Principal {
+    return this.client.principal;
+  }
+
+  get version(): string {
+    return this.client.version;
+  }
+
+  get capabilities(): ClientCapabilities {
+    return this.client.capabilities;
+  }
+
+  get info(): unknown {
+    return this.client.info;
+  }
+
+  start(): void {
+    this.#target.lease.dispatch(this);
+  }
+
+  protected override answered(answer: Frame): void {
+    const task = madeTask(answer);
+    if (task === undefined) {
+      this.pass(answer);
+      return;
+    }
+    const { ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
+    this.#taskId = task.taskId;
+    keepOwner(this.#target, this.#taskId, this.client, ttlMs);
+    this.#subscription = this.canceller?.follow?.(this.#taskId, this, true);
+    void this.#wait(this.#taskId);
+  }
+
+  async #wait(taskId: string): Promise<void> {
+    this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, { isPatient: true });
+    const outcome = await this.#result.at(this.#target.lease);
+    if (this.#isOver) return;
+    if (outcome instanceof GatewayError) {
+      // The server may work on it still, but nobody could take the result.
+      this.#cancelTask();
+      this.pass(outcome);
+    } else {
+      this.pass(withoutRelatedTask(outcome));
+    }
+  }
+
+  override cancel(notice: Frame | undefined): void {
+    super.cancel(notice);
+    if (this.#result === undefined) return;
+    this.#result.cancel();
+    this.#cancelTask();
+  }
+
+  ask(serverRequest: ServerRequest): void {
+    const plain = new PlainServerRequest(serverRequest, () =>
+      this.#serverRequests.delete(serverRequest),
+    );
+    this.#serverRequests.set(serverRequest, plain);
+    this.client.ask(plain, this.original);
+  }
+
+  withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void {
+    const plain = this.#serverRequests.get(serverRequest);
+    this.#serverRequests.delete(serverRequest);
+    if (plain !== undefined) this.client.withdraw(plain, notice);
+  }
+
+  tell(notification: Frame): void {
+    if (notification.method === TASK_STATUS) return;
+    const isLog = notification.method === MESSAGE;
+    if (isLog && !wantsLog(notification, this.client, this.#target.lease)) return;
+    this.push(withoutRelatedTask(notification).bytes);
+  }
+
+  notify(): void {
+    // A server tells of a task only what `tell` takes.
+  }
+
+  lost(): void {
+    // The request for the result fails by itself.
+    this.#subscription = undefined;
+  }
+
+  protected override ended(): void {
+    this.#isOver = true;
+    this.#subscription?.stop();
+    this.#subscription = undefined;
+    const open = [...this.#serverRequests];
+    this.#serverRequests.clear();
+    for (const [serverRequest, plain] of open) {
+      this.client.withdraw(plain, undefined);
+      serverRequest.refuse({ code: INTERNAL_ERROR, message: 'The call is over.' });
+    }
+  }
+
+  #cancelTask(): void {
+    if (this.#taskId === undefined) return;
+    const params = { taskId: this.#taskId };
+    void new OwnRequest(this.client, TASKS_CANCEL, params).at(this.#target.lease);
+  }
+}
+
+/**
+ * Sends a call of a client that knows no tasks: a tool that only runs as one is run for it.
+ * @param server its name
+ */
+export async function awaitTaskIfRequired(
+  call: Request,
+  lease: Lease,
+  server: string,
+  { table, tools }: TaskServices,
+): Promise<void> {
+  const support = tools.known(lease) ?? (await tools.read(lease));
+  if (call.isSettled) return;
+  const { bytes, nameStart, nameEnd } = call.frame;
+  const name = parseString(bytes, nameStart, nameEnd) ?? '';
+  if (support.get(name) === 'required') new AwaitedTask(call, { lease, server, table }).start();
+  else lease.dispatch(call);
+}
+
+/** Whose the task is, whose owner has no id of it: an older id of somebody else must not mean it. */
+function keepOwner(
+  { lease, server, table }: AwaitedTaskTarget,
+  taskId: string,
+  owner: Downstream,
+  ttlMs: unknown,
+): void {
+  const claims = { server, at: lease.at, taskId, principal: owner.principal.key };
+  const task = new OwnedTask(table.identity(claims), owner, table);
+  table.keep(task);
+  task.noted(undefined, ttlMs);
+}
+
+/** A server request with no word of the task that it is for. */
+class PlainServerRequest implements ServerRequest {
+  readonly frame: Frame;
+  readonly #serverRequest: ServerRequest;
+  readonly #settled: () => void;
+
+  constructor(serverRequest: ServerRequest, settled: () => void) {
+    this.frame = withoutRelatedTask(serverRequest.frame);
+    this.#serverRequest = serverRequest;
+    this.#settled = settled;
+  }
+
+  answer(response: Frame): void {
+    this.#settled();
+    this.#serverRequest.answer(response);
+  }
+
+  refuse(error: WireError): void {
+    this.#settled();
+    this.#serverRequest.refuse(error);
+  }
+
+  progress(notification: Frame): void {
+    this.#serverRequest.progress(notification);
+  }
+}

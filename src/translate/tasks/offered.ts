@@ -1,0 +1,74 @@
+// What of tasks a server offers, and to which clients (2025-11-25 basic/utilities/tasks, SEP-2663).
+import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
+import { TASKS_EXTENSION } from '../../mcp/meta.ts';
+import { isAtLeast } from '../../mcp/versions.ts';
+import type { ServerIdentity } from '../../ports/lease.ts';
+import type { ToolSource } from '../../ports/tool-source.ts';
+import { ToolFacts } from '../tool-facts.ts';
+
+const TASK_SUPPORT = Buffer.from('taskSupport');
+
+/** Whether a server of the session era takes calls of tools as tasks. */
+export function takesToolTasks(identity: ServerIdentity | undefined): boolean {
+  if (identity?.era !== 'legacy') return false;
+  const requests = memberOf(identity.capabilities['tasks'], 'requests');
+  return memberOf(memberOf(requests, 'tools'), 'call') !== undefined;
+}
+
+/** Whether clients of a revision know tasks of the session era. */
+export function knowsTasks(version: string): boolean {
+  return isAtLeast(version, '2025-11-25');
+}
+
+/** The capabilities of a legacy server as a client of `version` may see them: what can be routed. */
+export function sessionCapabilities(identity: ServerIdentity, version: string): JsonObject {
+  const { tasks, ...rest } = identity.capabilities;
+  if (!isObject(tasks) || !takesToolTasks(identity) || !knowsTasks(version)) return rest;
+  const { list, cancel } = tasks;
+  return {
+    ...rest,
+    tasks: {
+      ...(list === undefined ? {} : { list }),
+      ...(cancel === undefined ? {} : { cancel }),
+      requests: { tools: { call: {} } },
+    },
+  };
+}
+
+/** Capabilities with the tasks extension, as it is declared. */
+export function withTasksExtension(capabilities: JsonObject): JsonObject {
+  const { extensions } = capabilities;
+  const others = isObject(extensions) ? extensions : {};
+  return { ...capabilities, extensions: { ...others, [TASKS_EXTENSION]: {} } };
+}
+
+/** What a request about tasks needs that its client declares. */
+export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** Whether a tool can be called as a task. */
+export type TaskSupport = 'optional' | 'required' | 'forbidden';
+
+/** The tools of servers that can be called as tasks; all others are `forbidden`. */
+export type TaskTools = ToolFacts<ReadonlyMap<string, TaskSupport>>;
+
+/** @param source of the tools of all servers */
+export function taskTools(source: ToolSource): TaskTools {
+  return new ToolFacts(source, (tools) => {
+    const support = new Map<string, TaskSupport>();
+    for (const { text } of tools) {
+      if (text.includes(TASK_SUPPORT)) note(parseSpan(text, 0, text.length), support);
+    }
+    return support;
+  });
+}
+
+function note(tool: unknown, support: Map<string, TaskSupport>): void {
+  const { name, execution } = isObject(tool) ? tool : {};
+  const taskSupport = memberOf(execution, 'taskSupport');
+  if (typeof name !== 'string') return;
+  if (taskSupport === 'optional' || taskSupport === 'required') support.set(name, taskSupport);
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return isObject(value) ? value[key] : undefined;
+}

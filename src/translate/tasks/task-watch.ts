@@ -1,0 +1,130 @@
+// A listen stream that wants to be told of tasks: `notifications/tasks`, from the listen stream of a
+// modern server, or made of the states that a legacy server tells (SEP-2663).
+import { GatewayError } from '../../base/errors.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
+import { taskKind } from '../../mcp/subscription.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Backend, Lease } from '../../ports/lease.ts';
+import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
+import type { TaskClaims } from './task-ids.ts';
+import type { TaskPolling } from './task-polling.ts';
+import type { TaskTable } from './task-table.ts';
+import { withParamsTaskId } from './task-text.ts';
+
+export interface TaskWatchContext {
+  readonly backend: Pick<Backend, 'name' | 'acquireById'>;
+  readonly table: TaskTable;
+  readonly taskPolling: TaskPolling;
+}
+
+/** Told of a task: the message, and a kind that is the same for each task. */
+export type TellTask = (message: Buffer, kind: string) => void;
+
+/** The tasks of one stream at one server. */
+export class TaskWatch extends SilentClient {
+  readonly #context: TaskWatchContext;
+  readonly #tell: TellTask;
+  /** By instance. */
+  readonly #leases = new Map<string, Lease>();
+  /** What the client calls a task, by the kind of messages about it. */
+  readonly #ids = new Map<string, string>();
+  readonly #ends: (() => void)[] = [];
+  #hasLeft = false;
+
+  constructor(owner: Downstream, context: TaskWatchContext, tell: TellTask) {
+    super(owner.principal, owner, UNASKABLE.modern);
+    this.#context = context;
+    this.#tell = tell;
+  }
+
+  /**
+   * Watches a task.
+   * @param id as the client knows it
+   * @returns false: it is none of this client's at this server, or can't be watched
+   */
+  async watch(id: string): Promise<boolean> {
+    const claims = this.#context.table.open(id, this.principal);
+    if (claims?.server !== this.#context.backend.name) return false;
+    const lease = await this.#leaseAt(claims.at);
+    if (lease?.identity === undefined || this.#hasLeft) return false;
+    return lease.identity.era === 'modern'
+      ? await this.#subscribe(lease, claims, id)
+      : await this.#follow(lease, claims, id);
+  }
+
+  override notify(message: Buffer, kind: string | undefined): void {
+    const id = kind === undefined ? undefined : this.#ids.get(kind);
+    if (id !== undefined) this.#tell(withParamsTaskId(scan(message), id).bytes, taskKind(id));
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    for (const end of this.#ends.splice(0)) end();
+    for (const lease of this.#leases.values()) lease.leave();
+    this.#leases.clear();
+  }
+
+  async #leaseAt(at: string): Promise<Lease | undefined> {
+    const known = this.#leases.get(at);
+    if (known !== undefined) return known;
+    const lease = this.#context.backend.acquireById(this, at);
+    if (lease === undefined) return undefined;
+    this.#leases.set(at, lease);
+    await lease.join(undefined);
+    await lease.ready().catch(() => undefined);
+    return lease;
+  }
+
+  async #subscribe(lease: Lease, claims: TaskClaims, id: string): Promise<boolean> {
+    this.#ids.set(taskKind(claims.taskId), id);
+    return (await lease.watchTask(claims.taskId)) === undefined;
+  }
+
+  async #follow(lease: Lease, claims: TaskClaims, id: string): Promise<boolean> {
+    const { taskPolling } = this.#context;
+    const task = taskPolling.taskOf(claims, this);
+    // It must be there; and from its answer on the server's states reach the task.
+    const first = await taskPolling.read(task, lease);
+    if (first instanceof GatewayError || first.resultStart < 0 || this.#hasLeft) return false;
+    const reader = new TaskReader(async () => {
+      const outcome = await taskPolling.read(task, lease);
+      if (this.#hasLeft || outcome instanceof GatewayError || outcome.resultStart < 0) return;
+      this.#tell(updateOf(outcome), taskKind(id));
+    });
+    this.#ends.push(task.watch(() => reader.read()));
+    return true;
+  }
+}
+
+/** Reads a task whenever it changed, but not twice at once. */
+class TaskReader {
+  readonly #read: () => Promise<void>;
+  #isReading = false;
+  #hasChanged = false;
+
+  constructor(read: () => Promise<void>) {
+    this.#read = read;
+  }
+
+  read(): void {
+    this.#hasChanged = true;
+    if (!this.#isReading) void this.#readAll();
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true;
+    while (this.#hasChanged) {
+      this.#hasChanged = false;
+      await this.#read();
+    }
+    this.#isReading = false;
+  }
+}
+
+/** The notification with a task's whole state. */
+function updateOf({ bytes, resultStart, resultEnd }: Frame): Buffer {
+  const head = Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_UPDATE}","params":`);
+  return Buffer.concat([head, bytes.subarray(resultStart, resultEnd), Buffer.from('}')]);
+}

@@ -1,0 +1,73 @@
+// A legacy server that refuses a call until its user has visited some pages (-32042), as server
+// requests that a modern client can be asked; when all are agreed to, the call is worth sending
+// again (docs/protocol.md#url-elicitation).
+import type { Frame } from '../jsonrpc/frame.ts';
+import { editObject } from '../jsonrpc/members.ts';
+import { parseResult } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
+import { ELICITATION } from '../mcp/methods.ts';
+import { requiredElicitations } from '../mcp/url-elicitation.ts';
+import type { ServerRequest } from '../ports/downstream.ts';
+
+const MODE = new Map([['mode', Buffer.from('"url"')]]);
+
+/** The pages of one refusal. */
+export class UrlElicitations {
+  readonly serverRequests: readonly ServerRequest[];
+  readonly #done: (isAgreed: boolean) => void;
+  #open: number;
+
+  /**
+   * @param frames one server request for each page
+   * @param done told once: all was agreed to, or something was not
+   */
+  constructor(frames: readonly Frame[], done: (isAgreed: boolean) => void) {
+    this.serverRequests = frames.map(
+      (frame) => new UrlElicitation(frame, (isAgreed) => this.#take(isAgreed)),
+    );
+    this.#open = frames.length;
+    this.#done = done;
+  }
+
+  #take(isAgreed: boolean): void {
+    if (this.#open <= 0) return;
+    this.#open = isAgreed ? this.#open - 1 : 0;
+    if (this.#open === 0) this.#done(isAgreed);
+  }
+}
+
+class UrlElicitation implements ServerRequest {
+  readonly frame: Frame;
+  readonly #take: (isAgreed: boolean) => void;
+
+  constructor(frame: Frame, take: (isAgreed: boolean) => void) {
+    this.frame = frame;
+    this.#take = take;
+  }
+
+  answer(response: Frame): void {
+    this.#take(parseResult(response)?.['action'] === 'accept');
+  }
+
+  refuse(): void {
+    this.#take(false);
+  }
+
+  progress(): void {
+    // The server asked in an error: there is no request to report on.
+  }
+}
+
+/**
+ * The pages that an answer names, as requests.
+ * @returns none when it is another answer, or names none
+ */
+export function requiredUrlElicitations(answer: Frame): Frame[] {
+  return requiredElicitations(answer).map(urlElicitationOf);
+}
+
+function urlElicitationOf(entry: Buffer): Frame {
+  const params = editObject(entry, 0, entry.length, { set: MODE });
+  const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"method":"${ELICITATION}","params":`);
+  return scan(Buffer.concat([head, params, Buffer.from('}')]));
+}

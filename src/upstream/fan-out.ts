@@ -1,0 +1,296 @@
+// What one instance's server tells everybody: who of its clients gets it. Owns the leases, their
+// subscriptions and log levels; outlives the server's restarts (docs/configuration.md#serversname,
+// docs/protocol.md#log-messages, #changes-and-subscriptions).
+import { after, monotonicMs, type Timer } from '../base/clock.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { DEFAULT_SHARED_LEVEL, type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
+import {
+  ELICITATION_COMPLETE,
+  LIST_CHANGED,
+  MESSAGE,
+  RESOURCE_UPDATED,
+  TASK_STATUS,
+} from '../mcp/methods.ts';
+import { TASK_UPDATE } from '../mcp/modern-methods.ts';
+import { taskKind } from '../mcp/subscription.ts';
+import { RecentCallers } from '../mux/recent-callers.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Caller, Request } from '../ports/request.ts';
+import { Deliveries } from './deliveries.ts';
+import { ElicitationOwners } from './elicitation-owners.ts';
+import { type FindHeldOwner, Subscriptions } from './subscriptions.ts';
+import type { DesiredSubscriptions } from './upstream-subscriptions.ts';
+
+/** Several changes in a row are told once (docs/protocol.md#changes-and-subscriptions). */
+const DEBOUNCE_MS = 100;
+
+/** What fan-out knows of one client. */
+export interface Subscriber {
+  readonly client: Downstream;
+  /** Least severity that it wants; undefined while it has set none. */
+  severity: number | undefined;
+  /** Wants to know when the server can be used again. */
+  readonly onUp: (() => void) | undefined;
+}
+
+/** Which call a server may mean, for messages that say nothing of it. */
+export interface FanOutContext {
+  readonly server: string;
+  readonly isShared: boolean;
+  /** Whether the server speaks plain JSON-RPC: its notifications are for everybody. */
+  readonly isPlain: boolean;
+  readonly metrics: Metrics;
+  /** Whether the server logs only for requests that ask for it, as modern ones do. */
+  logsOnDemand(): boolean;
+  /**
+   * The call of the only client with calls at the server, of those that `mayBeFor` lets through;
+   * undefined when there is not one.
+   */
+  soleCaller(mayBeFor: (client: Downstream) => boolean): Request | undefined;
+  /** Whose calls and tasks the server works on, those included whose caller left. */
+  callers(): Iterable<Downstream>;
+  /** Where what is held for a principal counts; absent where nobody counts. */
+  readonly heldFor?: FindHeldOwner;
+}
+
+/** The audience of one instance. */
+export class FanOut {
+  /** Whose calls were over lately, and who left. */
+  readonly recent = new RecentCallers();
+  /** Who watches which resource, by URI. */
+  readonly resources: Subscriptions;
+  /** Who watches which task, by the server's id. */
+  readonly tasks: Subscriptions;
+  readonly #deliveries = new Deliveries();
+  readonly #context: FanOutContext;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #elicitations = new ElicitationOwners();
+  readonly #pending = new Map<string, { message: Buffer; timer: Timer }>();
+
+  constructor(context: FanOutContext) {
+    this.#context = context;
+    this.resources = new Subscriptions(context.heldFor);
+    this.tasks = new Subscriptions(context.heldFor);
+  }
+
+  /** Clients that were told something so far, each time. */
+  get delivered(): number {
+    return this.#deliveries.delivered;
+  }
+
+  /** Whether some are still to be told of what the server said. */
+  get isBehind(): boolean {
+    return this.#deliveries.isBehind;
+  }
+
+  get size(): number {
+    return this.#subscribers.size;
+  }
+
+  join(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber);
+  }
+
+  /**
+   * Takes a client out.
+   * @returns what nobody watches any more
+   */
+  leave(subscriber: Subscriber): DesiredSubscriptions {
+    if (this.#subscribers.delete(subscriber)) this.recent.note(subscriber.client, monotonicMs());
+    this.#elicitations.left(subscriber.client);
+    return { uris: this.resources.leave(subscriber), taskIds: this.tasks.leave(subscriber) };
+  }
+
+  /** The only client, or undefined when there are none or several. */
+  get soleClient(): Downstream | undefined {
+    if (this.#subscribers.size !== 1) return undefined;
+    for (const subscriber of this.#subscribers) return subscriber.client;
+    return undefined;
+  }
+
+  /** The most verbose level that any client has set; undefined when none has. */
+  get level(): LoggingLevel | undefined {
+    let least: number | undefined;
+    for (const { severity } of this.#subscribers) {
+      if (severity !== undefined && (least === undefined || severity < least)) least = severity;
+    }
+    return least === undefined ? undefined : levelOf(least);
+  }
+
+  /** What the server is to tell of. */
+  get wanted(): DesiredSubscriptions {
+    return { uris: this.resources.all, taskIds: this.tasks.all };
+  }
+
+  /** Whether anybody watches anything here. */
+  get isWatched(): boolean {
+    return this.resources.size + this.tasks.size > 0;
+  }
+
+  /** Remembers who was given an elicitation, since its end is told by id only. */
+  elicited(elicitationId: string, client: Downstream): void {
+    this.#elicitations.given(elicitationId, client);
+  }
+
+  /** The server can be used again. */
+  up(): void {
+    for (const subscriber of [...this.#subscribers]) subscriber.onUp?.();
+  }
+
+  /**
+   * Delivers a notification of the server.
+   * @param about whose call it is known to be about
+   */
+  deliver(notification: Frame, about?: Caller): void {
+    const { method } = notification;
+    if (this.#context.isPlain) this.#toAll(notification, undefined);
+    else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
+    else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
+    else if (method === MESSAGE) this.#logMessage(notification, about);
+    else if (method === TASK_UPDATE || method === TASK_STATUS) this.#taskChanged(notification);
+    else if (method === ELICITATION_COMPLETE) this.#elicitationComplete(notification);
+    else this.#toCaller(notification, undefined, about);
+  }
+
+  /** Tells every client that a list is another one, once for several changes in a row. */
+  listChanged(method: string, message: Buffer): void {
+    const pending = this.#pending.get(method);
+    if (pending !== undefined) {
+      pending.message = message;
+      return;
+    }
+    const timer = after(DEBOUNCE_MS, () => {
+      const latest = this.#pending.get(method)?.message ?? message;
+      this.#pending.delete(method);
+      this.#deliveries.tell(this.#subscribers, latest, method);
+    });
+    this.#pending.set(method, { message, timer });
+  }
+
+  /** Forgets everybody. */
+  close(): void {
+    for (const { timer } of this.#pending.values()) timer.cancel();
+    this.#pending.clear();
+    this.#deliveries.clear();
+    this.#subscribers.clear();
+    this.resources.clear();
+    this.tasks.clear();
+    this.#elicitations.clear();
+  }
+
+  #resourceUpdated(notification: Frame): void {
+    const { bytes, uriStart, uriEnd } = notification;
+    const uri = parseString(bytes, uriStart, uriEnd);
+    if (uri === undefined) return;
+    const kind = `${RESOURCE_UPDATED} ${uri}`;
+    const watchers = this.resources.coveringWatchers(uri);
+    if (watchers.size > 0) this.#deliveries.tell(watchers, bytes, kind);
+    else if (this.#context.isShared) this.#withhold('not_subscribed');
+    else this.#deliveries.tell(this.#subscribers, bytes, kind);
+  }
+
+  /** A task belongs to somebody: only who subscribed to it is told. */
+  #taskChanged(notification: Frame): void {
+    const { taskId } = parseParams(notification);
+    if (typeof taskId !== 'string') {
+      this.#withhold('not_subscribed');
+      return;
+    }
+    const watchers = this.tasks.watchersOf(taskId);
+    if (watchers.size === 0) this.#withhold('not_subscribed');
+    this.#deliveries.tell(watchers, notification.bytes, taskKind(taskId));
+  }
+
+  #logMessage(notification: Frame, about: Caller | undefined): void {
+    const { bytes, levelStart, levelEnd } = notification;
+    const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+    this.#toCaller(notification, severity ?? 0, about);
+  }
+
+  #elicitationComplete(notification: Frame): void {
+    const elicitationId = parseParams(notification)['elicitationId'];
+    const client =
+      typeof elicitationId === 'string' ? this.#elicitations.end(elicitationId) : undefined;
+    if (client === undefined) this.#withhold('unattributable');
+    else client.notify(notification.bytes, undefined);
+  }
+
+  /** Goes to the one client whose call it is about, or to all who are the same person. */
+  #toCaller(notification: Frame, severity: number | undefined, about: Caller | undefined): void {
+    const request = about === undefined ? this.#soleCaller(severity) : about.request;
+    const client = about?.client ?? request?.client;
+    if (client === undefined) {
+      this.#toAll(notification, severity);
+    } else if (this.#isWantedBy(client, severity)) {
+      const { bytes } = notification;
+      if (request?.push(bytes) !== true) client.notify(bytes, undefined);
+    }
+  }
+
+  // Calls that asked for no logs, or for none of this kind, are not what it is about.
+  #soleCaller(severity: number | undefined): Request | undefined {
+    const isAskedFor = severity !== undefined && this.#context.logsOnDemand();
+    const mayBeFor = (client: Downstream): boolean =>
+      !isAskedFor || this.#asksFor(client, severity);
+    const caller = this.#context.soleCaller(mayBeFor);
+    if (caller === undefined) return undefined;
+    // A call of somebody else's may be over, or gone on as a task, and this still be about it.
+    const { key } = caller.client.principal;
+    if (this.recent.isOther(key, monotonicMs(), isAskedFor)) return undefined;
+    for (const other of this.#context.callers()) {
+      if (other.principal.key !== key && mayBeFor(other)) return undefined;
+    }
+    return caller;
+  }
+
+  #asksFor(client: Downstream, severity: number): boolean {
+    const threshold = client.logThreshold ?? this.#subscriberOf(client)?.severity;
+    return threshold !== undefined && severity >= threshold;
+  }
+
+  /** Whether a call of `client` carries a notification; `severity` is that of a log message. */
+  #isWantedBy(client: Downstream, severity: number | undefined): boolean {
+    const { logThreshold } = client;
+    if (logThreshold !== undefined) return severity !== undefined && severity >= logThreshold;
+    return severity === undefined || this.#wants(this.#subscriberOf(client), severity);
+  }
+
+  #toAll(notification: Frame, severity: number | undefined): void {
+    if (!this.#isOnePrincipal()) {
+      this.#withhold('unattributable');
+      return;
+    }
+    const wanting =
+      severity === undefined
+        ? this.#subscribers
+        : [...this.#subscribers].filter((subscriber) => this.#wants(subscriber, severity));
+    this.#deliveries.tell(wanting, notification.bytes, undefined);
+  }
+
+  #subscriberOf(client: Downstream): Subscriber | undefined {
+    for (const subscriber of this.#subscribers) if (subscriber.client === client) return subscriber;
+    return undefined;
+  }
+
+  // Without a level the server chooses, where it serves one client only
+  // (docs/protocol.md#log-messages).
+  #wants(subscriber: Subscriber | undefined, severity: number): boolean {
+    const unset = this.#context.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
+    return severity >= (subscriber?.severity ?? unset ?? 0);
+  }
+
+  // Somebody who is gone counts as long as the server may still work, and talk, on their behalf.
+  #isOnePrincipal(): boolean {
+    const keys = new Set<string>();
+    for (const { client } of this.#subscribers) keys.add(client.principal.key);
+    for (const { principal } of this.#context.callers()) keys.add(principal.key);
+    const [key] = keys;
+    return keys.size <= 1 && (key === undefined || !this.recent.isOther(key, monotonicMs(), false));
+  }
+
+  #withhold(reason: string): void {
+    this.#context.metrics.notificationsWithheld.inc({ server: this.#context.server, reason });
+  }
+}

@@ -1,0 +1,218 @@
+// A client's lease at an instance: sends its calls there and keeps what the server is told once for
+// all clients (log level, subscriptions) in step with what each of them wants.
+import { GatewayError } from '../base/errors.ts';
+import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
+import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
+import type { Downstream } from '../ports/downstream.ts';
+import type { Lease, ListKind, ServerIdentity, SubscribeAnswered } from '../ports/lease.ts';
+import type { Request } from '../ports/request.ts';
+import type { Subscriber } from './fan-out.ts';
+import type { Instance } from './instance.ts';
+import type { Subscriptions } from './subscriptions.ts';
+import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
+
+const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
+/** Resources that clients begin to watch in one turn of the event loop, where they want many. */
+const IN_TURN = new TurnQuota(256 * LEAST_COST);
+const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
+
+/** What a lease needs of the backend that gave it. */
+export interface LeaseContext {
+  readonly server: string;
+  readonly isShared: boolean;
+  /** The name of an instance. */
+  nameOf(instance: Instance): string;
+  /** Where a call that can't go to its own instance now may go instead. */
+  alternative(request: Request, own: Instance): Instance;
+  left(lease: InstanceLease): void;
+}
+
+/** One client at one instance. */
+export class InstanceLease implements Lease, Subscriber {
+  readonly client: Downstream;
+  readonly instance: Instance;
+  severity: number | undefined = undefined;
+  onUp: (() => void) | undefined = undefined;
+  readonly #context: LeaseContext;
+  #hasJoined = false;
+  #hasLeft = false;
+
+  constructor(client: Downstream, instance: Instance, context: LeaseContext) {
+    this.client = client;
+    this.instance = instance;
+    this.#context = context;
+  }
+
+  get identity(): ServerIdentity | undefined {
+    return this.instance.identity;
+  }
+
+  get server(): string {
+    return this.#context.server;
+  }
+
+  get at(): string {
+    return this.#context.nameOf(this.instance);
+  }
+
+  get isShared(): boolean {
+    return this.#context.isShared;
+  }
+
+  get isDown(): boolean {
+    return this.instance.state === 'backoff';
+  }
+
+  get unavailableReason(): GatewayError | undefined {
+    return this.instance.unavailableReason;
+  }
+
+  listKey(kind: ListKind): object {
+    return this.instance.listKeys.of(kind);
+  }
+
+  list(method: string, cursor: string | undefined): Promise<Frame | undefined> {
+    return this.instance.list(method, cursor);
+  }
+
+  ready(): Promise<void> {
+    return this.instance.ready();
+  }
+
+  running(): Promise<void> {
+    return this.instance.running();
+  }
+
+  dispatch(request: Request): void {
+    const isBound = request.isBoundToLease === true;
+    const { instance } = this;
+    (isBound ? instance : this.#context.alternative(request, instance)).dispatch(request);
+  }
+
+  notify(notification: Frame): void {
+    // Roots, and tasks at a client, belong to one client: a shared server knows of none.
+    if (OF_ONE_CLIENT.has(notification.method) && this.#context.isShared) return;
+    this.instance.notify(notification.bytes);
+  }
+
+  async join(level: LoggingLevel | undefined): Promise<void> {
+    if (this.#hasLeft) return;
+    this.#hasJoined = true;
+    this.instance.fanOut.join(this);
+    if (level !== undefined) await this.setLevel(level);
+  }
+
+  async setLevel(level: LoggingLevel): Promise<WireError | undefined> {
+    const { fanOut } = this.instance;
+    const before = fanOut.level;
+    this.severity = severityOf(level);
+    const now = fanOut.level;
+    if (now === undefined || now === before) return undefined;
+    return await this.#update((upstreamSubscriptions) => upstreamSubscriptions.setLevel(now));
+  }
+
+  subscribe(uri: string): Promise<WireError | undefined> {
+    return this.#watch(this.instance.fanOut.resources, uri, (upstreamSubscriptions) =>
+      upstreamSubscriptions.subscribe(uri),
+    );
+  }
+
+  async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    const { resources } = this.instance.fanOut;
+    const asked = new Map<string, (error: WireError | undefined) => void>();
+    const others: Promise<void>[] = [];
+    for (const uri of uris) {
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
+      const isFirst = !resources.has(uri);
+      const refused = this.#hasLeft ? GONE : resources.add(this, uri);
+      const answer = resources.answerFor(uri);
+      if (refused === undefined && isFirst) asked.set(uri, resources.ask(uri));
+      else if (refused !== undefined || answer === undefined) answered(uri, refused);
+      else others.push(answer.then((error) => answered(uri, error)));
+    }
+    if (asked.size > 0) {
+      await this.#askForAll([...asked.keys()], (uri, error) => {
+        asked.get(uri)?.(error);
+        answered(uri, error);
+      });
+    }
+    await Promise.all(others);
+  }
+
+  async #askForAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
+    const error = await this.#update(async (upstreamSubscriptions) => {
+      await upstreamSubscriptions.subscribeAll(uris, answered);
+      return undefined;
+    });
+    if (error === undefined) return;
+    for (const uri of uris) answered(uri, error);
+  }
+
+  async unsubscribe(uri: string): Promise<WireError | undefined> {
+    if (!this.instance.fanOut.resources.remove(this, uri)) return undefined;
+    return await this.#update((upstreamSubscriptions) => upstreamSubscriptions.unsubscribe(uri));
+  }
+
+  watchTask(taskId: string): Promise<WireError | undefined> {
+    return this.#watch(this.instance.fanOut.tasks, taskId, (upstreamSubscriptions) =>
+      upstreamSubscriptions.watchTask(taskId),
+    );
+  }
+
+  async #watch(
+    all: Subscriptions,
+    what: string,
+    tell: (upstreamSubscriptions: UpstreamSubscriptions) => Promise<WireError | undefined>,
+  ): Promise<WireError | undefined> {
+    if (this.#hasLeft) return GONE;
+    const isFirst = !all.has(what);
+    const refused = all.add(this, what);
+    if (refused !== undefined) return refused;
+    // The server may still refuse it.
+    if (!isFirst) return await all.answerFor(what);
+    const answered = all.ask(what);
+    // The client may have left while the server started.
+    const error = await this.#update((upstreamSubscriptions) => {
+      return all.has(what) ? tell(upstreamSubscriptions) : Promise.resolve(GONE);
+    });
+    answered(error);
+    return error;
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    if (this.#hasJoined) this.#leaveFanOut();
+    this.#context.left(this);
+  }
+
+  #leaveFanOut(): void {
+    const { fanOut } = this.instance;
+    const before = fanOut.level;
+    const { uris, taskIds } = fanOut.leave(this);
+    const { upstreamSubscriptions } = this.instance;
+    upstreamSubscriptions?.unsubscribeAll(uris);
+    if (taskIds.length > 0) void upstreamSubscriptions?.unwatchTasks();
+    const { level } = fanOut;
+    if (level !== undefined && level !== before) void upstreamSubscriptions?.setLevel(level);
+  }
+
+  /** Tells the server on behalf of everybody. */
+  async #update(
+    tell: (upstreamSubscriptions: UpstreamSubscriptions) => Promise<WireError | undefined>,
+  ): Promise<WireError | undefined> {
+    // One that failed is not waited for.
+    if (!this.isDown) await this.instance.running().catch(() => undefined);
+    const { upstreamSubscriptions } = this.instance;
+    if (upstreamSubscriptions !== undefined) return await tell(upstreamSubscriptions);
+    const { server } = this.#context;
+    const text = `Server "${server}" is not available.`;
+    const details = { outcome: 'not_sent', server } as const;
+    return wireErrorOf(new GatewayError('server_unavailable', text, details));
+  }
+}

@@ -1,0 +1,98 @@
+// The lists that clients of an instance have seen, so that after a restart they are told exactly
+// when one is another now. What nobody has listed can't have changed for anybody.
+import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { type JsonObject, parsedCost } from '../jsonrpc/parse.ts';
+import { callMessage, jsonBytes } from '../jsonrpc/serialize.ts';
+
+const CHANGED_BY_LIST: ReadonlyMap<string, string> = new Map([
+  ['tools/list', 'notifications/tools/list_changed'],
+  ['prompts/list', 'notifications/prompts/list_changed'],
+  ['resources/list', 'notifications/resources/list_changed'],
+]);
+/** Larger lists are remembered only as "seen": they count as changed. */
+const MAX_REMEMBERED = 1024 * 1024;
+const CURSOR = Buffer.from('"cursor"');
+const NEXT_CURSOR = Buffer.from('"nextCursor"');
+
+export interface ChangedList {
+  readonly method: string;
+  readonly message: Buffer;
+}
+
+/** First pages as clients saw them last. They count as held for the server. */
+export class KnownLists {
+  readonly #seen = new Map<string, Buffer | undefined>();
+  readonly #owner: FindOwner;
+  readonly #held: HeldAmount;
+  /** What the server said of itself costs so much. */
+  #handshakeResultBytes = 0;
+  #isClosed = false;
+
+  constructor(owner: FindOwner) {
+    this.#owner = owner;
+    this.#held = new HeldAmount(owner, 'list', () => this.#forget());
+  }
+
+  /** The server introduced itself. */
+  introduced(handshakeResult: JsonObject | undefined): void {
+    if (this.#isClosed) return;
+    const text = jsonBytes(handshakeResult ?? null);
+    this.#countHandshakeResult(parsedCost(text, 0, text.length));
+  }
+
+  /** Nobody will ask any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#forget();
+    this.#held.release();
+    this.#countHandshakeResult(0);
+  }
+
+  /** Remembers an answer, if it is the first page of a list. */
+  note(request: Frame, answer: Frame): void {
+    if (!CHANGED_BY_LIST.has(request.method)) return;
+    const params = request.slice(request.paramsStart, request.paramsEnd);
+    if (!params?.includes(CURSOR)) this.remember(request.method, answer);
+  }
+
+  /** Remembers the first page of a list. */
+  remember(method: string, answer: Frame): void {
+    if (!CHANGED_BY_LIST.has(method) || this.#isClosed) return;
+    const list = answer.bytes.subarray(answer.resultStart, answer.resultEnd);
+    if (this.#seen.get(method)?.equals(list)) return;
+    const isWhole = list.length <= MAX_REMEMBERED && !list.includes(NEXT_CURSOR);
+    this.#seen.set(method, isWhole ? Buffer.from(list) : undefined);
+    let bytes = 0;
+    for (const seen of this.#seen.values()) bytes += seen?.length ?? 0;
+    this.#held.set(bytes);
+  }
+
+  #countHandshakeResult(bytes: number): void {
+    this.#owner().add('list', bytes - this.#handshakeResultBytes);
+    this.#handshakeResultBytes = bytes;
+  }
+
+  /** What was seen counts as changed. */
+  #forget(): void {
+    for (const method of this.#seen.keys()) this.#seen.set(method, undefined);
+  }
+
+  /**
+   * Asks for the lists again.
+   * @param ask gets one list
+   * @returns the notification for each that is another one, or may be
+   */
+  async changed(ask: (method: string) => Promise<Frame | undefined>): Promise<ChangedList[]> {
+    const checks = [...this.#seen].map(async ([method, before]) => {
+      const answer = await ask(method);
+      const now = answer?.slice(answer.resultStart, answer.resultEnd);
+      const isSame = before !== undefined && now !== undefined && before.equals(now);
+      return isSame ? undefined : CHANGED_BY_LIST.get(method);
+    });
+    const notifications = await Promise.all(checks);
+    return notifications
+      .filter((method) => method !== undefined)
+      .map((method) => ({ method, message: callMessage(method) }));
+  }
+}

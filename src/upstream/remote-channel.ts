@@ -1,0 +1,70 @@
+// A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
+// where the server takes no POST at its address (docs/protocol.md#httpsse).
+import type { FindOwner } from '../base/held-bytes.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { ChannelEvents } from '../ports/channel.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { Access } from './credentials/remote-access.ts';
+import { SseChannel } from './http-sse/sse-channel.ts';
+import type { ServerOptions } from './options.ts';
+import type { ServerChannel } from './server-channel.ts';
+import { HttpChannel } from './streamable-http/http-channel.ts';
+import type { RemoteTarget } from './streamable-http/options.ts';
+import type { HttpRefusal } from './streamable-http/refusals.ts';
+
+export interface RemoteChannelParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+  readonly access: Access;
+  readonly owner: FindOwner;
+}
+
+/** One remote server. */
+export class RemoteChannel implements ServerChannel {
+  readonly pid = undefined;
+  readonly #target: RemoteTarget;
+  readonly #options: ServerOptions;
+  readonly #parts: RemoteChannelParts;
+  #channel: ServerChannel;
+  /** The transport that turned out to be the wrong one, on its way out. */
+  #left: Promise<void> = Promise.resolve();
+
+  constructor(target: RemoteTarget, options: ServerOptions, parts: RemoteChannelParts) {
+    this.#target = target;
+    this.#options = options;
+    this.#parts = parts;
+    const isSse = target.transport === 'sse';
+    this.#channel = isSse ? new SseChannel(target, options, parts) : this.#streamableHttp();
+  }
+
+  get lastStderrLine(): string {
+    return this.#channel.lastStderrLine;
+  }
+
+  get isWritable(): boolean {
+    return this.#channel.isWritable;
+  }
+
+  send(message: Buffer, from?: Principal): boolean {
+    return this.#channel.send(message, from);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#left, this.#channel.close()]);
+  }
+
+  #streamableHttp(): ServerChannel {
+    const isAuto = this.#target.transport === 'auto';
+    return new HttpChannel(this.#target, this.#options, {
+      ...this.#parts,
+      notSpoken: isAuto ? (initialize, refusal) => this.#fallBack(initialize, refusal) : undefined,
+    });
+  }
+
+  #fallBack(initialize: Buffer, postRefused: HttpRefusal): void {
+    this.#parts.logger.info('server takes no POST at its address: HTTP+SSE is tried');
+    this.#left = this.#channel.close();
+    this.#channel = new SseChannel(this.#target, this.#options, { ...this.#parts, postRefused });
+    this.#channel.send(initialize);
+  }
+}

@@ -1,0 +1,405 @@
+// A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
+// comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
+
+import type { FindOwner } from '../../base/held-bytes.ts';
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { integerId } from '../../jsonrpc/id.ts';
+import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { CANCELLED, INITIALIZE, INITIALIZED, TOOLS_CALL, TOOLS_LIST } from '../../mcp/methods.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { Principal } from '../../ports/principal.ts';
+import type { Access } from '../credentials/remote-access.ts';
+import type { ServerOptions } from '../options.ts';
+import type { ServerChannel } from '../server-channel.ts';
+import { type HttpAnswer, HttpEndpoint, HttpFailure } from './http-endpoint.ts';
+import { ListeningStream } from './listening-stream.ts';
+import { type HttpSession, messageHeaders, sessionHeaders } from './message-headers.ts';
+import type { RemoteTarget } from './options.ts';
+import { Outgoing } from './outgoing.ts';
+import { deleteSession } from './own-request.ts';
+import { ENDED_EARLY, failureOfLost, NO_ROOM, PostAnswers } from './post-answer.ts';
+import { PostWatch } from './post-watch.ts';
+import {
+  cannotStart,
+  type HttpRefusal,
+  hintsAtLostSession,
+  isAnswerTo,
+  isModernRefusal,
+  isSessionText,
+  refusalOf,
+  withId,
+} from './refusals.ts';
+import { ServerCheck } from './server-check.ts';
+import { SessionLoss } from './session-loss.ts';
+import { ToolHeaders } from './tool-headers.ts';
+import { refreshTools } from './tool-refresh.ts';
+
+const HEADER_MISMATCH = -32020;
+/** How long a server may take to accept what it need not answer. */
+const ACCEPT_MS = 30_000;
+/** Messages without an answer that may be on their way; more are dropped. */
+const MAX_UNANSWERED = 1_024;
+/** What a message without an answer costs of what may be read from its server in a turn; bytes. */
+const MESSAGE_COST = 8 * 1024;
+const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
+
+export interface HttpChannelParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+  readonly access: Access;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
+  /**
+   * The server does not speak this transport at all: told instead of `closed`, with the message that
+   * showed it.
+   */
+  readonly notSpoken?: ((initialize: Buffer, refusal: HttpRefusal) => void) | undefined;
+}
+
+/** A remote server. */
+export class HttpChannel implements ServerChannel {
+  readonly pid = undefined;
+  readonly lastStderrLine = '';
+  readonly #options: ServerOptions;
+  readonly #events: ChannelEvents;
+  readonly #logger: Logger;
+  readonly #parts: HttpChannelParts;
+  readonly #endpoint: HttpEndpoint;
+  readonly #answers: PostAnswers;
+  readonly #check: ServerCheck;
+  readonly #tools: ToolHeaders;
+  readonly #posts = new Set<Outgoing>();
+  readonly #watch = new PostWatch(this.#posts, (id) => this.#events.awaits(id));
+  /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
+  #waiting: Outgoing[] | undefined;
+  #session: HttpSession | undefined;
+  #listening: ListeningStream | undefined;
+  readonly #loss: SessionLoss;
+  #isDropping = false;
+  #isOver = false;
+
+  constructor(target: RemoteTarget, options: ServerOptions, parts: HttpChannelParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#events = parts.events;
+    this.#logger = parts.logger;
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
+    this.#tools = new ToolHeaders(parts.logger);
+    this.#answers = new PostAnswers({
+      endpoint: this.#endpoint,
+      maxBytes: options.limits.message,
+      headers: () => sessionHeaders(this.#session),
+      isMissing: (id) => this.#isMissing(id),
+      deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
+      oversize: (...dropped) => this.#events.oversize(...dropped),
+    });
+    this.#loss = new SessionLoss(
+      () => [...this.#posts].some(({ id, isBegun }) => id !== undefined && !isBegun),
+      () => this.#end('session_lost'),
+    );
+    this.#check = new ServerCheck({
+      endpoint: this.#endpoint,
+      headers: (message) => messageHeaders(message, this.#session, this.#tools),
+      hasOlderCalls: ({ id = 0 }) => [...this.#posts].some((post) => (post.id ?? id) < id),
+      sessionGone: () => this.#lose(),
+      refuses: ({ what }) => this.#end(`stopped_serving: it ${what}`),
+    });
+  }
+
+  get isWritable(): boolean {
+    return true;
+  }
+
+  send(message: Buffer, from?: Principal): boolean {
+    if (this.#isOver) return false;
+    const out = new Outgoing(message, from);
+    if (out.method === CANCELLED && this.#cancel(out)) return true;
+    if (this.#loss.isKnown) this.#loss.noteNotTaken(out.id);
+    else if (this.#waiting === undefined) return this.#start(out);
+    else this.#waiting.push(out.hold(this.#parts.owner()));
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#letGo();
+    await deleteSession(this.#endpoint, this.#session, this.#options.timeouts.stop);
+    await this.#endpoint.close();
+  }
+
+  /** @returns false when it was dropped */
+  #start(out: Outgoing): boolean {
+    if (out.id === undefined && this.#posts.size > this.#options.limits.inFlight + MAX_UNANSWERED) {
+      if (!this.#isDropping) this.#logger.warn('server takes no messages: they are dropped');
+      this.#isDropping = true;
+      return false;
+    }
+    // A server that asks much gets as many answers: they cost more than to read what it asks.
+    if (out.id === undefined) this.#endpoint.quota.spend(MESSAGE_COST);
+    this.#posts.add(out);
+    out.hold(this.#parts.owner());
+    this.#watch.begin();
+    if (out.method === INITIALIZED) this.#waiting = [];
+    void this.#run(out).finally(() => this.#ended(out));
+    return true;
+  }
+
+  #ended(out: Outgoing): void {
+    this.#posts.delete(out);
+    out.letGo(this.#parts.owner());
+    if (this.#posts.size <= this.#options.limits.inFlight) this.#isDropping = false;
+    out.cancels?.abort();
+    this.#loss.look();
+    if (out.method !== INITIALIZED) return;
+    const waiting = this.#takeWaiting();
+    if (!this.#isOver) for (const one of waiting) this.#start(one);
+  }
+
+  /** @returns whether that is all: a modern server takes the end of the POST as cancel */
+  #cancel(notice: Outgoing): boolean {
+    const { bytes, requestIdStart, requestIdEnd } = notice.frame;
+    const id = integerId(bytes, requestIdStart, requestIdEnd);
+    const call = [...this.#posts].find((post) => post.id === id);
+    if (call?.isModern === true) {
+      call.abort();
+      return true;
+    }
+    // Nobody waits for what a session's server may still say; without this its stream would stay.
+    notice.cancels = call;
+    if (call !== undefined) call.isCancelled = true;
+    return this.#session === undefined;
+  }
+
+  async #run(out: Outgoing): Promise<void> {
+    const quiet = this.#endpoint.quiet(out.from);
+    try {
+      if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet, false);
+      const { requestMax: requestMaxMs } = this.#options.timeouts;
+      const answer = await this.#endpoint.request({
+        method: 'POST',
+        headers: messageHeaders(out, this.#session, this.#tools),
+        body: out.frame.bytes,
+        signal: out.signal,
+        isCall: out.isCall,
+        from: out.from,
+        headMs: out.id === undefined ? ACCEPT_MS : requestMaxMs + ACCEPT_MS,
+      });
+      if (answer.status > 299) await this.#onRefused(out, answer);
+      else if (out.id === undefined) this.#onAccepted(out, answer);
+      else await this.#onAnswer(out, out.id, answer);
+    } catch (error) {
+      await this.#onLost(out, error);
+    }
+  }
+
+  #onAccepted(out: Outgoing, answer: HttpAnswer): void {
+    answer.discard();
+    if (out.method !== INITIALIZED || this.#isOver) return;
+    this.#listening = new ListeningStream({
+      endpoint: this.#endpoint,
+      maxBytes: this.#options.limits.message,
+      logger: this.#logger,
+      headers: () => sessionHeaders(this.#session),
+      refused: (refusal, wasOpen) => this.#onStreamRefused(out, refusal, wasOpen),
+      unreachable: () => this.#end('unreachable'),
+      taker: {
+        message: (bytes) => this.#events.received(bytes),
+        oversize: (...dropped) => this.#events.oversize(...dropped),
+      },
+    });
+  }
+
+  /** @returns whether the session is gone */
+  async #onStreamRefused(out: Outgoing, refusal: HttpRefusal, wasOpen: boolean): Promise<boolean> {
+    const { saysSessionIsGone, isAboutSession } = refusal;
+    if (!saysSessionIsGone && !isAboutSession) return false;
+    // Some servers have no such stream, and say so with 404.
+    const isSure = wasOpen && saysSessionIsGone;
+    const isGone = isSure || (await this.#check.ask(out)) === 'session_gone';
+    if (isGone) this.#lose();
+    return isGone;
+  }
+
+  async #onAnswer(out: Outgoing, id: number, answer: HttpAnswer): Promise<void> {
+    out.isBegun = true;
+    const failure = await this.#answers.read(out, id, answer);
+    await out.doubt;
+    const isBrokenOff = failure === ENDED_EARLY && this.#isMissing(id);
+    if (isBrokenOff && out.repeat()) await this.#run(out);
+    else if (out.method === INITIALIZE && failure.isLasting === true)
+      this.#end(cannotStart(failure));
+    else this.#fail(out, failure);
+  }
+
+  #deliver(out: Outgoing, id: number, bytes: Buffer, answer: HttpAnswer): void {
+    if (this.#isOver) return;
+    if (out.method === INITIALIZE) this.#noteSession(scan(bytes), answer);
+    else if (this.#isInSession(out) && hintsAtLostSession(bytes)) {
+      out.doubt = this.#doubt(out, id, bytes);
+      return;
+    }
+    const message = out.isModern && out.method === TOOLS_LIST ? this.#tools.learn(bytes) : bytes;
+    if (message instanceof Promise) out.doubt = message.then((list) => this.#receive(list, id));
+    else this.#events.received(message, id);
+  }
+
+  #receive(message: Buffer, id: number): void {
+    if (!this.#isOver) this.#events.received(message, id);
+  }
+
+  /** An answer may mean that the session is gone, and is the server's answer if it is not. */
+  async #doubt(out: Outgoing, id: number, bytes: Buffer): Promise<void> {
+    const verdict = await this.#check.ask(out);
+    const isRefusal = isSessionText(bytes) || !isAnswerTo(scan(bytes), id);
+    // Another answer may be about what the server did.
+    if (verdict !== 'session_gone' || !isRefusal) this.#events.received(bytes, id);
+    if (verdict === 'session_gone') this.#lose(isRefusal ? out : undefined);
+  }
+
+  #noteSession(frame: Frame, answer: HttpAnswer): void {
+    if (frame.kind !== 'response' || frame.resultStart < 0) return;
+    const id = answer.header('mcp-session-id');
+    const version = parseResult(frame)?.['protocolVersion'];
+    this.#session = {
+      id: id !== undefined && SESSION_ID.test(id) ? id : undefined,
+      version: typeof version === 'string' ? version : '',
+    };
+  }
+
+  async #onRefused(out: Outgoing, answer: HttpAnswer): Promise<void> {
+    const refusal = await refusalOf(answer, out.id, this.#options.limits.message);
+    if (this.#isOver) return;
+    if (out.isHandshake) this.#onHandshakeRefused(out, answer.status, refusal);
+    else if (await this.#isSessionGone(out, refusal)) this.#lose(out);
+    else await this.#onMessageRefused(out, refusal);
+  }
+
+  #onHandshakeRefused(out: Outgoing, status: number, refusal: HttpRefusal): void {
+    const { failure, error, answer, isNoEvidence } = refusal;
+    const isAnswer = answer !== undefined && status >= 500;
+    if (isNoEvidence && !isAnswer) this.#end(cannotStart(failure));
+    else if (out.method === INITIALIZE && this.#isNotSpoken(status, error))
+      this.#parts.notSpoken?.(out.frame.bytes, refusal);
+    else this.#onRefusal(out, refusal);
+  }
+
+  async #onMessageRefused(out: Outgoing, refusal: HttpRefusal): Promise<void> {
+    const { status, error, answer, isNoEvidence } = refusal;
+    if (isNoEvidence || (error === undefined && answer === undefined)) void this.#check.watch(out);
+    if (out.id === undefined) {
+      this.#logger.debug({ method: out.method, status }, 'server refused a message');
+    } else if (error !== undefined && this.#mayHaveStaleHeaders(out, error)) {
+      await this.#callWithNewHeaders(out);
+    } else {
+      this.#onRefusal(out, refusal);
+    }
+  }
+
+  /** A JSON-RPC answer is the answer, whatever the status. */
+  #onRefusal(out: Outgoing, { answer, error, failure }: HttpRefusal): void {
+    const { id } = out;
+    if (id === undefined || this.#isOver) return;
+    if (answer !== undefined) this.#events.received(answer, id);
+    else if (error !== undefined) this.#events.received(withId(error, id), id);
+    // Without effect where that was its answer.
+    this.#fail(out, failure);
+  }
+
+  /** What an older transport's server says to a POST (docs/protocol.md#httpsse). */
+  #isNotSpoken(status: number, error: Frame | undefined): boolean {
+    if (this.#parts.notSpoken === undefined || ![400, 404, 405].includes(status)) return false;
+    return error === undefined || !isModernRefusal(error);
+  }
+
+  #isInSession(out: Outgoing): boolean {
+    return this.#session !== undefined && !out.isModern;
+  }
+
+  /** By its status, or by its words and what the server says when it is asked. */
+  async #isSessionGone(out: Outgoing, refusal: HttpRefusal): Promise<boolean> {
+    if (!this.#isInSession(out)) return false;
+    const { status, saysSessionIsGone, isAboutSession } = refusal;
+    if (saysSessionIsGone && this.#session?.id !== undefined) return true;
+    // A server that failed may have begun to work on it, whatever it says.
+    if (!saysSessionIsGone && !(isAboutSession && status < 500)) return false;
+    return (await this.#check.ask(out)) === 'session_gone';
+  }
+
+  #mayHaveStaleHeaders(out: Outgoing, error: Frame): boolean {
+    const isMismatch = errorCodeOf(error) === HEADER_MISMATCH;
+    return isMismatch && out.isModern && out.method === TOOLS_CALL && !out.hasNewHeaders;
+  }
+
+  async #callWithNewHeaders(out: Outgoing): Promise<void> {
+    out.hasNewHeaders = true;
+    this.#logger.debug('server wants other headers: its tools are listed again');
+    await refreshTools(this.#endpoint, out, this.#tools, this.#options.limits.message);
+    await this.#run(out);
+  }
+
+  async #onLost(out: Outgoing, error: unknown): Promise<void> {
+    if (this.#isOver) return;
+    const isUnreachable = error instanceof HttpFailure && error.isUnreachable;
+    const failure = failureOfLost(out, error);
+    if (failure === NO_ROOM) {
+      this.#fail(out, failure);
+    } else if (out.isHandshake && !out.signal.aborted) {
+      this.#end(cannotStart(failure));
+    } else if (isUnreachable) {
+      this.#fail(out, failure);
+      this.#end('unreachable');
+    } else if (out.id !== undefined && this.#isMissing(out.id) && out.repeat()) {
+      await this.#run(out);
+    } else {
+      this.#fail(out, failure);
+    }
+  }
+
+  #isMissing(id: number): boolean {
+    return !this.#isOver && !this.#loss.notTaken.has(id) && this.#events.awaits(id);
+  }
+
+  #fail(out: Outgoing, failure: RequestFailure): void {
+    if (out.id === undefined || this.#isOver || this.#loss.notTaken.has(out.id)) return;
+    this.#events.failed(out.id, failure);
+  }
+
+  /**
+   * The server does not know the session.
+   * @param refused what it did not take
+   */
+  #lose(refused?: Outgoing): void {
+    if (this.#isOver) return;
+    if (refused !== undefined) this.#loss.noteNotTaken(refused.id);
+    this.#listening?.close();
+    this.#loss.begin();
+    if (refused === undefined) this.#loss.look();
+  }
+
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (reason === 'session_lost') this.#session = undefined;
+    for (const out of this.#waiting ?? []) this.#loss.noteNotTaken(out.id);
+    this.#letGo();
+    this.#events.closed(reason, this.#loss.notTaken);
+  }
+
+  #takeWaiting(): readonly Outgoing[] {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const out of waiting) out.letGo(this.#parts.owner());
+    return waiting;
+  }
+
+  #letGo(): void {
+    this.#loss.stop();
+    this.#watch.stop();
+    this.#check.close();
+    this.#listening?.close();
+    this.#takeWaiting();
+    for (const post of this.#posts) post.abort();
+  }
+}

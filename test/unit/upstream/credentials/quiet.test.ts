@@ -1,0 +1,40 @@
+// A server that wants to be left alone (HTTP 429 with Retry-After): by those that it knows apart.
+import { expect, it } from 'vitest';
+import { createLogger } from '../../../../src/observe/logger.ts';
+import type { Principal } from '../../../../src/ports/principal.ts';
+import type { OAuthOptions } from '../../../../src/upstream/credentials/options.ts';
+import { RemoteAccess } from '../../../../src/upstream/credentials/remote-access.ts';
+import type { RemoteTarget } from '../../../../src/upstream/streamable-http/options.ts';
+
+const logger = createLogger({ level: 'fatal', messages: false });
+const [ALICE, BOB]: Principal[] = [{ key: 'alice' }, { key: 'bob' }];
+
+function accessOf(type: OAuthOptions['type'] | undefined): RemoteAccess {
+  const target = {
+    headerTemplates: {},
+    tls: {},
+    auth: type === undefined ? undefined : { type, clientSecret: undefined },
+  };
+  return new RemoteAccess(target as unknown as RemoteTarget, logger);
+}
+
+it.each([undefined, 'client_credentials'] as const)(
+  'with auth %s all come in as one, so nobody calls it any more',
+  (type) => {
+    const all = accessOf(type);
+    all.of(() => undefined).leaveAlone(60_000, ALICE);
+    expect(all.of(() => BOB).quiet()?.reason).toBe('rate_limited');
+    expect(all.of(() => undefined).quiet(BOB)?.outcome).toBe('not_sent');
+  },
+);
+
+it('with a token of each client only the client whose request it was leaves it alone', () => {
+  const all = accessOf('token_exchange');
+  all.of(() => ALICE).leaveAlone(60_000);
+  expect(all.of(() => ALICE).quiet()?.reason).toBe('rate_limited');
+  expect(all.of(() => BOB).quiet()).toBeUndefined();
+  const shared = all.of(() => ALICE);
+  shared.leaveAlone(30_000, BOB);
+  const lefts = [shared.quiet(ALICE), shared.quiet(BOB)].map((one) => one?.retryAfterMs ?? 0);
+  expect(lefts[0]).toBeGreaterThan(lefts[1] ?? 0);
+});
