@@ -131,8 +131,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'framing/one-line-to-client',
     file: 'src/jsonrpc/sse-framing.ts',
-    find: 'return Buffer.concat([MESSAGE_HEAD, onOneLine(message), END]);',
-    replace: 'return Buffer.concat([MESSAGE_HEAD, message, END]);',
+    find: 'return [MESSAGE_HEAD, ...message.map(onOneLine), END];',
+    replace: 'return [MESSAGE_HEAD, ...message, END];',
     test: ['test/unit/jsonrpc/sse-framing.test.ts', 'C10'],
   },
   {

@@ -8,12 +8,22 @@ const END = Buffer.from('\n\n');
 
 /** A message as an event without id: it can't be resumed behind. */
 export function messageEvent(message: Buffer): Buffer {
-  return Buffer.concat([MESSAGE_HEAD, onOneLine(message), END]);
+  return Buffer.concat(messageEventParts([message]));
+}
+
+/** The same of a large message in parts, in parts. */
+export function messageEventParts(message: readonly Buffer[]): Buffer[] {
+  return [MESSAGE_HEAD, ...message.map(onOneLine), END];
 }
 
 /** A message as an event that a client can resume behind. */
 export function resumableEvent(id: string, message: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), onOneLine(message), END]);
+  return Buffer.concat(resumableEventParts(id, [message]));
+}
+
+/** The same of a large message in parts, in parts. */
+export function resumableEventParts(id: string, message: readonly Buffer[]): Buffer[] {
+  return [Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), ...message.map(onOneLine), END];
 }
 
 /** How long a client should wait before it reconnects, in milliseconds. */

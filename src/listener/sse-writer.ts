@@ -54,16 +54,15 @@ export class SseWriter implements StreamWriter {
     if (response.destroyed) queueMicrotask(() => this.#close());
   }
 
-  write(bytes: Buffer): void {
+  write(...parts: readonly Buffer[]): void {
     if (this.#isClosed) return;
     if (this.#response.writableLength > MAX_WAITING_BYTES) {
       this.#cut();
       return;
     }
-    // Small messages that are read as they come cost nothing here.
-    if (!this.#response.write(bytes)) this.#unread.set(this.#response.writableLength);
-    // One message may be larger than all that may wait otherwise.
-    if (bytes.length > MAX_WAITING_BYTES) this.#watch();
+    const [first] = parts;
+    if (first !== undefined && parts.length === 1) this.#write(first);
+    else this.#writeLarge(parts);
   }
 
   end(): void {
@@ -114,6 +113,21 @@ export class SseWriter implements StreamWriter {
     }
     this.#unheardSinceMs ??= nowMs;
     return nowMs - this.#unheardSinceMs >= MAX_STALL_MS;
+  }
+
+  #write(bytes: Buffer): void {
+    // Small messages that are read as they come cost nothing here.
+    if (!this.#response.write(bytes)) this.#unread.set(this.#response.writableLength);
+    // One message may be larger than all that may wait otherwise.
+    if (bytes.length > MAX_WAITING_BYTES) this.#watch();
+  }
+
+  #writeLarge(parts: readonly Buffer[]): void {
+    this.#response.cork();
+    for (const part of parts) this.#response.write(part);
+    this.#response.uncork();
+    this.#unread.set(this.#response.writableLength);
+    this.#watch();
   }
 
   #watch(): void {

@@ -1,7 +1,7 @@
 // One event stream of a Streamable HTTP session: numbers its events, keeps the latest for clients
 // that lost the connection, and sends them to whoever reads it now (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
-import { primingEvent, resumableEvent } from '../jsonrpc/sse-framing.ts';
+import { primingEvent, resumableEvent, resumableEventParts } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import type { ReplayBudget } from './replay-budget.ts';
 
@@ -45,6 +45,16 @@ export class EventStream {
   attach(writer: StreamWriter, isPrimed: boolean): void {
     this.#writer = writer;
     if (isPrimed) writer.write(primingEvent(`${this.number}_0`));
+  }
+
+  /** The same of a message in parts, which are joined only to be kept for a client that is not there. */
+  writeParts(parts: readonly Buffer[]): void {
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    if (this.#writer === undefined || bytes <= MAX_KEPT_WHILE_READ)
+      this.write(Buffer.concat(parts));
+    else if (!this.#isFinished) {
+      this.#writer.write(...resumableEventParts(`${this.number}_${++this.#sequence}`, parts));
+    }
   }
 
   /** The reader is gone; it may come back. */

@@ -73,11 +73,13 @@ export class HttpResponseWriter implements ResponseWriter, PendingResponse {
 
   endInParts(parts: readonly Buffer[]): void {
     if (this.#isDone) return;
-    if (this.#stream !== undefined || !this.#context.accepted.json) {
-      this.end(Buffer.concat(parts));
+    if (this.#stream === undefined && !this.#context.accepted.json) this.beginStream();
+    this.#finish();
+    if (this.#stream !== undefined) {
+      this.#stream.writeParts(parts);
+      this.#stream.finish();
       return;
     }
-    this.#finish();
     if (this.#response.destroyed) return;
     sendJsonParts(this.#response, parts);
     cutIfSlow(this.#response, this.#context);

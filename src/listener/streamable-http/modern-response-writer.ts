@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
-import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
+import { comment, messageEvent, messageEventParts } from '../../jsonrpc/sse-framing.ts';
 import type { ResponseWriter } from '../../ports/response-writer.ts';
 import { sendJson, sendJsonParts } from '../error-response.ts';
 import type { Gatekeeper } from '../gatekeeper.ts';
@@ -71,12 +71,13 @@ export class ModernResponseWriter implements ResponseWriter, PendingResponse {
   }
 
   endInParts(parts: readonly Buffer[]): void {
-    if (this.#writer !== undefined) {
-      this.end(Buffer.concat(parts));
-      return;
-    }
     if (this.#isDone) return;
     this.#finish();
+    if (this.#writer !== undefined) {
+      this.#writer.write(...messageEventParts(parts));
+      this.#writer.end();
+      return;
+    }
     if (this.#response.destroyed) return;
     sendJsonParts(this.#response, parts);
     cutIfSlow(this.#response, this.#context);

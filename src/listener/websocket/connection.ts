@@ -83,7 +83,7 @@ export class WebSocketConnection implements ChannelTransport {
     socket.on('ping', (payload) => this.#onPing(payload));
     socket.on('pong', (payload) => {
       this.#isAlive = true;
-      this.#onControl(payload);
+      this.#incoming.control(payload);
     });
     // It is closed with a status, and what still comes is read until the peer has seen that.
     socket.on('error', () => this.#drop());
@@ -173,13 +173,8 @@ export class WebSocketConnection implements ChannelTransport {
     this.#incoming.close();
   }
 
-  #onControl(payload: Buffer): void {
-    this.#input.control();
-    this.#incoming.control(payload);
-  }
-
   #onPing(payload: Buffer): void {
-    this.#onControl(payload);
+    this.#incoming.control(payload);
     if (this.#pinged === undefined) onNextTurn(() => this.#pong());
     this.#pinged = payload;
   }

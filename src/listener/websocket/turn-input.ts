@@ -6,15 +6,15 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { LEAST_COST, TurnQuota } from '../../base/turns.ts';
 import { LARGE_TEXT, STEP_BYTES, TextWalk, walkedText } from '../../jsonrpc/text-walk.ts';
+import { FrameHeads } from './frame-heads.ts';
 
 /** What one connection may cost in a turn: 16 short messages. */
 const TURN_OF_CONNECTION = 64 * LEAST_COST;
 /** To answer a message, besides its bytes. */
 const MESSAGE_COST = 4 * LEAST_COST;
-/** What the parser is given at once. */
-const PIECE_BYTES = 4 * 1024;
-/** The same, while no message ends: one that is large is not cut up without need. */
-const MAX_PIECE_BYTES = 64 * 1024;
+/** What the parser is given at once: so much, and so many frames. */
+const PIECE_BYTES = 64 * 1024;
+const PIECE_FRAMES = 32;
 const NOTHING = Buffer.alloc(0);
 
 /** The input of one WebSocket. */
@@ -28,8 +28,7 @@ export class TurnInput {
   /** Parsed, and not taken yet. */
   readonly #messages: Buffer[] = [];
   #walk: TextWalk | undefined;
-  #pieceBytes = PIECE_BYTES;
-  #hasEnded = false;
+  readonly #heads = new FrameHeads();
   #holds = 0;
   #isWorking = false;
   #isWaiting = false;
@@ -68,17 +67,10 @@ export class TurnInput {
 
   /** A message was parsed. */
   message(bytes: Buffer): void {
-    this.#hasEnded = true;
     if (this.#isOver) return;
     const isLater = this.#messages.length > 0 || this.isHeld || this.#quota.isSpent;
     if (isLater || bytes.length >= LARGE_TEXT) this.#messages.push(bytes);
     else this.#hand(bytes);
-  }
-
-  /** A ping or a pong was parsed. */
-  control(): void {
-    this.#hasEnded = true;
-    this.#quota.spend(0);
   }
 
   /** No message counts any more; what comes is read for the sake of the peer's close alone. */
@@ -151,13 +143,9 @@ export class TurnInput {
 
   #parse(): void {
     const rest = this.#rest;
-    const piece = rest.length <= this.#pieceBytes ? rest : rest.subarray(0, this.#pieceBytes);
+    const piece = this.#heads.pieceOf(rest, PIECE_BYTES, PIECE_FRAMES);
     this.#rest = piece.length === rest.length ? NOTHING : rest.subarray(piece.length);
-    this.#quota.spend(piece.length);
-    this.#hasEnded = false;
+    this.#quota.spend(piece.length + this.#heads.frames * LEAST_COST);
     if (this.#parser.writable) this.#parser.write(piece);
-    this.#pieceBytes = this.#hasEnded
-      ? PIECE_BYTES
-      : Math.min(2 * this.#pieceBytes, MAX_PIECE_BYTES);
   }
 }

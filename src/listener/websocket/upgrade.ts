@@ -20,6 +20,7 @@ const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
 /** What a message may come in: each piece costs some hundred bytes besides its own. */
 const MAX_CHUNKS = 16 * 1024;
+const MAX_FRAGMENTS = 4 * 1024;
 /** How long a client that sent what can't be taken may take to see why it is closed. */
 const CLOSE_LIMIT_MS = 10_000;
 /** How long a refusal may take to leave. */
@@ -47,6 +48,7 @@ export class WebSockets {
       noServer: true,
       maxPayload: context.options.maxBody,
       maxBufferedChunks: MAX_CHUNKS,
+      maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: false,
       clientTracking: false,
       // Of many pings in a turn one is answered, by the connection.

@@ -1,0 +1,64 @@
+// Where the frames of a WebSocket begin (RFC 6455 5.2). However short a frame is, the parser has about the same
+// work with it: so it is given only so many of them at once.
+
+const FIN_AND_LENGTH = 2;
+const MASK_BYTES = 4;
+const MASKED = 0x80;
+/** Lengths that stand for a longer field, and how many bytes that has. */
+const IN_TWO_BYTES = 126;
+const IN_EIGHT_BYTES = 127;
+
+/** Follows the frames of one connection. */
+export class FrameHeads {
+  /** Bytes of the payload that are to come. */
+  #payload = 0;
+  /** Bytes of the head that were seen, and that it has as far as is known. */
+  #seen = 0;
+  #length = FIN_AND_LENGTH;
+  #extended = 0;
+
+  /** Frames that began in what the last `pieceOf` gave. */
+  frames = 0;
+
+  /** The next piece of what was read: at most so many bytes, in which at most so many frames begin. */
+  pieceOf(bytes: Buffer, mostBytes: number, mostFrames: number): Buffer {
+    const end = Math.min(bytes.length, mostBytes);
+    let at = 0;
+    this.frames = 0;
+    while (at < end) {
+      if (this.#seen === 0 && this.#payload > 0) {
+        const skipped = Math.min(this.#payload, end - at);
+        this.#payload -= skipped;
+        at += skipped;
+        continue;
+      }
+      if (this.#seen === 0) {
+        if (this.frames === mostFrames) break;
+        this.frames++;
+      }
+      this.#takeHead(bytes[at] ?? 0);
+      at++;
+    }
+    return at === bytes.length ? bytes : bytes.subarray(0, at);
+  }
+
+  #takeHead(byte: number): void {
+    if (this.#seen === 1) {
+      const length = byte & ~MASKED;
+      this.#extended = extendedLength(length);
+      this.#payload = this.#extended === 0 ? length : 0;
+      this.#length = FIN_AND_LENGTH + this.#extended + (byte >= MASKED ? MASK_BYTES : 0);
+    } else if (this.#seen > 1 && this.#seen < FIN_AND_LENGTH + this.#extended) {
+      this.#payload = this.#payload * 0x1_00 + byte;
+    }
+    this.#seen++;
+    if (this.#seen < this.#length) return;
+    this.#seen = 0;
+    this.#length = FIN_AND_LENGTH;
+  }
+}
+
+function extendedLength(length: number): number {
+  if (length === IN_TWO_BYTES) return 2;
+  return length === IN_EIGHT_BYTES ? 8 : 0;
+}
