@@ -12,20 +12,22 @@ import {
 
 /** `admin:` */
 export const adminSchema = section({
-  host: address().prefault('127.0.0.1').meta({
-    description: 'Address to listen on. An address that is not loopback needs `allowRemote`.',
-  }),
-  port: integer(0, 65_535).prefault(9464).meta({
-    description: 'TCP port. 0 lets the system choose a free port.',
-  }),
-  allowRemote: flag().prefault(false).meta({
-    description:
+  host: address()
+    .prefault('127.0.0.1')
+    .describe('Address to listen on. An address that is not loopback needs `allowRemote`.'),
+  port: integer(0, 65_535)
+    .prefault(9464)
+    .describe('TCP port. 0 lets the system choose a free port.'),
+  allowRemote: flag()
+    .prefault(false)
+    .describe(
       'Allow an address that is not loopback. Metrics contain the names of your servers. Make sure that only your monitoring can reach the port.',
-  }),
-  socket: filledText('the path of a socket').optional().meta({
-    description:
+    ),
+  socket: filledText('the path of a socket')
+    .optional()
+    .describe(
       'Path of a Unix socket to listen on, instead of `host` and `port`. Only its owner can connect.',
-  }),
+    ),
 }).refine((value) => isSafeHost(value.host, value.allowRemote), {
   path: ['host'],
   when: isMap,

@@ -1,8 +1,10 @@
 // `sluice connect`: a stdio server over a remote endpoint. One client, one server, no listener; the
 // same rooms as in a gateway, so both eras work on both sides.
+
 import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
 import { delay, monotonicMs, within } from '../base/clock.ts';
+import { EXIT } from '../base/exit-codes.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
@@ -22,9 +24,6 @@ import type { OpenChannel } from '../upstream/server-channel.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
 import { untilStopped } from './run.ts';
 
-const OK = 0;
-const NEVER_REACHED = 1;
-const INTERNAL = 70;
 const CLOSE_LIMIT_MS = 5_000;
 const DRAIN_POLL_MS = 25;
 /** How a channel says that it never came up, and whether it is of use to try again. */
@@ -97,10 +96,10 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   state.suspendedCalls.close();
   state.tasks.table.close();
   sessions.close();
-  if (stopped.isBroken) return INTERNAL;
-  if (reach.isDone || !reach.isTried) return OK;
+  if (stopped.isBroken) return EXIT.internal;
+  if (reach.isDone || !reach.isTried) return EXIT.ok;
   options.tell(`${placeOf(server.target)}: it never answered as an MCP server does`);
-  return NEVER_REACHED;
+  return EXIT.failure;
 }
 
 /** Whether the server was ever there. */

@@ -1,12 +1,11 @@
 // `sluice keys`: makes, shows and revokes API keys. The only writer of the key file; a running gateway
 // follows it.
+
 import { type ApiKeyRecord, createApiKey } from '../auth/api-keys.ts';
 import { KeyFileError, readKeyFile, writeKeyFile } from '../auth/key-file.ts';
 import { isoTime, wallClockMs } from '../base/clock.ts';
+import { EXIT } from '../base/exit-codes.ts';
 
-const OK = 0;
-const CANNOT = 1;
-const USAGE = 2;
 const DAY_MS = 86_400_000;
 
 const NAME = /^[\w.@:+-][\w .@:+-]{0,63}$/;
@@ -46,7 +45,7 @@ export function runKeys(options: KeysOptions): number {
   } catch (error) {
     if (!(error instanceof KeyFileError)) throw error;
     options.err(`sluice: ${error.message}\n`);
-    return CANNOT;
+    return EXIT.failure;
   }
 }
 
@@ -56,7 +55,7 @@ function add(options: KeysOptions): number {
   const problem = problemOf(options, expires);
   if (problem !== undefined) {
     options.err(`sluice: ${problem}\nSee sluice keys --help\n`);
-    return USAGE;
+    return EXIT.usage;
   }
   const { id, key, sha256 } = createApiKey();
   const record: ApiKeyRecord = {
@@ -71,7 +70,7 @@ function add(options: KeysOptions): number {
   writeKeyFile(file, [...(readKeyFile(file) ?? []), record]);
   options.out(`${key}\n`);
   options.err(`Key ${id} was added to ${file}. It is shown only now: only its hash is kept.\n`);
-  return OK;
+  return EXIT.ok;
 }
 
 function list({ file, out }: KeysOptions): number {
@@ -97,7 +96,7 @@ function list({ file, out }: KeysOptions): number {
         .trimEnd()}\n`,
     );
   }
-  return OK;
+  return EXIT.ok;
 }
 
 function revoke({ file, id, err }: KeysOptions): number {
@@ -105,11 +104,11 @@ function revoke({ file, id, err }: KeysOptions): number {
   const left = keys.filter((key) => key.id !== id);
   if (left.length === keys.length) {
     err(`sluice: there is no key ${id} in ${file}: see sluice keys list\n`);
-    return CANNOT;
+    return EXIT.failure;
   }
   writeKeyFile(file, left);
   err(`Key ${id} was revoked. A running gateway refuses it within a second.\n`);
-  return OK;
+  return EXIT.ok;
 }
 
 function problemOf(options: KeysOptions, expires: string | undefined): string | undefined {

@@ -1,5 +1,7 @@
 // `sluice pin`: shows what differs between the tools of the servers and those that were accepted, and
 // writes the lock file when somebody accepts. The only writer of that file.
+
+import { EXIT } from '../base/exit-codes.ts';
 import { compareTools } from '../catalog/pins/comparison.ts';
 import {
   type Lock,
@@ -15,10 +17,6 @@ import type { Environment } from '../upstream/stdio/environment.ts';
 import { untilStopped } from './run.ts';
 import { type Survey, surveyTools } from './tool-survey.ts';
 
-const OK = 0;
-/** Something differs and was not accepted, or a server or the file can't be used. */
-const NOT_ACCEPTED = 1;
-const USAGE = 2;
 const NO_TOOLS: PinnedTools = new Map();
 
 /** What `sluice pin` is given besides the configuration. */
@@ -47,7 +45,7 @@ export async function runPin(config: Config, options: PinOptions): Promise<numbe
   if (unknown !== undefined || config.file === undefined) {
     const known = config.servers.map(({ name }) => name).join(', ');
     err(`sluice: there is no server "${unknown ?? ''}": must be one of ${known}\n`);
-    return USAGE;
+    return EXIT.usage;
   }
   const path = lockFileOf(config.file);
   try {
@@ -56,7 +54,7 @@ export async function runPin(config: Config, options: PinOptions): Promise<numbe
   } catch (error) {
     if (!(error instanceof LockFileError)) throw error;
     err(`sluice: ${error.message}\n`);
-    return NOT_ACCEPTED;
+    return EXIT.failure;
   }
 }
 
@@ -72,19 +70,19 @@ async function pin({ path, lock, config, options }: Task): Promise<number> {
   const servers = config.servers.filter(({ name }) => names.length === 0 || names.includes(name));
   const interrupted = untilStopped(false).reason;
   const surveys = await surveyTools(config, servers, { ...options, interrupted });
-  if (surveys === undefined) return NOT_ACCEPTED;
+  if (surveys === undefined) return EXIT.failure;
   const next = new Map(lock);
   // In this order, so that all of it is shown.
   const isDifferent = [
     ...surveys.map((survey) => review(survey, next, options)),
     ...(names.length === 0 ? forgotten(config, next, options) : []),
   ].includes(true);
-  const status = surveys.some((survey) => 'failure' in survey) ? NOT_ACCEPTED : OK;
+  const status = surveys.some((survey) => 'failure' in survey) ? EXIT.failure : EXIT.ok;
   if (!isDifferent) {
-    if (status === OK) out('All tools are as accepted.\n');
+    if (status === EXIT.ok) out('All tools are as accepted.\n');
     return status;
   }
-  if (!(await isAccepted(options, interrupted))) return NOT_ACCEPTED;
+  if (!(await isAccepted(options, interrupted))) return EXIT.failure;
   writeLockFile(path, next);
   out(`Accepted, written to ${path}\n`);
   return status;

@@ -2,6 +2,7 @@
 
 import { every } from '../base/clock.ts';
 import { messageOf, UserFileError } from '../base/errors.ts';
+import { EXIT } from '../base/exit-codes.ts';
 import type { Config } from '../config/config.ts';
 import { createLogger, type Logger } from '../observe/logger.ts';
 import { FirstStarts } from '../upstream/first-starts.ts';
@@ -11,9 +12,6 @@ import { Gateway } from './gateway.ts';
 import { watchIdleMemory } from './idle-memory.ts';
 import { ListenError } from './listen-error.ts';
 
-const OK = 0;
-const CANNOT_START = 1;
-const INTERNAL = 70;
 const PARENT_POLL_MS = 500;
 /** How often a server is started that has never been ready, where nothing else is served. */
 const FIRST_TRIES = 5;
@@ -63,7 +61,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   const memory = watchIdleMemory();
   const status = await runUntilStopped(config, options, { logger, stop, onExit });
   memory?.close();
-  return status === OK && stop.isBroken ? INTERNAL : status;
+  return status === EXIT.ok && stop.isBroken ? EXIT.internal : status;
 }
 
 /**
@@ -106,7 +104,7 @@ export async function runUntilStopped(
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
     logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
     await gateway?.stop();
-    return CANNOT_START;
+    return EXIT.failure;
   }
   const reason = await stop.reason;
   logger.info({ reason }, 'stopping');
@@ -115,9 +113,9 @@ export async function runUntilStopped(
   logger.info('stopped');
   if (neverReady !== undefined) {
     logger.fatal(`cannot start: the server was never ready in ${FIRST_TRIES} tries: ${neverReady}`);
-    return CANNOT_START;
+    return EXIT.failure;
   }
-  return OK;
+  return EXIT.ok;
 }
 
 /** How a process comes to stop. */

@@ -112,13 +112,13 @@ const allowRule = section({
     description:
       'Whom the rule is for. All given conditions must be true. Default: all principals.',
   }),
-  servers: some('server names').meta({ description: 'Names of servers. `*` matches any text.' }),
+  servers: some('server names').describe('Names of servers. `*` matches any text.'),
   tools: globs('tool names').meta({
     description:
       'Names of tools, as the server names them. `*` matches any text. A rule without `tools`, `prompts` and `resources` allows all of them. A rule with one of them allows only what it lists. Methods that are not part of MCP, and `jsonrpc` servers, need a rule without the three.',
   }),
-  prompts: globs('prompt names').meta({ description: 'Names of prompts. `*` matches any text.' }),
-  resources: globs('URIs').meta({ description: 'URIs of resources. `*` matches any text.' }),
+  prompts: globs('prompt names').describe('Names of prompts. `*` matches any text.'),
+  resources: globs('URIs').describe('URIs of resources. `*` matches any text.'),
 });
 
 /** What one rule allows. */

@@ -54,8 +54,8 @@ function renameKey(what: string) {
 }
 
 const words = {
-  title: text('a title').optional().meta({ description: 'Replaces the title.' }),
-  description: text('a description').optional().meta({ description: 'Replaces the description.' }),
+  title: text('a title').optional().describe('Replaces the title.'),
+  description: text('a description').optional().describe('Replaces the description.'),
 };
 
 const json = z
@@ -63,9 +63,7 @@ const json = z
   .refine(isJson, { error: 'must be a value of JSON: no infinite number, no date' });
 
 const argument = section({
-  value: json.optional().meta({
-    description: 'Value that the server always gets, whatever the client sends.',
-  }),
+  value: json.optional().describe('Value that the server always gets, whatever the client sends.'),
   default: json.optional().meta({
     description: 'Value that the server gets when the client does not send the argument.',
   }),
@@ -81,7 +79,7 @@ const hint = (what: string) => flag().optional().meta({ description: what });
 const toolOverride = section({
   ...words,
   annotations: section({
-    title: text('a title').optional().meta({ description: 'Display title.' }),
+    title: text('a title').optional().describe('Display title.'),
     readOnlyHint: hint('The tool changes nothing.'),
     destructiveHint: hint('The tool may delete or overwrite something.'),
     idempotentHint: hint('A second call with the same arguments has no further effect.'),

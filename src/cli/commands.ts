@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { UserFileError } from '../base/errors.ts';
+import { EXIT } from '../base/exit-codes.ts';
 import {
   type CommandLineConfig,
   commandLineConfig,
@@ -24,7 +25,6 @@ import {
   type RunInvocation,
   type ServeInvocation,
 } from './args.ts';
-import { EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
 import type { KeysInvocation } from './keys-args.ts';
 
@@ -78,11 +78,11 @@ export async function main(
       for (const issue of error.issues) {
         context.err(`${formatIssue(issue)}\n`);
       }
-      return EXIT.configuration;
+      return EXIT.failure;
     }
     if (error instanceof UserFileError) {
       context.err(`sluice: ${error.message}\n`);
-      return EXIT.configuration;
+      return EXIT.failure;
     }
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     context.err(`sluice: internal error: ${text}\n`);
@@ -125,7 +125,7 @@ async function execute(invocation: Invocation, world: ProcessContext): Promise<n
     case 'pin': {
       const loaded = loadFrom(invocation.config, world);
       if (loaded === undefined) {
-        return EXIT.configuration;
+        return EXIT.failure;
       }
       return world.pin(loaded.config, invocation, packageVersion());
     }
@@ -148,7 +148,7 @@ async function keys(invocation: KeysInvocation, world: ProcessContext): Promise<
 function check(file: string | undefined, world: ProcessContext): number {
   const loaded = loadFrom(file, world);
   if (loaded === undefined) {
-    return EXIT.configuration;
+    return EXIT.failure;
   }
   for (const warning of warningsOf(loaded)) world.err(`${warning} (warning)\n`);
   for (const note of loaded.renamed) world.err(`${formatIssue(note)} (note)\n`);
@@ -168,7 +168,7 @@ function warningsOf(loaded: LoadedConfig): string[] {
 
 async function serve(invocation: ServeInvocation, world: ProcessContext): Promise<number> {
   const loaded = loadFrom(invocation.config, world, invocation);
-  if (loaded === undefined) return EXIT.configuration;
+  if (loaded === undefined) return EXIT.failure;
   return world.startGateway(loaded.config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
@@ -184,7 +184,7 @@ async function run(invocation: RunInvocation, world: ProcessContext): Promise<nu
   const missing = whatIsMissing(single.config, world.environment);
   if (missing.length > 0) {
     for (const sentence of missing) world.err(`sluice: ${sentence}\n`);
-    return EXIT.configuration;
+    return EXIT.failure;
   }
   return world.startGateway(single.config, {
     version: packageVersion(),

@@ -1,12 +1,6 @@
 // Finds the known word that a mistyped one was probably meant to be.
 
-/**
- * The nearest known word.
- *
- * @param word what was written
- * @param known the words that exist
- * @returns the nearest one within a third of its length in edits (swaps count once), or undefined
- */
+/** The nearest known word within a third of its length in edits; swaps count once. */
 export function closestName(word: string, known: readonly string[]): string | undefined {
   const typed = word.slice(0, 64).toLowerCase();
   let best: { word: string; distance: number } | undefined;

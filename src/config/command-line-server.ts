@@ -33,9 +33,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 /**
  * Makes the configuration of one server, named `server`.
  *
- * @param flags what the command line says
  * @param folder absolute; the server's working folder and the start of relative commands
- * @returns the configuration with warnings, or one sentence for each problem
  */
 export function commandLineConfig(flags: CommandLineServer, folder: string): CommandLineConfig {
   const raw = {
@@ -58,13 +56,7 @@ export interface RemoteServer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * Makes the configuration of one remote server, named `server`, for one client.
- *
- * @param flags what the command line says
- * @param folder absolute
- * @returns the configuration with warnings, or one sentence for each problem
- */
+/** Makes the configuration of one remote server, named `server`, for one client. */
 export function remoteServerConfig(flags: RemoteServer, folder: string): CommandLineConfig {
   // The server sees its only client as it is, and is asked for nothing before the client comes.
   const server = { url: flags.url, headers: flags.headers, sharing: 'session', start: 'lazy' };
@@ -72,7 +64,13 @@ export function remoteServerConfig(flags: RemoteServer, folder: string): Command
 }
 
 function resolveFlags(raw: unknown, folder: string): CommandLineConfig {
-  const context = { file: undefined, folder, isHidden: () => false };
+  const context = {
+    file: undefined,
+    folder,
+    host: undefined,
+    isHidden: () => false,
+    variable: () => undefined,
+  };
   const { config, faults, warnings } = resolveConfig(raw, context);
   if (config === undefined) {
     return {
@@ -96,12 +94,7 @@ function resolveFlags(raw: unknown, folder: string): CommandLineConfig {
   return { config, warnings: texts };
 }
 
-/**
- * What the server can't be started without, and is not there.
- *
- * @param environment the gateway's own variables
- * @returns one sentence each
- */
+/** What the server can't be started without, and is not there, in one sentence each. */
 export function whatIsMissing(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -14,20 +14,13 @@ import {
   visit,
 } from 'yaml';
 import { plainText } from '../base/text-template.ts';
-import {
-  type Interpolation,
-  type InterpolationSource,
-  interpolate,
-  type OpenParts,
-} from './interpolate.ts';
+import { type InterpolationSource, interpolate, type OpenParts } from './interpolate.ts';
 import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
 import { formatPath } from './issues.ts';
 import { parseText } from './syntax/syntax.ts';
 
 /** Aliases may multiply a document at most this much. */
 const MAX_ALIASES = 100;
-
-const NOTHING: Interpolation = { value: '', secrets: [], references: [], problems: [] };
 
 /** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
 export const MIN_SECRET_PART = 4;
@@ -51,7 +44,7 @@ export class ConfigDocument {
   /** Syntax and interpolation faults; positions are known already. */
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
-  /** Texts that came from outside the file. */
+  /** Texts that came from outside the file: they are kept out of everything that is shown. */
   readonly secrets = new Set<string>();
   /** False when there is no tree to look at. */
   readonly isReadable: boolean;
@@ -61,11 +54,7 @@ export class ConfigDocument {
   readonly #interpolated = new Set<unknown>();
   readonly #unresolved = new Set<unknown>();
 
-  /**
-   * @param file name for messages
-   * @param text its content
-   * @throws RangeError when the nesting is deeper than the stack
-   */
+  /** @throws RangeError when the nesting is deeper than the stack */
   constructor(file: string, text: string) {
     this.file = file;
     this.#text = text.replace(/^\uFEFF/, '');
@@ -79,18 +68,11 @@ export class ConfigDocument {
     }
   }
 
-  /**
-   * Replaces `${...}` in every string value, each once however many aliases it has.
-   *
-   * @param source where names and files are looked up
-   * @param reading which values, and what they are written in
-   */
+  /** Replaces `${...}` in every string value, each once however many aliases it has. */
   interpolate(source: InterpolationSource, reading: Reading): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
-        if (key === 'key' || typeof node.value !== 'string' || !/[${]/.test(node.value)) {
-          return;
-        }
+        if (key === 'key' || typeof node.value !== 'string' || !/[${]/.test(node.value)) return;
         const path = pathOf(node, ancestors);
         // What an alias repeats elsewhere may be read there.
         if (![...ancestors, node].some(hasAnchor) && !reading.isRead(path)) return;
@@ -100,34 +82,19 @@ export class ConfigDocument {
   }
 
   /**
-   * Keeps a text out of everything that is shown.
-   *
-   * @param text it came from outside the file
-   */
-  addSecret(text: string): void {
-    this.secrets.add(text);
-  }
-
-  /**
    * Gives an interpolated value the type that its option has: `port: ${PORT}` is a number there.
    *
-   * @param fault where a number or boolean was expected
    * @returns whether the value was changed
    */
-  retype(fault: Fault): boolean {
-    const node = this.#find(fault.path).node;
-    if (!isScalar(node) || !this.#interpolated.has(node) || typeof node.value !== 'string') {
-      return false;
-    }
-    if (fault.expected === 'number' && /^-?\d{1,15}$/.test(node.value)) {
-      node.value = Number(node.value);
-      return true;
-    }
-    if (fault.expected === 'boolean' && /^(true|false)$/.test(node.value)) {
-      node.value = node.value === 'true';
-      return true;
-    }
-    return false;
+  retype({ path, expected }: Fault): boolean {
+    const { node } = this.#find(path);
+    if (!isScalar(node) || !this.#interpolated.has(node)) return false;
+    const { value } = node;
+    if (typeof value !== 'string' || expected === undefined) return false;
+    const fits = expected === 'number' ? /^-?\d{1,15}$/ : /^(true|false)$/;
+    if (!fits.test(value)) return false;
+    node.value = expected === 'number' ? Number(value) : value === 'true';
+    return true;
   }
 
   /**
@@ -140,33 +107,17 @@ export class ConfigDocument {
     return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
   }
 
-  /**
-   * Says whether the value at a path came from outside the file and must not be shown.
-   *
-   * @param path the path
-   * @returns true for interpolated scalars
-   */
+  /** Whether the value at a path came from outside the file and must not be shown. */
   isInterpolated(path: ConfigPath): boolean {
     return this.#interpolated.has(this.#find(path).node);
   }
 
-  /**
-   * Says whether the value at a path has an issue of its own already, so that another one about
-   * its text would only be noise.
-   *
-   * @param path the path
-   * @returns true for scalars that could not be interpolated
-   */
+  /** Whether the value at a path has an issue already, so that another one would only be noise. */
   isUnresolved(path: ConfigPath): boolean {
     return this.#unresolved.has(this.#find(path).node);
   }
 
-  /**
-   * Gives a fault its place. What isn't there is placed at the nearest thing above it.
-   *
-   * @param fault the fault
-   * @returns the issue
-   */
+  /** Gives a fault its place. What isn't there is placed at the nearest thing above it. */
   locate(fault: Fault): ConfigIssue {
     const { node, key, isWhole } = this.#find(fault.path);
     const target = isWhole && fault.at === 'value' ? node : (key ?? node);
@@ -182,17 +133,12 @@ export class ConfigDocument {
     // What an alias repeats elsewhere may be read by who does not expect open parts.
     const open = node.anchor === undefined ? openPartsAt(path, servers) : 'none';
     const { text, problems } = rewrite?.(String(node.value)) ?? { text: node.value, problems: [] };
-    const result = problems.length === 0 ? interpolate(String(text), source, open) : NOTHING;
-    for (const problem of [...problems, ...result.problems]) {
+    const result = problems.length === 0 ? interpolate(String(text), source, open) : undefined;
+    for (const problem of result?.problems ?? problems) {
       this.issues.push(this.#at(node.range?.[0] ?? 0, formatPath(path), problem));
-    }
-    if (problems.length > 0) {
-      this.#unresolved.add(node);
-      return;
-    }
-    if (result.problems.length > 0) {
       this.#unresolved.add(node);
     }
+    if (result === undefined) return;
     for (const secret of result.secrets) {
       this.secrets.add(secret);
     }
@@ -217,9 +163,7 @@ export class ConfigDocument {
     for (const step of path) {
       const child = childOf(isAlias(node) ? node.resolve(this.#document) : node, step);
       key = child.key ?? key;
-      if (child.node === undefined) {
-        return { node, key, isWhole: false };
-      }
+      if (child.node === undefined) return { node, key, isWhole: false };
       node = child.node;
     }
     return {

@@ -26,23 +26,12 @@ export interface Interpolation {
   readonly problems: readonly string[];
 }
 
-/**
- * The variables of the gateway's own process.
- *
- * @returns the live environment
- */
+/** The variables of the gateway's own process. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }
 
-/**
- * Replaces the references in a string. `$${` stands for a literal `${`.
- *
- * @param text the string as the file has it
- * @param source where to look things up
- * @param open what may stay open
- * @returns the new string, or problems as sentences that never contain a secret
- */
+/** Replaces the references in a string. `$${` stands for a literal `${`. Problems never contain a secret. */
 export function interpolate(
   text: string,
   source: InterpolationSource,
@@ -52,9 +41,7 @@ export function interpolate(
   const references: string[] = [];
   const problems: string[] = [];
   const value = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, body: string | undefined, end) => {
-    if (body === undefined) {
-      return '${';
-    }
+    if (body === undefined) return '${';
     if (end === '') {
       problems.push('has a ${ without }: close it, or write $${ for a literal ${');
       return whole;
@@ -79,9 +66,7 @@ function lookUp(body: string, source: InterpolationSource, open: OpenParts): Loo
   if (body.startsWith('file:')) {
     return readSecret(body.slice('file:'.length), source.folder, open !== 'none');
   }
-  if (body.startsWith('principal.')) {
-    return ofPrincipal(body, open === 'files and principal');
-  }
+  if (body.startsWith('principal.')) return ofPrincipal(body, open === 'files and principal');
   const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/.exec(body);
   const [, name, fallback] = match ?? [];
   if (name === undefined) {
@@ -94,9 +79,7 @@ function lookUp(body: string, source: InterpolationSource, open: OpenParts): Loo
   if (value !== undefined && (value !== '' || fallback === undefined)) {
     return { value, isSecret: true };
   }
-  if (fallback !== undefined) {
-    return { value: fallback, isSecret: false };
-  }
+  if (fallback !== undefined) return { value: fallback, isSecret: false };
   return {
     problem: `needs the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}`,
   };
@@ -104,9 +87,7 @@ function lookUp(body: string, source: InterpolationSource, open: OpenParts): Loo
 
 function readSecret(path: string, folder: string, isOpen: boolean): LookupResult {
   const refuse = (why: string): LookupResult => ({ problem: `has \${file:${path}}, but ${why}` });
-  if (path === '' || path.includes('\0')) {
-    return refuse('there is no path: must be ${file:/path}');
-  }
+  if (path === '' || path.includes('\0')) return refuse('there is no path: must be ${file:/path}');
   const absolute = resolve(folder, path);
   try {
     const value = readSecretFile(absolute);

@@ -41,24 +41,14 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * The one-line form of an issue.
- *
- * @param issue the issue
- * @returns `file:line:col: path: message`, or `--flag message`, without control characters
- */
+/** `file:line:col: path: message`, or `--flag message`, without control characters. */
 export function formatIssue(issue: ConfigIssue): string {
   if (issue.line === 0) return printable(`${issue.file} ${issue.message}`);
   const path = issue.path === '' ? '' : `${issue.path}: `;
   return printable(`${issue.file}:${issue.line}:${issue.column}: ${path}${issue.message}`);
 }
 
-/**
- * The dotted form of a path. A key that isn't a plain word is put in quotes.
- *
- * @param path the path
- * @returns `servers.files.args.0`
- */
+/** The dotted form of a path, `servers.files.args.0`. A key that isn't a plain word is put in quotes. */
 export function formatPath(path: ConfigPath): string {
   return path
     .map((key) =>
@@ -70,11 +60,8 @@ export function formatPath(path: ConfigPath): string {
 /**
  * Turns what a schema found into faults.
  *
- * @param issues the issues of a failed parse
  * @param prefix path of what was parsed
- * @param raw what was parsed
  * @param isHidden says that a value at a path must not be shown, since it came from outside the file
- * @returns one fault for each key or value that is wrong
  */
 export function faultsOf(
   issues: readonly z.core.$ZodIssue[],
@@ -96,13 +83,7 @@ export function faultsOf(
   });
 }
 
-/**
- * The fault of a key that doesn't exist.
- *
- * @param path path of the key
- * @param known the keys that exist beside it
- * @returns the fault, naming the nearest known key, or all when none is near
- */
+/** Names the nearest known key, or all when none is near. */
 function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   const key = String(path.at(-1));
   const near = closestName(key, known);
@@ -111,37 +92,21 @@ function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   return { path, at: 'key', message: `unknown key ${JSON.stringify(shorten(key))}: ${advice}` };
 }
 
-/**
- * Shows a value in a sentence.
- *
- * @param value anything from YAML
- * @param isHidden it came from outside the file and must not be shown
- * @returns `"text"`, `the number 3`, `a list` and the like
- */
+/** Shows a value from a file in a sentence: `"text"`, `the number 3`, `a list` and the like. */
 export function describe(value: unknown, isHidden: boolean): string {
   if (isHidden && typeof value !== 'object' && value !== undefined && value !== '') {
     return 'a value from outside the file';
   }
-  if (value === undefined) {
-    return 'missing';
-  }
-  if (value === null || value === '') {
-    return 'empty';
-  }
-  if (typeof value === 'string') {
-    return JSON.stringify(shorten(value));
-  }
-  if (typeof value === 'object') {
-    return Array.isArray(value) ? 'a list' : 'a map';
-  }
+  if (value === undefined) return 'missing';
+  if (value === null || value === '') return 'empty';
+  if (typeof value === 'string') return JSON.stringify(shorten(value));
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
   return typeof value === 'boolean' ? String(value) : `the number ${String(value)}`;
 }
 
 // Messages of kinds say only what would be right; messages of rules are whole sentences.
 function explain(message: string, value: unknown, isHidden: boolean): string {
-  if (!message.startsWith('must ')) {
-    return message;
-  }
+  if (!message.startsWith('must ')) return message;
   return `is ${describe(value, isHidden)}, ${message}`;
 }
 
@@ -150,18 +115,14 @@ function knownKeys(message: string): string[] {
 }
 
 function scalarOf(expected: string): 'number' | 'boolean' | undefined {
-  if (expected === 'number' || expected === 'int') {
-    return 'number';
-  }
+  if (expected === 'number' || expected === 'int') return 'number';
   return expected === 'boolean' ? 'boolean' : undefined;
 }
 
 function valueAt(raw: unknown, path: ConfigPath): unknown {
   let value = raw;
   for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) {
-      return undefined;
-    }
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as Record<string | number, unknown>)[key];
   }
   return value;

@@ -38,15 +38,12 @@ export interface LoadedConfig {
  * Reads a configuration file.
  *
  * @param file its path; messages name it as it is given
- * @param environment what `${NAME}` means; the process's own environment by default
  * @param cwd absolute; start of a relative `file`
- * @param flags what the command line says instead of the file
- * @returns the configuration
  * @throws ConfigError with everything that is wrong
  */
 export function load(
   file: string,
-  environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
+  environment: Environment = processEnvironment(),
   cwd: string = process.cwd(),
   flags: ListenerFlags = {},
 ): LoadedConfig {
@@ -65,25 +62,18 @@ export function load(
 /**
  * Reads a configuration from text.
  *
- * @param file name for messages
- * @param text the content
- * @param environment what `${NAME}` means
  * @param path absolute path that the text is taken to come from
- * @param flags what the command line says instead of the text
- * @returns the configuration
  * @throws ConfigError with everything that is wrong; RangeError when it is nested too deeply
  */
 export function loadText(
   file: string,
   text: string,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   path: string = resolve(file),
   flags: ListenerFlags = {},
 ): LoadedConfig {
   const document = new ConfigDocument(file, text);
-  if (!document.isReadable) {
-    throw new ConfigError(document.issues);
-  }
+  if (!document.isReadable) throw new ConfigError(document.issues);
   const raw = toValue(document);
   const host = hostFile(raw, path);
   document.interpolate({ environment, folder: dirname(path) }, readingOf(raw, host, environment));
@@ -132,7 +122,7 @@ function resolveDocument(
     isHidden: (place: ConfigPath) => document.isInterpolated(place),
     variable: (name: string) => {
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-      if (value !== undefined && value !== '') document.addSecret(value);
+      if (value !== undefined && value !== '') document.secrets.add(value);
       return value;
     },
   };

@@ -12,14 +12,7 @@ import { settingsSchema } from './schema.ts';
 /** Where the gateway's own form has its servers. */
 const OWN = ['servers'];
 
-/**
- * How the values of a file are read.
- *
- * @param raw the file as plain values
- * @param host which host wrote it; undefined for the gateway's own form
- * @param environment the gateway's variables
- * @returns what `ConfigDocument.interpolate` needs
- */
+/** How the values of a file are read; without a host it is the gateway's own form. */
 export function readingOf(
   raw: unknown,
   host: HostFile | undefined,

@@ -29,11 +29,7 @@ const LAST: Readonly<Record<string, readonly string[]>> = {
 type Mask = (text: string) => string;
 type Schema = z.core.$ZodType;
 
-/**
- * Writes a configuration.
- *
- * @returns YAML text that ends in a newline
- */
+/** Writes a configuration as YAML text that ends in a newline. */
 export function checkReport({ config, secrets }: LoadedConfig): string {
   const { auth, servers, catalogOptionsOf, endpoints, ...settings } = config;
   const mask = maskOf(secrets);
@@ -140,9 +136,7 @@ function maskValues(values: Readonly<Record<string, string>>, mask: Mask): Recor
 function maskArguments(args: readonly string[], mask: Mask): string[] {
   return args.map((argument, index) => {
     const assigned = /^(-[^=]*=)/.exec(argument)?.[1];
-    if (assigned !== undefined && SECRET_NAME.test(assigned)) {
-      return `${assigned}${MASK}`;
-    }
+    if (assigned !== undefined && SECRET_NAME.test(assigned)) return `${assigned}${MASK}`;
     const before = args[index - 1];
     const isValue = before !== undefined && /^-[^=]*$/.test(before) && SECRET_NAME.test(before);
     return isValue && !argument.startsWith('-') ? MASK : mask(argument);
@@ -154,9 +148,7 @@ function maskOf(secrets: ReadonlySet<string>): Mask {
     .filter((secret) => secret.length >= MIN_SECRET_PART)
     .sort((left, right) => right.length - left.length);
   return (text) => {
-    if (secrets.has(text)) {
-      return MASK;
-    }
+    if (secrets.has(text)) return MASK;
     return parts.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
   };
 }

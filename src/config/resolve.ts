@@ -8,24 +8,10 @@ import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
 import type { HostFile } from './hosts/form.ts';
-import { type ConfigPath, describe, type Fault, faultsOf } from './issues.ts';
+import { describe, type Fault, faultsOf } from './issues.ts';
 import { isRecord } from './records.ts';
 import { settingsSchema } from './schema.ts';
-import { type PlaceOf, readServers } from './servers.ts';
-
-/** What the raw values are resolved against. */
-export interface ResolveContext {
-  /** Absolute path of the file, if there is one. */
-  readonly file: string | undefined;
-  /** Absolute; relative paths start here. */
-  readonly folder: string;
-  /** Says that the value at a path must not be shown in messages. */
-  readonly isHidden: (path: ConfigPath) => boolean;
-  /** Which host wrote the file; undefined for the gateway's own form. */
-  readonly host?: HostFile | undefined;
-  /** The value of a variable of the environment, kept secret from then on. */
-  readonly variable?: (name: string) => string | undefined;
-}
+import { type PlaceOf, type ResolveContext, readServers } from './servers.ts';
 
 /** Either a configuration, or at least one fault. */
 export interface Resolution {
@@ -38,13 +24,7 @@ export interface Resolution {
   readonly renamed: readonly Fault[];
 }
 
-/**
- * Validates raw values and fills in every default.
- *
- * @param raw what the file says
- * @param context what to resolve against
- * @returns the configuration or all faults
- */
+/** Validates what a file says and fills in every default. */
 export function resolveConfig(raw: unknown, context: ResolveContext): Resolution {
   if (!isRecord(raw)) {
     const there = raw === null ? 'is empty' : `is ${describe(raw, context.isHidden([]))}`;
@@ -59,7 +39,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   }
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
-  const { host, folder, isHidden, variable = () => undefined } = context;
+  const { host } = context;
   const document = host === undefined ? raw : withoutHostKeys(raw, host, warnings);
   const settings = settingsSchema.safeParse(document);
   if (!settings.success) {
@@ -68,7 +48,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   const auth = readAuth(document['auth'], faults, context);
   const listen = settings.data?.listen ?? document['listen'];
   faults.push(...unsafeOptions(isRecord(listen) ? listen : {}, auth));
-  const read = readServers(raw, { folder: host?.workspace ?? folder, host, isHidden, variable });
+  const read = readServers(raw, context);
   const { places, renamed } = read;
   faults.push(...read.faults);
   warnings.push(...read.warnings);

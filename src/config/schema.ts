@@ -16,14 +16,14 @@ import { remoteServerSchema, serverSchema } from './server-entry.ts';
 export const SERVER_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 const settings = {
-  listen: listenSchema.prefault({}).meta({ description: 'The listener for clients.' }),
+  listen: listenSchema.prefault({}).describe('The listener for clients.'),
   admin: adminSchema.prefault({}).meta({
     description: 'The listener for `/metrics`, `/healthz` and `/readyz`.',
   }),
-  log: logSchema.prefault({}).meta({ description: 'Logging.' }),
-  audit: auditSchema.prefault({}).meta({ description: 'The audit log.' }),
-  sessions: sessionsSchema.prefault({}).meta({ description: 'Client sessions.' }),
-  limits: limitsSchema.prefault({}).meta({ description: 'Limits for clients.' }),
+  log: logSchema.prefault({}).describe('Logging.'),
+  audit: auditSchema.prefault({}).describe('The audit log.'),
+  sessions: sessionsSchema.prefault({}).describe('Client sessions.'),
+  limits: limitsSchema.prefault({}).describe('Limits for clients.'),
   processes: processesSchema.prefault({}).meta({
     description: 'Limits for the processes of all servers together.',
   }),

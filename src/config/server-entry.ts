@@ -16,9 +16,7 @@ import {
 const ownKeys = {
   ...catalogKeys,
   /** Obeyed by who reads the servers: config/servers.ts. */
-  disabled: flag().prefault(false).meta({
-    description: 'Ignore this entry, as if it were not in the file.',
-  }),
+  disabled: flag().prefault(false).describe('Ignore this entry, as if it were not in the file.'),
 };
 
 /** An entry with a `command`. */

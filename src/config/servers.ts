@@ -1,6 +1,5 @@
 // The servers of a configuration: finds their map, in the gateway's own form or a host's, leaves out
 // those that are off, and reads each entry by the schema of its kind.
-
 import { type ReadEntry, readHostEntry } from './hosts/entry.ts';
 import { type HostFile, holdersOf } from './hosts/form.ts';
 import { fitName, nameServers } from './hosts/names.ts';
@@ -16,14 +15,16 @@ import {
   serverSchema,
 } from './server-entry.ts';
 
-/** What entries are read with. */
-export interface ServersContext {
-  /** Absolute; relative paths of servers start here. */
+/** What the raw values are resolved against. */
+export interface ResolveContext {
+  /** Absolute path of the file, if there is one. */
+  readonly file: string | undefined;
+  /** Absolute; relative paths start here. */
   readonly folder: string;
-  /** Undefined: the gateway's own form. */
-  readonly host: HostFile | undefined;
   /** Says that the value at a path must not be shown in messages. */
   readonly isHidden: (path: ConfigPath) => boolean;
+  /** Which host wrote the file; undefined for the gateway's own form. */
+  readonly host?: HostFile | undefined;
   /** The value of a variable of the environment, kept secret from then on. */
   readonly variable: (name: string) => string | undefined;
 }
@@ -53,16 +54,10 @@ interface FoundEntry {
   readonly isOff: boolean;
 }
 
-/**
- * Reads the servers.
- *
- * @param raw the file
- * @param context what to read with
- * @returns the servers, and everything that is wrong with them
- */
+/** Reads the servers of a file. */
 export function readServers(
   raw: Readonly<Record<string, unknown>>,
-  context: ServersContext,
+  context: ResolveContext,
 ): Servers {
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
@@ -97,7 +92,7 @@ function findEntries(
   at: readonly string[],
   map: unknown,
   faults: Fault[],
-  { host, isHidden }: ServersContext,
+  { host, isHidden }: ResolveContext,
 ): FoundEntry[] {
   if (!isRecord(map) || Object.keys(map).length === 0) {
     const isNone = map === undefined || isRecord(map);
@@ -136,7 +131,7 @@ function nameFaults(path: ConfigPath, name: string, other: string | undefined): 
 /** An entry in the gateway's own form. */
 function readForm(
   { path, raw }: FoundEntry,
-  context: ServersContext,
+  context: ResolveContext,
 ): Omit<ReadEntry, 'entry'> & {
   readonly entry: unknown;
 } {
@@ -168,50 +163,40 @@ interface Readable extends FoundEntry {
   readonly hasFaults: boolean;
 }
 
-function readEntry(one: Readable, faults: Fault[], context: ServersContext): ConfiguredServer[] {
+function readEntry(one: Readable, faults: Fault[], context: ResolveContext): ConfiguredServer[] {
   const { name, path, raw: entry, placeOf } = one;
   if (!isRecord(entry)) {
     const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command or a url`;
     faults.push({ path, at: 'value', message });
     return [];
   }
-  // Which schema fits is decided before it is applied, so that its messages are about one kind.
-  if ('url' in entry) return readRemote(one, entry, faults, context);
-  const known = Object.keys(serverSchema.shape);
-  const isMeant = one.hasFaults || Object.keys(entry).some((key) => !known.includes(key));
-  if (!('command' in entry) && !isMeant) {
-    const message = 'has no command: must have command, the program to start, or url';
-    faults.push({ path, at: 'key', message });
-  }
-  const parsed = serverSchema.safeParse(entry);
-  if (!parsed.success) {
-    const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
-    const found = faultsOf(parsed.error.issues, [], entry, isHidden);
-    // A missing command was reported above, or is what the unknown key was meant to be.
-    const told = found.filter((fault) => 'command' in entry || fault.path.at(-1) !== 'command');
-    faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
-    return [];
-  }
-  return [configuredServer(name, parsed.data, context.folder)];
-}
-
-function readRemote(
-  { name, placeOf }: Readable,
-  entry: Readonly<Record<string, unknown>>,
-  faults: Fault[],
-  context: ServersContext,
-): ConfiguredServer[] {
-  if ('command' in entry) {
+  const isRemote = 'url' in entry;
+  const hasCommand = 'command' in entry;
+  if (isRemote && hasCommand) {
     const message = 'stands beside command: must be one of the two';
     faults.push({ path: placeOf(['url']), at: 'key', message });
     return [];
   }
-  const parsed = remoteServerSchema.safeParse(entry);
-  if (parsed.success) return [configuredServer(name, parsed.data, context.folder)];
+  // Which schema fits is decided before it is applied, so that its messages are about one kind.
+  const schema = isRemote ? remoteServerSchema : serverSchema;
+  const isMeant = one.hasFaults || Object.keys(entry).some((key) => !(key in schema.shape));
+  if (!isRemote && !hasCommand && !isMeant) {
+    const message = 'has no command: must have command, the program to start, or url';
+    faults.push({ path, at: 'key', message });
+  }
+  const parsed = schema.safeParse(entry);
+  if (parsed.success) return [configuredServer(name, parsed.data, folderOf(context))];
   const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
   const found = faultsOf(parsed.error.issues, [], entry, isHidden);
-  faults.push(...found.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
+  // A missing command was reported above, or is what the unknown key was meant to be.
+  const told = found.filter((fault) => hasCommand || fault.path.at(-1) !== 'command');
+  faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
   return [];
+}
+
+/** What relative paths of servers start at. */
+function folderOf({ host, folder }: ResolveContext): string {
+  return host?.workspace ?? folder;
 }
 
 function renamedOf(found: readonly FoundEntry[]): Fault[] {

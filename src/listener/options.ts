@@ -38,7 +38,7 @@ const tls = section({
   cert: filledText('the path of a file').meta({
     description: 'PEM file with the certificate chain. Read again when it changes.',
   }),
-  key: filledText('the path of a file').meta({ description: 'PEM file with the private key.' }),
+  key: filledText('the path of a file').describe('PEM file with the private key.'),
   clientCa: filledText('the path of a file').optional().meta({
     description: 'PEM file with the CA certificates that sign client certificates.',
   }),
@@ -81,7 +81,7 @@ export const listenSchema = section({
     description:
       'URL that clients use, when the gateway is behind a proxy. Its path is the prefix of all paths that the gateway announces.',
   }),
-  tls: tls.optional().meta({ description: 'TLS. Without it, the listener uses plain HTTP.' }),
+  tls: tls.optional().describe('TLS. Without it, the listener uses plain HTTP.'),
   tlsTerminatedUpstream: flag().prefault(false).meta({
     description:
       'A proxy in front of the gateway terminates TLS. Then keys and tokens may arrive over plain HTTP on an address that is not loopback.',

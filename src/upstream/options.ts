@@ -27,7 +27,7 @@ const root = section({
   uri: text('a file:// URI')
     .refine((value) => /^file:\/\/./.test(value), { error: 'must be a file:// URI' })
     .meta({ description: 'URI of the root.' }),
-  name: text('a name').optional().meta({ description: 'Display name of the root.' }),
+  name: text('a name').optional().describe('Display name of the root.'),
 });
 
 const timeouts = section({
@@ -64,9 +64,7 @@ const limitKeys = {
   queue: integer(0, 100_000).prefault(256).meta({
     description: 'Calls that may wait in the queue of an instance that is busy.',
   }),
-  message: byteSize(1024).prefault('16MiB').meta({
-    description: 'Largest message accepted from the server.',
-  }),
+  message: byteSize(1024).prefault('16MiB').describe('Largest message accepted from the server.'),
 };
 
 const limits = section(limitKeys);
@@ -86,9 +84,7 @@ const common = {
     description:
       'Which clients share one instance of the server: all clients (`shared`), the clients of one principal (`principal`), or one session only (`session`). Default: `shared`; with `protocol: jsonrpc` it is `session`.',
   }),
-  replicas: integer(1, 64).prefault(1).meta({
-    description: 'Number of instances of a shared server.',
-  }),
+  replicas: integer(1, 64).prefault(1).describe('Number of instances of a shared server.'),
   start: oneOf(['eager', 'lazy']).prefault('eager').meta({
     description:
       '`eager` starts the server together with the gateway, `lazy` at the first call. Only shared servers can start eagerly.',
@@ -100,7 +96,7 @@ const common = {
     description:
       'Protocol era of the server: `legacy` (up to 2025-11-25, with `initialize`), `modern` (2026-07-28), or `auto` to detect it.',
   }),
-  timeouts: timeouts.prefault({}).meta({ description: 'Time limits for the server.' }),
+  timeouts: timeouts.prefault({}).describe('Time limits for the server.'),
 };
 
 /** Keys of an entry with a `command`. */
@@ -124,7 +120,7 @@ export type ServerEntry = KeyOptions<typeof serverKeys>;
 export const remoteServerKeys = {
   ...remoteKeys,
   ...common,
-  limits: limits.prefault({}).meta({ description: 'Limits for calls and messages.' }),
+  limits: limits.prefault({}).describe('Limits for calls and messages.'),
 };
 
 /** What they make. */
@@ -135,9 +131,7 @@ export const processesSchema = section({
   max: integer(1, 10_000).prefault(64).meta({
     description: 'Private processes (`sharing: principal` and `sharing: session`) of all servers.',
   }),
-  maxPerPrincipal: integer(1, 10_000).prefault(8).meta({
-    description: 'Private processes of one principal.',
-  }),
+  maxPerPrincipal: integer(1, 10_000).prefault(8).describe('Private processes of one principal.'),
   maxStarting: integer(1, 1000).prefault(4).meta({
     description:
       'Processes of all servers that may start at the same time. One server or principal gets half of them at most.',

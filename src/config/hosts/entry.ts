@@ -37,24 +37,24 @@ export interface EntryContext {
   readonly isHidden: (path: ConfigPath) => boolean;
 }
 
+const HEADERS_OF_VARIABLES: ReadonlySet<string> = new Set([
+  'bearer_token_env_var',
+  'env_http_headers',
+]);
+
 /** `timeouts.requestMax` unless it is set. */
 const REQUEST_MAX_MS = 600_000;
 
-/**
- * Reads an entry.
- *
- * @param raw what the host wrote; it is not switched off
- * @param context the host and the environment
- * @returns an entry of the gateway's own
- */
+/** Makes an entry of the gateway's own of a host's that is not switched off. */
 export function readHostEntry(
   raw: Readonly<Record<string, unknown>>,
   context: EntryContext,
 ): ReadEntry {
   const draft = new Draft(context);
-  for (const [key, value] of Object.entries(raw)) {
-    draft.read([key], key, value);
-  }
+  // Headers of variables are added to those that are there.
+  const last = (key: string): number => Number(HEADERS_OF_VARIABLES.has(key));
+  const members = Object.entries(raw).toSorted(([one], [other]) => last(one) - last(other));
+  for (const [key, value] of members) draft.read([key], key, value);
   return draft.finish();
 }
 
@@ -65,6 +65,26 @@ class Draft {
   readonly #faults: Fault[] = [];
   readonly #warnings: Fault[] = [];
   #kind: { readonly path: ConfigPath; readonly says: Kind; readonly shown: string } | undefined;
+  /** What is done with the keys that are not the gateway's own. */
+  readonly #readers: ReadonlyMap<string, (path: ConfigPath, value: unknown) => void> = new Map(
+    Object.entries({
+      command: (path, value) => this.#setCommand(path, value),
+      env: (path, value) =>
+        this.#set(path, 'env', this.#context.form.looseEnv ? textsOf(value) : value),
+      type: (path, value) => this.#setKind(path, value),
+      transport: (path, value) => this.#setKind(path, value),
+      transportType: (path, value) => this.#setKind(path, value),
+      url: (path, value) => this.#setUrl(path, value, this.#context.form.urlIsSse && 'sse'),
+      httpUrl: (path, value) => this.#setUrl(path, value, 'streamable-http'),
+      source: (path, value) => this.#checkSource(path, value),
+      timeout: (path, value) => this.#setPlainTimeout(path, value),
+      tools: (path, value) => this.#setToolMap(path, value),
+      env_vars: (path, value) => this.#set(path, 'inheritEnv', variableNames(value)),
+      env_http_headers: (path, value) => this.#setHeaders(path, value),
+      bearer_token_env_var: (path, value) =>
+        this.#setHeader(path, 'Authorization', 'Bearer ', value),
+    } satisfies Record<string, (path: ConfigPath, value: unknown) => void>),
+  );
 
   constructor(context: EntryContext) {
     this.#context = context;
@@ -80,62 +100,21 @@ class Draft {
     else if (list !== undefined) this.#setTools(path, list, value);
     else if (timeout !== undefined) this.#setTimeLimit(path, timeout.key, value, timeout.unit);
     else if (notDone !== undefined && !isOwnAuth(key, value)) this.#warn(path, notDone);
-    else this.#readByKey(path, key, value);
-  }
-
-  #readByKey(path: ConfigPath, key: string, value: unknown): void {
-    switch (key) {
-      case 'command':
-        this.#setCommand(path, value);
-        break;
-      case 'env':
-        this.#set(path, 'env', this.#context.form.looseEnv ? textsOf(value) : value);
-        break;
-      case 'type':
-      case 'transport':
-      case 'transportType':
-        this.#setKind(path, value);
-        break;
-      case 'url':
-        if (this.#context.form.urlIsSse) this.#entry['transport'] ??= 'sse';
-        this.#set(path, 'url', value);
-        break;
-      case 'httpUrl':
-        this.#entry['transport'] ??= 'streamable-http';
-        this.#set(path, 'url', value);
-        break;
-      case 'source':
-        this.#setSource(path, value);
-        break;
-      case 'timeout':
-        this.#setPlainTimeout(path, value);
-        break;
-      case 'tools':
-        this.#setToolMap(path, value);
-        break;
-      case 'env_vars':
-        this.#setInherited(path, value);
-        break;
-      case 'env_http_headers':
-        this.#setHeaders(path, value);
-        break;
-      case 'bearer_token_env_var':
-        this.#setHeader(path, 'Authorization', 'Bearer ', value);
-        break;
-      default:
-        this.#setOwn(path, RENAMED.get(key) ?? key, value);
-        break;
+    else {
+      const reader = this.#readers.get(key);
+      if (reader !== undefined) reader(path, value);
+      else this.#setOwn(path, RENAMED.get(key) ?? key, value);
     }
   }
 
   finish(): ReadEntry {
     this.#checkKind();
-    const { entry, warnings } = this.#forItsKind();
+    const entry = this.#forItsKind();
     return {
       entry,
       placeOf: (own) => this.#placeOf(own),
       faults: this.#faults,
-      warnings: [...this.#warnings, ...warnings],
+      warnings: this.#warnings,
     };
   }
 
@@ -213,14 +192,17 @@ class Draft {
     }
   }
 
-  #setSource(path: ConfigPath, value: unknown): void {
+  #setUrl(path: ConfigPath, value: unknown, transport: Kind | undefined): void {
+    if (transport !== undefined) this.#entry['transport'] ??= transport;
+    this.#set(path, 'url', value);
+  }
+
+  #checkSource(path: ConfigPath, value: unknown): void {
     if (value === 'custom') return;
-    const what =
-      value === 'extension' ? 'an extension, which only the host can start' : 'unknown here';
-    this.#refuse(
-      path,
-      `is ${what}: must be custom, with a command or a url, or set enabled: false`,
-    );
+    const isExtension = value === 'extension';
+    const what = isExtension ? 'an extension, which only the host can start' : 'unknown here';
+    const advice = 'must be custom, with a command or a url, or set enabled: false';
+    this.#refuse(path, `is ${what}: ${advice}`);
   }
 
   #setToolMap(path: ConfigPath, value: unknown): void {
@@ -283,15 +265,6 @@ class Draft {
     this.#places.push({ own: ['timeouts', key], theirs: path });
   }
 
-  #setInherited(path: ConfigPath, value: unknown): void {
-    const names = Array.isArray(value)
-      ? value.map((one: unknown) =>
-          isRecord(one) && one['source'] !== 'remote' ? one['name'] : one,
-        )
-      : value;
-    this.#set(path, 'inheritEnv', names);
-  }
-
   #setHeaders(path: ConfigPath, value: unknown): void {
     if (!isRecord(value)) {
       this.#refuse(path, `is ${this.#show(path, value)}, must be a map of headers to variables`);
@@ -305,54 +278,34 @@ class Draft {
   #setHeader(path: ConfigPath, header: string, before: string, variable: unknown): void {
     const value = typeof variable === 'string' ? this.#context.variable(variable) : undefined;
     if (value === undefined) {
-      const what = this.#show(path, variable);
-      this.#refuse(
-        path,
-        `is ${what}, must be the name of a variable of the environment that is set`,
-      );
+      const right = 'must be the name of a variable of the environment that is set';
+      this.#refuse(path, `is ${this.#show(path, variable)}, ${right}`);
       return;
     }
-    this.#extraHeaders.push({ path, header, value: `${before}${value}` });
-  }
-
-  readonly #extraHeaders: {
-    readonly path: ConfigPath;
-    readonly header: string;
-    readonly value: string;
-  }[] = [];
-
-  #addHeaders(): void {
-    for (const { path, header, value } of this.#extraHeaders) {
-      const headers = this.#entry['headers'] ?? {};
-      if (!isRecord(headers)) return;
-      const same = (name: string): boolean => name.toLowerCase() === header.toLowerCase();
-      if (Object.keys(headers).some(same)) {
-        this.#refuse(path, `gives the header ${header}, which is there already: remove one`, 'key');
-        continue;
-      }
-      this.#entry['headers'] = { ...headers, [header]: value };
-      this.#places.push({ own: ['headers', header], theirs: path });
+    const headers = this.#entry['headers'] ?? {};
+    if (!isRecord(headers)) return;
+    if (Object.keys(headers).some((name) => name.toLowerCase() === header.toLowerCase())) {
+      this.#refuse(path, `gives the header ${header}, which is there already: remove one`, 'key');
+      return;
     }
+    this.#entry['headers'] = { ...headers, [header]: `${before}${value}` };
+    this.#places.push({ own: ['headers', header], theirs: path });
   }
 
   /** Without what only servers of the other kind have. */
-  #forItsKind(): { entry: Record<string, unknown>; warnings: Fault[] } {
-    this.#addHeaders();
+  #forItsKind(): Record<string, unknown> {
     const isRemote = Object.hasOwn(this.#entry, 'url');
     const { shape } = isRemote ? remoteServerSchema : serverSchema;
-    const warnings: Fault[] = [];
-    const entry = Object.fromEntries(
-      Object.entries(this.#entry).filter(([key, value]) => {
-        // Both of command and url stay, so that the fault is told.
-        if (key === 'command' || key === 'url' || Object.hasOwn(shape, key)) return true;
-        if (key !== 'transport' && !isEmpty(value)) {
-          const message = `does nothing for a server with a ${isRemote ? 'url' : 'command'}: ignored`;
-          warnings.push({ path: this.#placeOf([key]), at: 'key', message });
-        }
-        return false;
-      }),
-    );
-    return { entry, warnings };
+    const [kind, kept] = [isRemote ? 'url' : 'command', ['command', 'url']];
+    const members = Object.entries(this.#entry).filter(([key, value]) => {
+      // Both of command and url stay, so that the fault is told.
+      if (kept.includes(key) || Object.hasOwn(shape, key)) return true;
+      if (key !== 'transport' && !isEmpty(value)) {
+        this.#warn(this.#placeOf([key]), `does nothing for a server with a ${kind}: ignored`);
+      }
+      return false;
+    });
+    return Object.fromEntries(members);
   }
 
   #placeOf(own: ConfigPath): ConfigPath {
@@ -377,6 +330,14 @@ class Draft {
 /** Hosts have an `auth` of their own, for what they do themselves. */
 function isOwnAuth(key: string, value: unknown): boolean {
   return key === 'auth' && isRecord(value) && 'type' in value;
+}
+
+/** Codex' variables, by name or with where they come from. */
+function variableNames(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((one: unknown) =>
+    isRecord(one) && one['source'] !== 'remote' ? one['name'] : one,
+  );
 }
 
 /** VS Code's `env`: numbers are texts, and null is no variable. */

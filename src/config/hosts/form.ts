@@ -80,23 +80,15 @@ const FORMS: readonly RecognisedForm[] = [
 const HOLDERS = ['servers', 'mcpServers', 'context_servers', 'mcp_servers', 'mcp'];
 
 /**
- * The keys of a file that hold servers. `mcp` beside another one is a host's setting.
- *
- * @param raw the file
- * @returns none, one, or more than one, which would be ambiguous
+ * The keys of a file that hold servers; more than one would be ambiguous. `mcp` beside another one is a
+ * host's setting.
  */
 export function holdersOf(raw: Readonly<Record<string, unknown>>): string[] {
   const found = HOLDERS.filter((key) => Object.hasOwn(raw, key));
   return found.length === 1 ? found : found.filter((key) => key !== 'mcp');
 }
 
-/**
- * Finds out which host wrote a file.
- *
- * @param raw its values
- * @param path its absolute path
- * @returns undefined for a configuration of the gateway's own
- */
+/** Which host wrote a file of that absolute path; undefined for a configuration of the gateway's own. */
 export function hostFile(raw: unknown, path: string): HostFile | undefined {
   if (!isRecord(raw)) return undefined;
   const [holder] = holdersOf(raw);

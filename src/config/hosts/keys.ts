@@ -29,19 +29,20 @@ const HOSTS_OWN: ReadonlySet<string> = new Set([
   'watchPaths',
 ]);
 
+const LOGIN = 'is for the login that the host does: ignored, give the server headers or auth';
+const SANDBOX = 'is not done here: ignored, set wrap, runAs and limits to keep the process apart';
+
 /** What hosts do to come in at a server, or else, and the gateway leaves: a server may miss it. */
 export const NOT_DONE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     auth: 'is for the login that the host does: ignored, give the server headers, or an auth with a type',
-    authProviderType:
-      'is for the login that the host does: ignored, give the server headers or auth',
+    authProviderType: LOGIN,
     experimental_environment: 'is where the host runs the server: ignored, it runs here',
-    oauth: 'is for the login that the host does: ignored, give the server headers or auth',
-    oauth_resource: 'is for the login that the host does: ignored, give the server headers or auth',
-    sandbox: 'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
-    sandboxEnabled:
-      'is not done here: ignored, set wrap, runAs and limits to keep the process apart',
-    scopes: 'is for the login that the host does: ignored, give the server headers or auth',
+    oauth: LOGIN,
+    oauth_resource: LOGIN,
+    sandbox: SANDBOX,
+    sandboxEnabled: SANDBOX,
+    scopes: LOGIN,
   }),
 );
 
@@ -84,12 +85,7 @@ export const TIMEOUTS: ReadonlyMap<
   ['tool_timeout_sec', { key: 'request', unit: 's' }],
 ]);
 
-/**
- * Whether a key of an entry is the host's own affair, so that nothing in it is looked at.
- *
- * @param key the key
- * @returns true for approvals, descriptions and the like
- */
+/** Whether a key is the host's own affair, so that nothing in it is looked at: approvals and the like. */
 export function isHostsOwn(key: string): boolean {
   return HOSTS_OWN.has(key);
 }
@@ -99,12 +95,7 @@ export function isOwnKey(key: string): boolean {
   return Object.hasOwn(serverSchema.shape, key) || Object.hasOwn(remoteServerSchema.shape, key);
 }
 
-/**
- * The words about a key that nobody knows.
- *
- * @param key the key
- * @returns what is wrong, and what would be right
- */
+/** The words about a key that nobody knows. */
 export function unknownHostKey(key: string): string {
   const near = closestName(key, KNOWN);
   const advice =

@@ -8,9 +8,6 @@ const HASH_LENGTH = 6;
 /**
  * Makes names of servers from a host's titles. A name depends on its title alone, whatever the order
  * of the file; only where two titles would become one name each gets a hash, unless it is that name.
- *
- * @param titles different texts
- * @returns the name of each title
  */
 export function nameServers(titles: readonly string[]): ReadonlyMap<string, string> {
   const plain = titles.map((title) => [title, fitName(title)] as const);
@@ -25,11 +22,9 @@ export function nameServers(titles: readonly string[]): ReadonlyMap<string, stri
 }
 
 /**
- * Makes a host's title fit the grammar of server names.
- *
- * @param title any text
- * @returns Latin letters without their marks in lower case, digits, and `-` for all else; with a hash
- *   of the title where letters of other scripts are lost, so that such titles stay apart
+ * Makes a host's title fit the grammar of server names: Latin letters without their marks in lower case,
+ * digits, and `-` for all else; with a hash of the title where letters of other scripts are lost, so that
+ * such titles stay apart.
  */
 export function fitName(title: string): string {
   const latin = title

@@ -11,13 +11,7 @@ export const HOST_SWITCHES: ReadonlyMap<string, boolean> = new Map([
 /** The gateway's own. */
 export const OWN_SWITCH: ReadonlyMap<string, boolean> = new Map([['disabled', true]]);
 
-/**
- * Reads the switches of an entry.
- *
- * @param entry the entry
- * @param switches the keys that there are
- * @returns whether it is off, and what is wrong, with paths from the entry on
- */
+/** Whether an entry is off, and what is wrong with its switches, with paths from the entry on. */
 export function readSwitches(
   entry: Readonly<Record<string, unknown>>,
   switches: ReadonlyMap<string, boolean>,

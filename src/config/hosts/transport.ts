@@ -19,12 +19,7 @@ const WORDS: ReadonlyMap<string, Kind> = new Map([
 /** What would be right. */
 export const KINDS = 'stdio, http, streamable-http, sse';
 
-/**
- * What a word means.
- *
- * @param word `http`, `streamable_http`, `streamableHttp`, `stdio` and the like
- * @returns undefined when it means nothing here
- */
+/** What `http`, `streamable_http`, `streamableHttp`, `stdio` and the like mean; undefined: nothing here. */
 export function kindOf(word: unknown): Kind | undefined {
   return typeof word === 'string' ? WORDS.get(word.toLowerCase().replace(/[_-]/g, '')) : undefined;
 }

@@ -13,14 +13,7 @@ export interface RewrittenText {
 /** `$${`, `${...}`, `{env:...}` and `{file:...}`, `$NAME`. */
 const REFERENCE = /\$\$\{|\$\{([^{}]*)\}|\{(env|file):([^{}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/**
- * Rewrites the variables in a value.
- *
- * @param text the value as the host wrote it
- * @param file whose value it is
- * @param home the user's home, if it is known
- * @returns the same for `interpolate`
- */
+/** Rewrites the variables in a value that the host wrote, for `interpolate`. */
 export function rewriteVariables(
   text: string,
   file: HostFile,

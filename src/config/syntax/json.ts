@@ -34,14 +34,7 @@ const RIGHT: Readonly<Record<string, string>> = {
   InvalidCharacter: 'this text has a control character: write it as \\t or \\u and four digits',
 };
 
-/**
- * Reads JSON.
- *
- * @param text the text
- * @param isMeant whether the name of the file says that it is JSON
- * @returns the tree
- * @throws RangeError when the nesting is deeper than the stack
- */
+/** Reads JSON; `isMeant` says whether the name of the file does. */
 export function parseJson(text: string, isMeant: boolean): ParsedText {
   // Loaded here, since most configurations are YAML.
   const { parseTree, printParseErrorCode } = createRequire(import.meta.url)(

@@ -22,25 +22,14 @@ export const MAX_SYNTAX_PROBLEMS = 10;
 /** From one offset to the next. */
 export type Span = readonly [start: number, end: number];
 
-/**
- * A text that could be read.
- *
- * @param contents the tree
- * @param problems keys that stand twice
- * @returns the text, readable
- */
+/** A text that could be read; problems are keys that stand twice. */
 export function readable(contents: Node, problems: readonly SyntaxProblem[] = []): ParsedText {
   const document = new Document();
   document.contents = contents;
   return { document, problems, warnings: [], isReadable: true };
 }
 
-/**
- * A text that has no tree.
- *
- * @param problems why
- * @returns the text, not readable
- */
+/** A text that has no tree. */
 export function unreadable(problems: readonly SyntaxProblem[]): ParsedText {
   return { document: new Document(), problems, warnings: [], isReadable: false };
 }
@@ -70,12 +59,7 @@ export function twice(key: string): string {
   return `the key ${key === '' ? '' : `"${key}" `}is in this map twice: remove one`;
 }
 
-/**
- * Tells a counter where the lines of a text start.
- *
- * @param lines the counter
- * @param text the text
- */
+/** Tells a counter where the lines of a text start. */
 export function countLines(lines: LineCounter, text: string): void {
   lines.addNewLine(0);
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) {

@@ -12,10 +12,7 @@ const STARTS_AS_JSON = /^(?:\s|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*\{/;
  * Reads a text in the syntax that the name of its file says; else as JSON when it starts with `{`, and
  * as YAML otherwise. Reading JSON with comments as YAML would take comments for values.
  *
- * @param file the name of the file
- * @param text the text
  * @param lines is told where lines start
- * @returns the tree
  * @throws RangeError when the nesting is deeper than the stack
  */
 export function parseText(file: string, text: string, lines: LineCounter): ParsedText {

@@ -13,13 +13,7 @@ import {
   unreadable,
 } from './parsed-text.ts';
 
-/**
- * Reads TOML.
- *
- * @param text the text
- * @returns the tree
- * @throws RangeError when the nesting is deeper than the stack
- */
+/** Reads TOML. */
 export function parseToml(text: string): ParsedText {
   // Loaded here, since hardly any configuration is TOML.
   const { parseTOML, ParseError } = createRequire(import.meta.url)(

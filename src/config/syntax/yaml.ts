@@ -2,14 +2,7 @@
 import { type LineCounter, parseDocument } from 'yaml';
 import { MAX_SYNTAX_PROBLEMS, type ParsedText, twice } from './parsed-text.ts';
 
-/**
- * Reads YAML.
- *
- * @param text the text
- * @param lineCounter is told where lines start
- * @returns the tree
- * @throws RangeError when the nesting is deeper than the stack
- */
+/** Reads YAML. */
 export function parseYaml(text: string, lineCounter: LineCounter): ParsedText {
   const document = parseDocument(text, {
     lineCounter,

@@ -36,7 +36,7 @@ const id = z
     error: 'must be a name or a number',
   });
 const runAs = section({
-  user: id.meta({ description: 'User name from /etc/passwd, or user id.' }),
+  user: id.describe('User name from /etc/passwd, or user id.'),
   group: id.optional().meta({
     description: 'Group name from /etc/group, or group id. Default: the primary group of the user.',
   }),

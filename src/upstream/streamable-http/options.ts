@@ -77,7 +77,7 @@ export const remoteKeys = {
       description:
         'The proxy for the server and its token endpoint: `http://USER:PASSWORD@HOST:PORT`, or `none`. Default: what the environment says (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).',
     }),
-  tls: remoteTlsSchema.prefault({}).meta({ description: 'Certificates for an `https` URL.' }),
+  tls: remoteTlsSchema.prefault({}).describe('Certificates for an `https` URL.'),
   auth: oauthSchema.optional().meta({
     description: 'OAuth: the gateway gets access tokens for the server and sends them.',
   }),
