@@ -19,16 +19,17 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/list',
     file: 'src/router/aggregate/answers.ts',
-    find: 'const listing = parts.visibility.of(principal, whole);',
+    find: 'const listing = yield* parts.visibility.of(principal, whole);',
     replace:
-      'const listing = principal === undefined ? parts.visibility.of(principal, whole) : whole;',
+      'const listing = principal === undefined ? yield* parts.visibility.of(principal, whole) : whole;',
     test: [RULE_TESTS, 'G05 what a'],
   },
   {
     name: 'policy/list-of-cursor',
     file: 'src/router/aggregate/answers.ts',
-    find: 'return older && visibility.of(principal, older);',
-    replace: 'return principal === undefined ? older && visibility.of(principal, older) : older;',
+    find: 'return older && (yield* visibility.of(principal, older));',
+    replace:
+      'return principal === undefined ? older && (yield* visibility.of(principal, older)) : older;',
     test: [RULE_TESTS, 'B15 a cursor'],
   },
   {
@@ -86,9 +87,9 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/search',
     file: 'src/router/aggregate/search-service.ts',
-    find: 'return parts.visibility.of(principal, await view.named(TOOLS_LIST));',
+    find: 'return await makeOfLists(parts.visibility.of(principal, listing));',
     replace:
-      'return principal === undefined ? parts.visibility.of(principal, await view.named(TOOLS_LIST)) : await view.named(TOOLS_LIST);',
+      'return principal === undefined ? await makeOfLists(parts.visibility.of(principal, listing)) : listing;',
     test: [RULE_TESTS, 'G05 a search'],
   },
   {
@@ -122,15 +123,15 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'shaping/names',
     file: 'src/catalog/shaping.ts',
-    find: 'const visible = [...shown].filter(([, name]) => passesFilter(level, name));',
-    replace: 'const visible = [...shown];',
+    find: 'if (!passesFilter(level, name)) return;',
+    replace: 'passesFilter(level, name);',
     test: [SHAPING_TESTS, 'a modern client and a shaped modern server'],
   },
   {
     name: 'shaping/resources-listed',
     file: CATALOG,
-    find: 'return entries.filter(({ name }) => this.#resources.passes(name)).map(asItIs);',
-    replace: 'return entries.map(asItIs);',
+    find: 'if (this.#resources.passes(entry.name)) shownEntries.push(asItIs(entry));',
+    replace: 'shownEntries.push(asItIs(entry));',
     test: [SHAPING_TESTS, 'a modern client and a shaped modern server'],
   },
   {
@@ -234,8 +235,8 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'pins/enforce',
     file: CATALOG,
-    find: 'return isWithheld ? entries.filter(({ name }) => !names.has(name)) : entries;',
-    replace: 'return isWithheld || names.size > 0 ? entries : [];',
+    find: 'return isWithheld ? accepted : entries;',
+    replace: 'return isWithheld || accepted.length > 0 ? entries : [];',
     test: ['test/integration/access/pinned-tools.test.ts', 'M02'],
   },
   {

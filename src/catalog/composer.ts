@@ -1,12 +1,14 @@
 // Makes the lists of an endpoint out of those of its servers. What was made is kept by what it was
 // made of, so that all clients who see the same share one listing.
 import { RecentMap } from '../base/recent-map.ts';
+import { eachItem, finished, type StepsTo } from '../base/steps.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
 import { type Logger, someOf } from '../observe/logger.ts';
 import { legacyTool } from '../translate/output-schemas.ts';
 import { modernTool } from '../translate/tool-lists.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
+import { makeOfLists } from './list-work.ts';
 import { type Era, Listing, type OfferedEntry } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
 import { exposeNames, type NameTable, type NamingOptions, type WithheldName } from './names.ts';
@@ -44,8 +46,14 @@ export class Composer {
   readonly #owners = new RecentMap<string, string>(MAX_OWNERS);
   readonly #ids = new WeakMap<ServerList, number>();
   #lastId = 0;
-  readonly #named = new RecentMap<string, Listing>(MAX_KEPT);
-  readonly #resources = new RecentMap<string, ResourceListings>(MAX_KEPT);
+  /** Those that are being made are promises. */
+  readonly #named = new RecentMap<string, Listing | Promise<Listing>>(MAX_KEPT);
+  readonly #resources = new RecentMap<string, ResourceListings | Promise<ResourceListings>>(
+    MAX_KEPT,
+  );
+
+  /** What is known while no list was read. */
+  readonly noResources: ResourceListings;
 
   /**
    * @param members in the order of the configuration
@@ -54,6 +62,7 @@ export class Composer {
     this.#members = members;
     this.#naming = naming;
     this.#logger = logger;
+    this.noResources = finished(this.#composeResources([], []));
   }
 
   /**
@@ -83,106 +92,115 @@ export class Composer {
   }
 
   /** Tools or prompts. */
-  named(method: 'tools/list' | 'prompts/list', lists: readonly MemberList[]): Listing {
+  named(
+    method: 'tools/list' | 'prompts/list',
+    lists: readonly MemberList[],
+  ): Listing | Promise<Listing> {
     const key = `${method} ${this.#keyOf(lists)}`;
-    return this.#named.getOrMake(key, () => this.#composeNamed(method, lists));
+    return made(this.#named, key, () => this.#composeNamed(method, lists));
   }
 
   /** Resources and templates, one list of each for every server. */
-  resources(uris: readonly MemberList[], templates: readonly MemberList[]): ResourceListings {
+  resources(
+    uris: readonly MemberList[],
+    templates: readonly MemberList[],
+  ): ResourceListings | Promise<ResourceListings> {
     const key = `${this.#keyOf(uris)} ${this.#keyOf(templates)}`;
-    return this.#resources.getOrMake(key, () => this.#composeResources(uris, templates));
+    return made(this.#resources, key, () => this.#composeResources(uris, templates));
   }
 
   /** The listing that a cursor was given for, if it is known still. */
   withDigest(method: ListMethod, digest: string): Listing | undefined {
-    const resources = [...this.#resources.values()];
-    const listings = [
-      ...this.#named.values(),
-      ...resources.flatMap((one) => [one.resources, one.templates]),
-    ];
-    return listings.find((one) => one.method === method && one.digest === digest);
+    const kept = [...this.#named.values(), ...this.#resources.values()];
+    const listings = kept.flatMap((one) => {
+      if (one instanceof Promise) return [];
+      return one instanceof Listing ? [one] : [one.resources, one.templates];
+    });
+    return listings.find((one) => one.method === method && one.hasGiven(digest));
   }
 
-  #composeNamed(method: 'tools/list' | 'prompts/list', lists: readonly MemberList[]): Listing {
-    const shown = this.#shown(method, lists);
-    const names = exposeNames(
-      this.#members.map(({ key }, index) => ({
-        key,
-        names: (shown[index] ?? []).map(({ name }) => name),
-      })),
-      this.#naming,
-    );
-    this.#report(names.withheld);
-    if (this.#naming.prefix !== 'always') this.#watchOwners(method, shown, names);
-    return this.#listing(method, lists, shown, (key, { name }) => names.exposed(key, name));
+  *#composeNamed(
+    method: 'tools/list' | 'prompts/list',
+    lists: readonly MemberList[],
+  ): StepsTo<Listing> {
+    const shown = yield* this.#shown(method, lists);
+    const members = this.#members.map(({ key }, index) => ({ key, names: namesOf(shown[index]) }));
+    const names = yield* exposeNames(members, this.#naming);
+    yield* this.#report(names.withheld);
+    if (this.#naming.prefix !== 'always') yield* this.#watchOwners(method, shown, names);
+    return yield* this.#listing(method, lists, shown, (key, { name }) => names.exposed(key, name));
   }
 
-  #composeResources(
+  *#composeResources(
     uris: readonly MemberList[],
     templates: readonly MemberList[],
-  ): ResourceListings {
-    const shownUris = this.#shown(RESOURCES_LIST, uris);
-    const shownTemplates = this.#shown(TEMPLATES_LIST, templates);
+  ): StepsTo<ResourceListings> {
+    const shownUris = yield* this.#shown(RESOURCES_LIST, uris);
+    const shownTemplates = yield* this.#shown(TEMPLATES_LIST, templates);
     this.#reportExcess(shownTemplates);
-    const table = new ResourceTable(
+    const table = yield* ResourceTable.of(
       this.#members.map(({ key }, index) => ({
         key,
         hasResources: uris[index]?.list !== EMPTY_LIST || templates[index]?.list !== EMPTY_LIST,
-        uris: (shownUris[index] ?? []).map(({ name }) => name),
-        templates: (shownTemplates[index] ?? []).map(({ name }) => name),
+        uris: namesOf(shownUris[index]),
+        templates: namesOf(shownTemplates[index]),
       })),
     );
     const expose = (key: string, { name }: ShownEntry): string => table.exposed(key, name);
     return {
       table,
-      resources: this.#listing(RESOURCES_LIST, uris, shownUris, expose),
-      templates: this.#listing(TEMPLATES_LIST, templates, shownTemplates, expose),
+      resources: yield* this.#listing(RESOURCES_LIST, uris, shownUris, expose),
+      templates: yield* this.#listing(TEMPLATES_LIST, templates, shownTemplates, expose),
     };
   }
 
-  #shown(method: ListMethod, lists: readonly MemberList[]): (readonly ShownEntry[])[] {
-    return this.#members.map((member, index) => member.shown(method, lists[index]?.list));
+  *#shown(method: ListMethod, lists: readonly MemberList[]): StepsTo<(readonly ShownEntry[])[]> {
+    const shown: (readonly ShownEntry[])[] = [];
+    for (const [index, member] of this.#members.entries()) {
+      shown.push(yield* member.shown(method, lists[index]?.list));
+    }
+    return shown;
   }
 
-  #listing(
+  *#listing(
     method: ListMethod,
     lists: readonly MemberList[],
     shown: readonly (readonly ShownEntry[])[],
     expose: (key: string, entry: ShownEntry) => string | undefined,
-  ): Listing {
+  ): StepsTo<Listing> {
     const hasOthers = this.#members.length > 1;
-    const offered = shown.flatMap((entries, member): OfferedEntry[] => {
+    const offered: OfferedEntry[] = [];
+    for (const [member, entries] of shown.entries()) {
       const key = this.#members[member]?.key ?? '';
       const era = lists[member]?.era ?? 'legacy';
       const pageOf = (uri: string): string =>
         hasOthers && isAppPage(uri) ? wrapUri(key, uri) : uri;
-      return entries.flatMap((entry) => {
+      yield* eachItem(entries, (entry) => {
         const exposed = expose(key, entry);
-        return exposed === undefined
-          ? []
-          : [new NamedEntry(method, entry, { exposed, member, era, pageOf })];
+        if (exposed === undefined) return;
+        offered.push(new NamedEntry(method, entry, { exposed, member, era, pageOf }));
       });
-    });
-    return new Listing(method, offered);
+    }
+    return yield* Listing.of(method, offered);
   }
 
   /** A name that goes to another server means another thing to clients: never silently. */
-  #watchOwners(
+  *#watchOwners(
     method: ListMethod,
     shown: readonly (readonly ShownEntry[])[],
     names: NameTable,
-  ): void {
-    const moved = shown.flatMap((entries, index) => {
+  ): StepsTo<void> {
+    const moved: { name: string; before: string; now: string }[] = [];
+    for (const [index, entries] of shown.entries()) {
       const key = this.#members[index]?.key ?? '';
-      return entries.flatMap(({ name }) => {
+      yield* eachItem(entries, ({ name }) => {
         const exposed = names.exposed(key, name);
-        const before = exposed && this.#owners.get(`${method} ${exposed}`);
-        if (exposed === undefined) return [];
+        if (exposed === undefined) return;
+        const before = this.#owners.get(`${method} ${exposed}`);
         this.#owners.set(`${method} ${exposed}`, key);
-        return before === undefined || before === key ? [] : [{ name: exposed, before, now: key }];
+        if (before !== undefined && before !== key) moved.push({ name: exposed, before, now: key });
       });
-    });
+    }
     if (moved.length === 0) return;
     this.#logger.warn(
       { method, ...someOf(moved) },
@@ -191,17 +209,17 @@ export class Composer {
   }
 
   /** With `prefix: never` one server's name hides another's: said once. */
-  #report(withheld: readonly WithheldName[]): void {
-    const added = withheld.filter(({ key, name, keptBy }) => {
-      const id = `${key} ${name} ${keptBy}`;
-      const isKnown = this.#reported.get(id) === true;
-      if (!isKnown) this.#reported.set(id, true);
-      return !isKnown;
+  *#report(withheld: readonly WithheldName[]): StepsTo<void> {
+    const added: { server: string; name: string; keptBy: string }[] = [];
+    yield* eachItem(withheld, ({ key: server, name, keptBy }) => {
+      const id = `${server} ${name} ${keptBy}`;
+      if (this.#reported.get(id) === true) return;
+      this.#reported.set(id, true);
+      added.push({ server, name, keptBy });
     });
     if (added.length === 0) return;
-    const entries = added.map(({ key: server, name, keptBy }) => ({ server, name, keptBy }));
     this.#logger.warn(
-      someOf(entries),
+      someOf(added),
       'entries are not shown, since other servers have their names and keep them: set a prefix',
     );
   }
@@ -231,6 +249,28 @@ export class Composer {
     }
     return id;
   }
+}
+
+/** What is known by a key, or being made already; else it is made. */
+function made<T extends object>(
+  known: RecentMap<string, T | Promise<T>>,
+  key: string,
+  steps: () => StepsTo<T>,
+): T | Promise<T> {
+  return known.getOrMake(key, () => {
+    const result = makeOfLists(steps());
+    if (result instanceof Promise) {
+      result.then(
+        (value) => known.set(key, value),
+        () => known.delete(key),
+      );
+    }
+    return result;
+  });
+}
+
+function namesOf(entries: readonly ShownEntry[] = []): string[] {
+  return entries.map(({ name }) => name);
 }
 
 /** An entry that gets its texts when they are asked for: nobody looks at most entries of long lists. */

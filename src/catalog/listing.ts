@@ -1,5 +1,6 @@
 // What the servers of one endpoint list together, under the names that clients see: a value made of
 // the servers' lists. Finds whose an entry is, and gives the list in pages.
+import { eachItem, type StepsTo } from '../base/steps.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
@@ -42,10 +43,15 @@ export class Listing {
   #starts: ReadonlySet<number> | undefined;
   #digest: string | undefined;
 
-  constructor(method: ListMethod, entries: readonly OfferedEntry[]) {
+  private constructor(method: ListMethod, entries: readonly OfferedEntry[]) {
     this.method = method;
     this.entries = entries;
-    for (const entry of entries) this.#byName.set(entry.name, entry);
+  }
+
+  static *of(method: ListMethod, entries: readonly OfferedEntry[]): StepsTo<Listing> {
+    const listing = new Listing(method, entries);
+    yield* eachItem(entries, (entry) => listing.#byName.set(entry.name, entry));
+    return listing;
   }
 
   /** Whose an entry is; undefined when none of it is listed. */
@@ -54,11 +60,14 @@ export class Listing {
   }
 
   /** Stands for the content; part of cursors. */
-  get digest(): string {
-    if (this.#digest === undefined) {
-      this.#digest = contentDigest(this.#content()).slice(0, DIGEST_CHARS);
-    }
+  *digest(): StepsTo<string> {
+    this.#digest ??= (yield* contentDigest(this.#content())).slice(0, DIGEST_CHARS);
     return this.#digest;
+  }
+
+  /** Whether it has this digest, and gave it to somebody. */
+  hasGiven(digest: string): boolean {
+    return this.#digest === digest;
   }
 
   /** All that its pages are made of. */
@@ -74,11 +83,11 @@ export class Listing {
    * A page: `{"tools":[...]}`, and `nextCursor` where there is more. The same buffer each time.
    * @param start index of its first entry, from a cursor
    */
-  page(start: number, era: Era): Buffer {
+  *page(start: number, era: Era): StepsTo<Buffer> {
     const key = `${era} ${start}`;
     let page = this.#pages.get(key);
     if (page === undefined) {
-      page = this.#render(start, era);
+      page = yield* this.#render(start, era);
       this.#pages.set(key, page);
     }
     return page;
@@ -109,15 +118,16 @@ export class Listing {
     return end;
   }
 
-  #render(start: number, era: Era): Buffer {
+  *#render(start: number, era: Era): StepsTo<Buffer> {
     const end = this.#endOfPage(start);
     const parts: Buffer[] = [Buffer.from(`{"${LISTS[this.method].member}":[`)];
-    for (const entry of this.entries.slice(start, end)) {
+    const add = (entry: OfferedEntry): void => {
       if (parts.length > 1) parts.push(COMMA);
       parts.push(era === 'modern' ? entry.modernText : entry.legacyText);
-    }
+    };
+    yield* eachItem(this.entries.slice(start, end), add, ({ ownText }) => ownText.length);
     const isLast = end >= this.entries.length;
-    const next = isLast ? '' : `,"nextCursor":${jsonText(cursorOf(this.digest, end))}`;
+    const next = isLast ? '' : `,"nextCursor":${jsonText(cursorOf(yield* this.digest(), end))}`;
     parts.push(Buffer.from(`]${next}}`));
     return Buffer.concat(parts);
   }

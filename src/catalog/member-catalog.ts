@@ -1,9 +1,10 @@
 // What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
 // accepted (pins), let through and reworded (shaping). Made once for each list.
+import { eachItem, type StepsTo } from '../base/steps.ts';
 import { type Logger, someOf } from '../observe/logger.ts';
 import type { TrustMode } from './catalog-options.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
-import type { Pins } from './pins/pins.ts';
+import type { Pins, PinVerdict } from './pins/pins.ts';
 import { ResourceFilter } from './resource-filter.ts';
 import type { ListedEntry, ServerList } from './server-list.ts';
 import {
@@ -24,6 +25,9 @@ export interface ToolPolicy {
   /** Calls at a time; undefined: any number. */
   readonly concurrency: number | undefined;
 }
+
+/** To compare a definition with the accepted one takes so much longer than to read it. */
+const PIN_COST = 4;
 
 /** An entry that is shown, before the endpoint names it. */
 export interface ShownEntry {
@@ -72,11 +76,11 @@ export class MemberCatalog {
   }
 
   /** What is shown of a list. */
-  shown(method: ListMethod, list: ServerList | undefined): readonly ShownEntry[] {
+  *shown(method: ListMethod, list: ServerList | undefined): StepsTo<readonly ShownEntry[]> {
     if (list === undefined) return [];
     let entries = this.#shown.get(list);
     if (entries === undefined) {
-      entries = this.#show(method, withoutDoubles(list.entries));
+      entries = yield* this.#show(method, yield* withoutDoubles(list.entries));
       this.#shown.set(list, entries);
     }
     return entries;
@@ -87,25 +91,31 @@ export class MemberCatalog {
     return this.#resources.passes(uri);
   }
 
-  #show(method: ListMethod, entries: readonly ListedEntry[]): readonly ShownEntry[] {
+  *#show(method: ListMethod, entries: readonly ListedEntry[]): StepsTo<readonly ShownEntry[]> {
+    const shownEntries: ShownEntry[] = [];
     if (LISTS[method].kind === 'resources') {
-      return entries.filter(({ name }) => this.#resources.passes(name)).map(asItIs);
+      const show = (entry: ListedEntry): void => {
+        if (this.#resources.passes(entry.name)) shownEntries.push(asItIs(entry));
+      };
+      yield* eachItem(entries, show, () => this.#resources.passCost);
+      return shownEntries;
     }
     const isTools = method === 'tools/list';
-    const accepted = isTools ? this.#accepted(entries) : entries;
+    const accepted = isTools ? yield* this.#accepted(entries) : entries;
     const shaping = isTools ? this.#tools : this.#prompts;
-    const { shown, conflicting } = shaping.names(accepted.map(({ name }) => name));
+    const { shown, conflicting } = yield* shaping.names(accepted.map(({ name }) => name));
     if (conflicting.length > 0) {
       this.#logger.warn(
         { server: this.key, method, ...someOf(conflicting) },
         'entries are not shown, since others were renamed to their names',
       );
     }
-    return accepted.flatMap((entry) => {
+    yield* eachItem(accepted, (entry) => {
       const name = shown.get(entry.name);
-      if (name === undefined) return [];
-      return [isTools ? this.#tool(entry, name) : this.#prompt(entry, name)];
+      if (name === undefined) return;
+      shownEntries.push(isTools ? this.#tool(entry, name) : this.#prompt(entry, name));
     });
+    return shownEntries;
   }
 
   #tool({ name: upstream, text }: ListedEntry, name: string): ShownEntry {
@@ -130,28 +140,33 @@ export class MemberCatalog {
   }
 
   /** Tools whose definition nobody has accepted are reported, or withheld. */
-  #accepted(entries: readonly ListedEntry[]): readonly ListedEntry[] {
+  *#accepted(entries: readonly ListedEntry[]): StepsTo<readonly ListedEntry[]> {
     if (this.#pin === 'off') return entries;
-    const others = entries.flatMap(({ name: tool, text }) => {
-      const verdict = this.#pins.verdict(this.key, text);
-      return verdict === 'pinned' ? [] : [{ tool, verdict }];
-    });
+    const accepted: ListedEntry[] = [];
+    const others: { tool: string; verdict: PinVerdict }[] = [];
+    const judge = (entry: ListedEntry): void => {
+      const verdict = this.#pins.verdict(this.key, entry.text);
+      if (verdict === 'pinned') accepted.push(entry);
+      else others.push({ tool: entry.name, verdict });
+    };
+    yield* eachItem(entries, judge, ({ text }) => PIN_COST * text.length);
     if (others.length === 0) return entries;
     const isWithheld = this.#pin === 'enforce';
     this.#logger.warn(
       { server: this.key, isWithheld, ...someOf(others) },
       'definitions of tools are not the accepted ones: look at them and accept them with `sluice pin`',
     );
-    const names = new Set(others.map(({ tool }) => tool));
-    return isWithheld ? entries.filter(({ name }) => !names.has(name)) : entries;
+    return isWithheld ? accepted : entries;
   }
 }
 
 /** Of two entries with one name the first. */
-function withoutDoubles(entries: readonly ListedEntry[]): readonly ListedEntry[] {
-  const names = new Set(entries.map(({ name }) => name));
-  if (names.size === entries.length) return entries;
-  return entries.filter(({ name }) => names.delete(name));
+function* withoutDoubles(entries: readonly ListedEntry[]): StepsTo<readonly ListedEntry[]> {
+  const distinct = new Map<string, ListedEntry>();
+  yield* eachItem(entries, (entry) => {
+    if (!distinct.has(entry.name)) distinct.set(entry.name, entry);
+  });
+  return distinct.size === entries.length ? entries : [...distinct.values()];
 }
 
 function asItIs({ name, text }: ListedEntry): ShownEntry {

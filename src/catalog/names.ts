@@ -3,6 +3,7 @@
 // same whatever the order of the servers. A name is found again in the table, never by taking it
 // apart.
 import { createHash } from 'node:crypto';
+import { eachItem, type StepsTo } from '../base/steps.ts';
 
 /** When the name of a tool or prompt is put behind its server's. */
 export type PrefixMode = 'always' | 'never' | 'onConflict';
@@ -49,20 +50,16 @@ export class NameTable {
   readonly #byKey = new Map<string, Map<string, string>>();
   readonly #owners = new Map<string, NameOwner>();
 
-  /**
-   * @param shown each name with what it is shown as
-   * @param withheld names that have no such
-   */
-  constructor(
-    shown: Iterable<readonly [NameOwner, string]>,
-    withheld: readonly WithheldName[] = [],
-  ) {
+  /** @param withheld names that are not shown */
+  constructor(withheld: readonly WithheldName[] = []) {
     this.withheld = withheld;
-    for (const [owner, exposed] of shown) {
-      this.#owners.set(exposed, owner);
-      const names = this.#byKey.get(owner.key) ?? new Map<string, string>();
-      this.#byKey.set(owner.key, names.set(owner.name, exposed));
-    }
+  }
+
+  /** Shows a name as another one. */
+  show(owner: NameOwner, exposed: string): void {
+    this.#owners.set(exposed, owner);
+    const names = this.#byKey.get(owner.key) ?? new Map<string, string>();
+    this.#byKey.set(owner.key, names.set(owner.name, exposed));
   }
 
   /** What clients see, or undefined when the name is withheld or not listed. */
@@ -90,40 +87,71 @@ export class NameTable {
  * @param members in the order of the configuration, keys distinct
  * @param options how
  */
-export function exposeNames(members: readonly NamedMember[], options: NamingOptions): NameTable {
-  const owners = members.flatMap(({ key, names }) =>
-    [...new Set(names)].map((name): NameOwner => ({ key, name })),
-  );
+export function* exposeNames(
+  members: readonly NamedMember[],
+  options: NamingOptions,
+): StepsTo<NameTable> {
+  const owners: NameOwner[] = [];
+  for (const { key, names } of members) {
+    yield* eachItem(new Set(names), (name) => owners.push({ key, name }));
+  }
   if (members.length === 1 && options.prefix !== 'always') {
-    return new NameTable(owners.map((owner) => [owner, owner.name]));
+    const table = new NameTable();
+    yield* eachItem(owners, (owner) => table.show(owner, owner.name));
+    return table;
   }
   const first = new Map<string, NameOwner>();
   const shared = new Set<string>();
-  for (const owner of owners) {
-    if (first.has(owner.name)) shared.add(owner.name);
-    else first.set(owner.name, owner);
-  }
+  const withheld: WithheldName[] = [];
+  yield* eachItem(owners, (owner) => {
+    const before = first.get(owner.name);
+    if (before === undefined) first.set(owner.name, owner);
+    else {
+      shared.add(owner.name);
+      withheld.push({ ...owner, keptBy: before.key });
+    }
+  });
   if (options.prefix === 'never') {
-    const withheld = owners.flatMap((owner): WithheldName[] => {
-      const keptBy = first.get(owner.name)?.key ?? owner.key;
-      return keptBy === owner.key ? [] : [{ ...owner, keptBy }];
-    });
-    return new NameTable(
-      withoutCollisions([...first.values()], ({ name }) => name),
-      withheld,
-    );
+    return yield* withoutCollisions([...first.values()], ({ name }) => name, withheld);
   }
   const isPrefixed = (name: string): boolean => options.prefix === 'always' || shared.has(name);
   const preferred = ({ key, name }: NameOwner): string =>
     isPrefixed(name) ? `${key}${options.separator}${name}` : name;
-  return new NameTable(withoutCollisions(owners, preferred));
+  return yield* withoutCollisions(owners, preferred);
 }
 
 /** One thing, what it would like to be called, and how much of its digest it has to show. */
-interface Candidate {
+class Candidate {
   readonly owner: NameOwner;
-  readonly preferred: string;
-  digits: number;
+  readonly #preferred: string;
+  #digest: string | undefined;
+  #digits: number;
+  /** What it is called for now. */
+  name: string;
+
+  constructor(owner: NameOwner, preferred: string) {
+    this.owner = owner;
+    this.#preferred = preferred;
+    this.#digits = isValid(preferred) ? 0 : FIRST_DIGITS;
+    this.name = this.#named();
+  }
+
+  get isLongest(): boolean {
+    return this.#digits === MAX_DIGITS;
+  }
+
+  lengthen(): void {
+    const more = this.#digits === 0 ? FIRST_DIGITS : this.#digits + MORE_DIGITS;
+    this.#digits = Math.min(more, MAX_DIGITS);
+    this.name = this.#named();
+  }
+
+  #named(): string {
+    if (this.#digits === 0) return this.#preferred;
+    this.#digest ??= digestOf(this.owner);
+    const suffix = `_${this.#digest.slice(0, this.#digits)}`;
+    return this.#preferred.replace(FOREIGN, '_').slice(0, MAX_LENGTH - suffix.length) + suffix;
+  }
 }
 
 /**
@@ -133,33 +161,40 @@ interface Candidate {
 function* withoutCollisions(
   owners: readonly NameOwner[],
   preferredNameOf: (owner: NameOwner) => string,
-): Iterable<readonly [NameOwner, string]> {
-  const candidates = owners.map((owner): Candidate => {
-    const preferred = preferredNameOf(owner);
-    return { owner, preferred, digits: isValid(preferred) ? 0 : FIRST_DIGITS };
-  });
+  withheld?: readonly WithheldName[],
+): StepsTo<NameTable> {
+  const byName = new Map<string, Candidate[]>();
+  const add = (candidate: Candidate): void => {
+    const same = byName.get(candidate.name);
+    if (same === undefined) byName.set(candidate.name, [candidate]);
+    else same.push(candidate);
+  };
+  yield* eachItem(owners, (owner) => add(new Candidate(owner, preferredNameOf(owner))));
+  // Only names that somebody was given since can collide.
+  let given: Iterable<string> = byName.keys();
   for (;;) {
-    const byName = Map.groupBy(candidates, nameOf);
-    const colliding = [...byName.values()].filter(({ length }) => length > 1).flat();
-    if (colliding.every(({ digits }) => digits === MAX_DIGITS)) {
-      for (const [name, [only]] of byName) if (only !== undefined) yield [only.owner, name];
-      return;
-    }
-    for (const candidate of colliding) {
-      const more = candidate.digits === 0 ? FIRST_DIGITS : candidate.digits + MORE_DIGITS;
-      candidate.digits = Math.min(more, MAX_DIGITS);
-    }
+    const colliding: Candidate[] = [];
+    yield* eachItem(given, (name) => {
+      const same = byName.get(name) ?? [];
+      if (same.length > 1) colliding.push(...same);
+    });
+    if (colliding.every(({ isLongest }) => isLongest)) break;
+    yield* eachItem(colliding, (candidate) => {
+      byName.delete(candidate.name);
+      candidate.lengthen();
+    });
+    yield* eachItem(colliding, add);
+    given = new Set(colliding.map(({ name }) => name));
   }
+  const table = new NameTable(withheld);
+  yield* eachItem(byName.values(), ([only]) => {
+    if (only !== undefined) table.show(only.owner, only.name);
+  });
+  return table;
 }
 
 function isValid(name: string): boolean {
   return name.length > 0 && name.length <= MAX_LENGTH && name.search(FOREIGN) < 0;
-}
-
-function nameOf({ owner, preferred, digits }: Candidate): string {
-  if (digits === 0) return preferred;
-  const suffix = `_${digestOf(owner).slice(0, digits)}`;
-  return preferred.replace(FOREIGN, '_').slice(0, MAX_LENGTH - suffix.length) + suffix;
 }
 
 // UTF-16, since halves of surrogate pairs are all the same in UTF-8.

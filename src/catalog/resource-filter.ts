@@ -2,6 +2,9 @@
 import { allowsUri, deniesUri } from '../base/uri-rules.ts';
 import type { Filter } from './globs.ts';
 
+/** What the rules of one level cost, as if they were read in so many bytes. */
+const LEVEL_COST = 4 * 1024;
+
 /** What the levels say about the resources of one server. */
 export class ResourceFilter {
   readonly #levels: readonly Filter[];
@@ -9,6 +12,11 @@ export class ResourceFilter {
   /** @param levels the server's own, the endpoint's */
   constructor(levels: readonly (Filter | undefined)[]) {
     this.#levels = levels.flatMap((level) => level ?? []);
+  }
+
+  /** What it costs to ask about one URI, in bytes. */
+  get passCost(): number {
+    return LEVEL_COST * this.#levels.length;
   }
 
   /**

@@ -1,6 +1,7 @@
 // The URIs in what servers send, as clients of an endpoint with several servers must see them, so
 // that they can read them there (docs/protocol.md#merged-endpoints). Text that only looks like a URI
 // is left alone.
+import { finished } from '../base/steps.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE, OPEN_BRACKET } from '../jsonrpc/json-text.ts';
 import { matches } from '../jsonrpc/keys.ts';
@@ -13,7 +14,6 @@ import {
   type Edit,
   each,
   eachValue,
-  finished,
   finishedInTurns,
   memberSteps,
   type Steps,
@@ -103,7 +103,7 @@ export function exposeInTurns(
   result: Buffer,
   expose: ExposeUri,
 ): Buffer | Promise<Buffer> {
-  return finishedInTurns(resultSteps(method, result, expose), result.length);
+  return finishedInTurns(resultSteps(method, result, expose));
 }
 
 function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Steps {

@@ -3,6 +3,7 @@
 // server's name in front of the scheme, `fs+file:///a`. What begins with such a prefix is always
 // wrapped, so taking it off is exact. Hosts know the pages of apps by their scheme `ui:`, so these
 // keep it and always have the server's name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
+import { eachItem, type StepsTo } from '../base/steps.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import {
   type MatchBudget,
@@ -109,6 +110,8 @@ const SERVER_STEPS = 50_000;
  * template; where it would take more, all of that scheme gets prefixes.
  */
 const SCHEME_STEPS = 400_000;
+/** What one such step costs, in bytes. */
+const STEP_COST = 4;
 /** What it costs to look a URI up, whatever the templates are. */
 const LOOK_UP = 64;
 
@@ -129,25 +132,36 @@ export class ResourceTable {
   readonly #schemes = new Map<string, Set<string>>();
   /** What is listed, by scheme. */
   readonly #texts = new Map<string, Set<string>>();
-  /** What of it could be taken for another server's, found out when it is asked for. */
+  /** What of it could be taken for another server's. */
   readonly #taken = new Map<string, ReadonlySet<string>>();
   /** By scheme; those without one may match any URI, and only where nothing else says more. */
   readonly #templates = new Map<string | undefined, Map<string, OwnTemplate[]>>();
 
-  /** @param members all servers of the endpoint in the order of the configuration */
-  constructor(members: readonly ResourceMember[]) {
+  private constructor(members: readonly ResourceMember[]) {
     this.#keys = members.filter(({ hasResources }) => hasResources).map(({ key }) => key);
     this.#prefixed = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
+  }
+
+  /** @param members all servers of the endpoint in the order of the configuration */
+  static *of(members: readonly ResourceMember[]): StepsTo<ResourceTable> {
+    const table = new ResourceTable(members);
     for (const { key, uris, templates } of members) {
-      for (const text of [...uris, ...templates]) {
-        addTo(this.#listed, text, key);
-        const scheme = schemeOf(text);
-        if (scheme === undefined) continue;
-        addTo(this.#schemes, scheme, key);
-        addTo(this.#texts, scheme, text);
-      }
-      for (const text of templates.slice(0, MAX_MATCHED_TEMPLATES)) this.#addTemplate(key, text);
+      const add = (text: string): void => table.#add(key, text);
+      yield* eachItem(uris, add);
+      yield* eachItem(templates, add);
+      const matched = templates.slice(0, MAX_MATCHED_TEMPLATES);
+      yield* eachItem(matched, (text) => table.#addTemplate(key, text));
     }
+    if (table.#prefixed.size > 0) yield* table.#findTaken();
+    return table;
+  }
+
+  #add(key: string, text: string): void {
+    addTo(this.#listed, text, key);
+    const scheme = schemeOf(text);
+    if (scheme === undefined) return;
+    addTo(this.#schemes, scheme, key);
+    addTo(this.#texts, scheme, text);
   }
 
   #addTemplate(key: string, text: string): void {
@@ -244,24 +258,26 @@ export class ResourceTable {
   #isTaken(text: string): boolean {
     const scheme = schemeOf(text);
     // Templates without a scheme are always wrapped.
-    if (scheme === undefined) return false;
-    let taken = this.#taken.get(scheme);
-    if (taken === undefined) {
-      taken = this.#findTaken(scheme);
-      this.#taken.set(scheme, taken);
-    }
-    return taken.has(text);
+    return scheme !== undefined && this.#taken.get(scheme)?.has(text) === true;
   }
 
-  #findTaken(scheme: string): ReadonlySet<string> {
+  *#findTaken(): StepsTo<void> {
+    for (const [scheme, keys] of this.#schemes) {
+      if (keys.size === 1) continue;
+      this.#taken.set(scheme, yield* this.#takenOf(scheme));
+    }
+  }
+
+  *#takenOf(scheme: string): StepsTo<ReadonlySet<string>> {
     const taken = new Set<string>();
-    if (this.#schemes.get(scheme)?.size === 1) return taken;
     const texts = this.#texts.get(scheme) ?? new Set();
     const matchBudget: MatchBudget = { left: SCHEME_STEPS };
     for (const [key, templates] of this.#templates.get(scheme) ?? []) {
       for (const text of texts) {
+        const before = matchBudget.left;
         if (!this.#hasOnly(key, text)) noteTaken(text, templates, matchBudget, taken);
         if (matchBudget.left < 0) return texts;
+        yield STEP_COST * (before - matchBudget.left);
       }
     }
     return taken;

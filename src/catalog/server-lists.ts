@@ -4,7 +4,6 @@ import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
 import type { FindOwner } from '../base/held-bytes.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
-import { nextTurn } from '../base/turns.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf } from '../jsonrpc/parse.ts';
@@ -15,6 +14,7 @@ import type { Lease } from '../ports/lease.ts';
 import { contentDigest } from './content-digest.ts';
 import { DistinctLists, KeptList } from './distinct-lists.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
+import { makeOfLists } from './list-work.ts';
 import {
   EMPTY_LIST,
   type ListedEntry,
@@ -28,8 +28,6 @@ import {
 const MAX_PAGES = 256;
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Of so many it takes a while to compare them with lists that are known. */
-const MANY_ENTRIES = 1_000;
 /** How long the list of a server that does not tell changes holds, unless it says how long. */
 const UNTOLD_TTL_MS = 30_000;
 /** How often a list is asked for again that the server did not give. */
@@ -232,9 +230,8 @@ export class ServerLists {
 
   /** The list of the same content that is known already. */
   async #same(method: ListMethod, list: ServerList): Promise<KeptList> {
-    // All of it was read in this turn, if it is small.
-    if (list.entries.length > MANY_ENTRIES) await nextTurn();
-    return this.#distinct.keep(contentDigest(textsOf(method, list)), list);
+    const digest = await makeOfLists(contentDigest(textsOf(method, list)));
+    return this.#distinct.keep(digest, list);
   }
 }
 

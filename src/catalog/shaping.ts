@@ -1,6 +1,7 @@
 // What of a server's tools and prompts clients see, and under which names and words, as its entry and
 // its endpoint say: one level on top of the other. Names first, since what isn't named can't be
 // called; then the text of an entry. What isn't replaced is copied as it stands.
+import { eachItem, type StepsTo } from '../base/steps.ts';
 import { editObject, lastMember, type Member, membersOf, memberText } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
@@ -58,23 +59,27 @@ export class NameShaping<Override extends EntryOverride> {
    *
    * @param own as the server gives them, distinct
    */
-  names(own: readonly string[]): ShapedNames {
-    let shown = new Map(own.map((name) => [name, name]));
+  *names(own: readonly string[]): StepsTo<ShapedNames> {
+    let shown = new Map<string, string>();
+    yield* eachItem(own, (name) => shown.set(name, name));
     const conflicting: ConflictingName[] = [];
     for (const level of this.#levels) {
-      const visible = [...shown].filter(([, name]) => passesFilter(level, name));
+      const visible: [string, string][] = [];
       const renamed = new Map<string, string>();
-      for (const [first, name] of visible) {
+      yield* eachItem(shown, (entry) => {
+        const [first, name] = entry;
+        if (!passesFilter(level, name)) return;
+        visible.push(entry);
         const next = ownValue(level.rename, name);
         if (next !== undefined && next !== name) renamed.set(next, first);
-      }
+      });
       shown = new Map();
-      for (const [first, name] of visible) {
+      yield* eachItem(visible, ([first, name]) => {
         const next = ownValue(level.rename, name) ?? name;
         const by = renamed.get(next) ?? first;
         if (by === first) shown.set(first, next);
         else conflicting.push({ name: first, by });
-      }
+      });
     }
     return { shown, conflicting };
   }

@@ -1,6 +1,7 @@
 // Edits of texts that can be large: in one pass, and in several turns of the event loop where they are.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
-import { TurnQuota, turnFor } from '../base/turns.ts';
+import { inTurns, LOOK_COST, type StepsTo } from '../base/steps.ts';
+import { TurnQuota } from '../base/turns.ts';
 import type { Frame } from './frame.ts';
 import { OPEN_BRACE } from './json-text.ts';
 import { isKey } from './keys.ts';
@@ -10,44 +11,20 @@ import { replaceSpan } from './splice.ts';
 import { viewOf } from './text-walk.ts';
 
 /** Work on a text that can be interrupted: yields the bytes that were looked at, and gives the new text. */
-export type Steps = Generator<number, Buffer>;
+export type Steps = StepsTo<Buffer>;
 
 export type Edit = (text: Buffer) => Steps;
 
 /** What is worked on in one turn of the event loop, of all texts. */
 const IN_TURN = new TurnQuota(512 * 1024);
-/** How often the work looks whether its turn is over. */
-const LOOK_BYTES = 16 * 1024;
-/** Texts of so many bytes are worked on in several turns. */
-const LARGE_BYTES = 128 * 1024;
 
-/** The text of an edit, in a later turn if `length` bytes are many. */
-export function finishedInTurns(steps: Steps, length: number): Buffer | Promise<Buffer> {
-  return length <= LARGE_BYTES ? finished(steps) : inTurns(steps);
-}
-
-export function finished(steps: Steps): Buffer {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-async function inTurns(steps: Steps): Promise<Buffer> {
-  let bytes = 0;
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    bytes += step.value;
-    if (bytes < LOOK_BYTES) continue;
-    const turn = turnFor(IN_TURN, bytes);
-    bytes = 0;
-    if (turn !== undefined) await turn;
-  }
+/** The text of an edit, in a later turn if it takes long. */
+export function finishedInTurns(steps: Steps): Buffer | Promise<Buffer> {
+  return inTurns(steps, IN_TURN);
 }
 
 /** The same as `lastMember` of a whole text: what stands before a member can be interrupted. */
-export function* memberSteps(text: Buffer, key: string): Generator<number, Member | undefined> {
+export function* memberSteps(text: Buffer, key: string): StepsTo<Member | undefined> {
   const name = Buffer.from(key);
   const spans = new MemberSpans(text, 0, text.length);
   let last: Member | undefined;
@@ -55,7 +32,7 @@ export function* memberSteps(text: Buffer, key: string): Generator<number, Membe
   while (spans.next()) {
     const { keyStart, keyEnd, valueStart, valueEnd } = spans;
     if (isKey(text, keyStart, keyEnd, name)) last = { key, keyStart, valueStart, valueEnd };
-    if (valueEnd - looked <= LOOK_BYTES) continue;
+    if (valueEnd - looked <= LOOK_COST) continue;
     yield valueEnd - looked;
     looked = valueEnd;
   }
@@ -117,7 +94,7 @@ function* eachSpan(
     edited.begin(start, end);
     // Nothing changes there any more.
     if (marks?.isOver === true) break;
-    if (end - looked > LOOK_BYTES) {
+    if (end - looked > LOOK_COST) {
       yield end - looked;
       looked = end;
     }
@@ -225,6 +202,6 @@ export function withEditedList(
     const text = replaceSpan(bytes, valueStart, valueEnd, edited);
     return answer.replaced(text, valueEnd, edited.length - list.length);
   };
-  const edited = finishedInTurns(each(list, edit, mark), list.length);
+  const edited = finishedInTurns(each(list, edit, mark));
   return edited instanceof Promise ? edited.then(place) : place(edited);
 }

@@ -24,13 +24,13 @@ export function readableContent(
 ): Buffer | Promise<Buffer> {
   if (version >= FIRST_WITH_LINKS || bytes[start] !== OPEN_BRACKET) return bytes;
   if (!bytes.includes(RESOURCE_LINK, start)) return bytes;
-  return finishedInTurns(contentSteps(bytes, start, end), end - start);
+  return finishedInTurns(contentSteps(bytes, start, end));
 }
 
 /** The same for the text of a result. */
 export function readableResult(result: Buffer, version: string): Buffer | Promise<Buffer> {
   if (version >= FIRST_WITH_LINKS || !result.includes(RESOURCE_LINK)) return result;
-  return finishedInTurns(resultSteps(result), result.length);
+  return finishedInTurns(resultSteps(result));
 }
 
 function* resultSteps(result: Buffer): Steps {

@@ -99,6 +99,15 @@ export function contain(request: Pick<Request, 'settle'>, work: Promise<unknown>
   work.catch((error: unknown) => request.settle(asGatewayError(error)));
 }
 
+/** Settles a request with an outcome that is there, or that work in later turns has. */
+export function settleSoon(
+  request: Pick<Request, 'settle'>,
+  outcome: Outcome | Promise<Outcome>,
+): void {
+  if (outcome instanceof Promise) settleLater(request, outcome);
+  else request.settle(outcome);
+}
+
 /** Settles a request with what comes of work on it, or with the failure of that. */
 export function settleLater(request: Pick<Request, 'settle'>, work: Promise<Outcome>): void {
   contain(

@@ -2,6 +2,7 @@
 // list and in whatever order they stand (issue 4).
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { finished } from '../../src/base/steps.ts';
 import {
   exposeNames,
   type NamedMember,
@@ -39,7 +40,7 @@ const members = fc
     }),
   )
   .map(({ list, copied, at }): readonly NamedMember[] => {
-    const table = exposeNames(list, { prefix: copied, separator: '__' });
+    const table = finished(exposeNames(list, { prefix: copied, separator: '__' }));
     const shown = list.flatMap(({ key: owner, names }) =>
       names.flatMap((one) => table.exposed(owner, one) ?? []),
     );
@@ -55,7 +56,7 @@ const options = fc.record({
 test('every name is valid, its own, and leads back', () => {
   fc.assert(
     fc.property(members, options, (list, how) => {
-      const table = exposeNames(list, how);
+      const table = finished(exposeNames(list, how));
       const seen = new Set<string>();
       for (const { key: owner, names } of list) {
         for (const one of new Set(names)) {
@@ -84,7 +85,10 @@ test('the order of servers and of their lists changes no name', () => {
         ...member,
         names: shuffle(member.names, random),
       }));
-      const [left, right] = [exposeNames(list, how), exposeNames(shuffled, how)];
+      const [left, right] = [
+        finished(exposeNames(list, how)),
+        finished(exposeNames(shuffled, how)),
+      ];
       for (const { key: owner, names } of list) {
         for (const one of names) expect(right.exposed(owner, one)).toBe(left.exposed(owner, one));
       }
@@ -96,7 +100,7 @@ test('the order of servers and of their lists changes no name', () => {
 test('what is never prefixed stays with the first server that has it', () => {
   fc.assert(
     fc.property(members, (list) => {
-      const table = exposeNames(list, { prefix: 'never', separator: '__' });
+      const table = finished(exposeNames(list, { prefix: 'never', separator: '__' }));
       for (const { key: owner, name: one, keptBy } of table.withheld) {
         const first = list.find(({ names }) => names.includes(one));
         expect(first?.key).toBe(keptBy);

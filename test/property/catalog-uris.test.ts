@@ -2,10 +2,12 @@
 // and in whatever order they stand (issue 4).
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { finished } from '../../src/base/steps.ts';
 import { type ResourceMember, ResourceTable } from '../../src/catalog/resource-uris.ts';
 import { matchesTemplate, parseTemplate } from '../../src/catalog/uri-templates.ts';
 import { runs } from '../support/runs.ts';
 
+const tableOf = (of: readonly ResourceMember[]): ResourceTable => finished(ResourceTable.of(of));
 const RUNS = { numRuns: runs(1_000) };
 
 const key = fc.oneof(
@@ -48,7 +50,7 @@ const members = fc.uniqueArray(
 test('what a list shows leads back', () => {
   fc.assert(
     fc.property(members, (list) => {
-      const table = new ResourceTable(list);
+      const table = tableOf(list);
       const seen = new Map<string, string>();
       for (const { key: owner, uris, templates } of list) {
         for (const text of new Set([...uris, ...templates])) {
@@ -66,7 +68,7 @@ test('what a list shows leads back', () => {
 test('what a result names leads back, or is an address that nobody lists', () => {
   fc.assert(
     fc.property(members, uri, fc.nat(), (list, text, at) => {
-      const table = new ResourceTable(list);
+      const table = tableOf(list);
       const owner = list[at % list.length]?.key ?? '';
       const exposed = table.exposed(owner, text);
       const target = table.resolve(exposed);
@@ -83,7 +85,7 @@ test('what a result names leads back, or is an address that nobody lists', () =>
 test('what a shown template becomes leads to its server, or to all that may have it', () => {
   fc.assert(
     fc.property(members, fc.stringMatching(/^[a-z0-9]{1,5}$/), (list, value) => {
-      const table = new ResourceTable(list);
+      const table = tableOf(list);
       const own = list.flatMap(({ key: owner, templates }) =>
         templates.map((text) => ({ owner, text, template: parseTemplate(text) })),
       );
@@ -105,7 +107,7 @@ test('what is shown as it is matches no template of another server', () => {
   fc.assert(
     fc.property(members, (list) => {
       fc.pre(list.length > 1);
-      const table = new ResourceTable(list);
+      const table = tableOf(list);
       // One without a scheme matches everything, and takes nothing by that.
       const all = list.flatMap(({ key: owner, templates }) =>
         templates
@@ -129,7 +131,7 @@ test('what is shown as it is matches no template of another server', () => {
 test('the order of servers changes nothing that is shown', () => {
   fc.assert(
     fc.property(members, uri, (list, text) => {
-      const [left, right] = [new ResourceTable(list), new ResourceTable(list.toReversed())];
+      const [left, right] = [tableOf(list), tableOf(list.toReversed())];
       for (const { key: owner, uris, templates } of list) {
         for (const one of [...uris, ...templates, text]) {
           expect(right.exposed(owner, one)).toBe(left.exposed(owner, one));

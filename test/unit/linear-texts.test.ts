@@ -7,6 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { looksLikeApiKey } from '../../src/auth/api-keys.ts';
 import { GatheredBytes } from '../../src/base/gathered-bytes.ts';
 import { matchesGlob } from '../../src/base/glob.ts';
+import { RecentMap } from '../../src/base/recent-map.ts';
+import { finished } from '../../src/base/steps.ts';
 import { TEXT_LIMITS } from '../../src/base/text-limits.ts';
 import { folded, normalForm, withoutParameters } from '../../src/base/uri-reading.ts';
 import { allowsUri, deniesUri } from '../../src/base/uri-rules.ts';
@@ -281,10 +283,12 @@ const texts: readonly Row[] = [
     (n) => Array.from({ length: n }, (_, at) => `x:${at}`),
     (x: string[]) => {
       const member = { hasResources: true, templates: ['x:{a}'] };
-      const table = new ResourceTable([
-        { ...member, key: 'a', uris: x },
-        { ...member, key: 'b', uris: x },
-      ]);
+      const table = finished(
+        ResourceTable.of([
+          { ...member, key: 'a', uris: x },
+          { ...member, key: 'b', uris: x },
+        ]),
+      );
       for (const uri of x) table.exposed('a', uri);
     },
   ),
@@ -293,13 +297,26 @@ const texts: readonly Row[] = [
     500,
     (n) => Array.from({ length: n }, (_, at) => `${'a'.repeat(70)}${at}`),
     (x: string[]) =>
-      exposeNames(
-        [
-          { key: 'a', names: x },
-          { key: 'b', names: x },
-        ],
-        { prefix: 'always', separator: '__' },
+      finished(
+        exposeNames(
+          [
+            { key: 'a', names: x },
+            { key: 'b', names: x },
+          ],
+          { prefix: 'always', separator: '__' },
+        ),
       ),
+  ),
+  row(
+    'entries of a RecentMap that are used in turn',
+    2_500,
+    (n) => Array.from({ length: n }, (_, at) => `k${at}`),
+    (x: string[]) => {
+      const map = new RecentMap<string, string>(x.length);
+      for (const key of x) map.set(key, key);
+      for (const key of x) map.get(key);
+      for (const key of x) map.set(`${key} new`, key);
+    },
   ),
   row('readCursor', 64 * KIB, (n) => times('A', n), readCursor),
   row(

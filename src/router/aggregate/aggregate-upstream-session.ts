@@ -16,7 +16,13 @@ import {
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
 import type { EndpointInfo, UpstreamSession } from '../../ports/dispatcher.ts';
-import { contain, type Outcome, type Request, settleLater } from '../../ports/request.ts';
+import {
+  contain,
+  type Outcome,
+  type Request,
+  settleLater,
+  settleSoon,
+} from '../../ports/request.ts';
 import { SessionTasks } from '../../translate/tasks/session-tasks.ts';
 import { DirectUpstreamSession } from '../direct-upstream-session.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
@@ -89,13 +95,12 @@ export class AggregateUpstreamSession implements UpstreamSession {
   }
 
   #list(request: Request, method: ListMethod): void {
-    const page = (listing: Listing): Outcome => {
+    const page = (listing: Listing): Outcome | Promise<Outcome> => {
       const { principal } = request.client;
       return pageOf(request.frame, listing, { parts: this.#parts, principal, era: 'legacy' });
     };
     const listing = listingOf(this.#memberLeases.view, method, this.#parts);
-    if (listing instanceof Promise) settleLater(request, listing.then(page));
-    else request.settle(page(listing));
+    settleSoon(request, listing instanceof Promise ? listing.then(page) : page(listing));
   }
 
   /** Every server that logs is told; one that refuses keeps its own level. */

@@ -1,5 +1,6 @@
 // What an endpoint with several servers answers itself: its lists and who it is.
 
+import type { StepsTo } from '../../base/steps.ts';
 import { TEXT_LIMITS } from '../../base/text-limits.ts';
 import {
   type MemberInfo,
@@ -7,6 +8,7 @@ import {
   mergedInstructions,
 } from '../../catalog/endpoint-info.ts';
 import type { ListMethod } from '../../catalog/list-kinds.ts';
+import { makeOfLists } from '../../catalog/list-work.ts';
 import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -38,31 +40,40 @@ interface Reader {
  * @param whole the list as it is now, with what the client may not see; an older one is used where the
  *   cursor is of that
  */
-export function pageOf(frame: Frame, whole: Listing, reader: Reader): Buffer | WireError {
+export function pageOf(
+  frame: Frame,
+  whole: Listing,
+  reader: Reader,
+): Buffer | WireError | Promise<Buffer | WireError> {
+  return makeOfLists(pageSteps(frame, whole, reader));
+}
+
+function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffer | WireError> {
   const { parts, principal, era } = reader;
-  const listing = parts.visibility.of(principal, whole);
+  const listing = yield* parts.visibility.of(principal, whole);
   const { bytes, paramsStart, paramsEnd } = frame;
   const text = paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'cursor');
-  if (text === undefined) return listing.page(0, era);
+  if (text === undefined) return yield* listing.page(0, era);
   const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
   const position = cursor === undefined ? undefined : readCursor(cursor);
   if (position === undefined) return BAD_CURSOR;
   const { digest, start } = position;
-  const of = digest === listing.digest ? listing : olderListing(whole.method, digest, reader);
+  const isNow = digest === (yield* listing.digest());
+  const of = isNow ? listing : yield* olderListing(whole.method, digest, reader);
   if (of?.isPageStart(start) !== true) return BAD_CURSOR;
-  return of.page(start, era);
+  return yield* of.page(start, era);
 }
 
 /** The cursor may be somebody else's: not of servers that everybody has for themselves. */
-function olderListing(
+function* olderListing(
   method: ListMethod,
   digest: string,
   { parts, principal }: Reader,
-): Listing | undefined {
+): StepsTo<Listing | undefined> {
   const { composer, members, visibility } = parts;
   const isForAll = members.every(({ isShared }) => isShared);
   const older = isForAll ? composer.withDigest(method, digest) : undefined;
-  return older && visibility.of(principal, older);
+  return older && (yield* visibility.of(principal, older));
 }
 
 /** A list of an endpoint as it is now. */

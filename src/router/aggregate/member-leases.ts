@@ -220,7 +220,7 @@ export class MemberLeases {
     const member = this.#parts.members[index];
     const key = member?.key ?? '';
     const expose: ExposeUri = (uri, matchBudget) =>
-      this.view.knownResources().table.exposed(key, uri, matchBudget);
+      this.view.knownTable.exposed(key, uri, matchBudget);
     const client = new MemberClient(this.#client, {
       expose,
       told: (uri) => this.watched.nameOf(key, uri) ?? expose(uri),

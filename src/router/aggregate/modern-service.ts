@@ -5,13 +5,19 @@ import { asGatewayError } from '../../base/errors.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
 import type { ExposeUri } from '../../catalog/resource-texts.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease, ListKind } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { contain, type Outcome, type Request, settleLater } from '../../ports/request.ts';
+import {
+  contain,
+  type Outcome,
+  type Request,
+  settleLater,
+  settleSoon,
+} from '../../ports/request.ts';
 import { modernCapabilities } from '../../translate/discovery.ts';
 import { ModernListen } from '../../translate/modern-listen.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
@@ -57,16 +63,17 @@ export class ModernService {
 
   #list(request: Request, method: ListMethod): void {
     this.#withView(request, (view, done) => {
-      const page = (listing: Listing): Outcome => {
+      const dressed = (found: Buffer | WireError): Outcome =>
+        Buffer.isBuffer(found) ? this.#head.page(found) : found;
+      const page = (listing: Listing): Outcome | Promise<Outcome> => {
         done();
         const { principal } = request.client;
         const reader = { parts: this.#parts, principal, era: 'modern' } as const;
         const found = pageOf(request.frame, listing, reader);
-        return Buffer.isBuffer(found) ? this.#head.page(found) : found;
+        return found instanceof Promise ? found.then(dressed) : dressed(found);
       };
       const listing = listingOf(view, method, this.#parts);
-      if (listing instanceof Promise) settleLater(request, listing.then(page));
-      else request.settle(page(listing));
+      settleSoon(request, listing instanceof Promise ? listing.then(page) : page(listing));
     });
   }
 
@@ -94,7 +101,7 @@ export class ModernService {
     return (request, target, { limitMs, onNotFound }) => {
       const { key, dispatcher } = target.member;
       const expose: ExposeUri = (uri, matchBudget) =>
-        view.knownResources().table.exposed(key, uri, matchBudget);
+        view.knownTable.exposed(key, uri, matchBudget);
       dispatcher.serve(new RoutedRequest(request, target, { expose, limitMs, onNotFound }));
     };
   }

@@ -1,5 +1,7 @@
 // The three tools of an endpoint with `toolList: search`: finds and describes tools itself, and takes
 // the real call out of `call_tool`.
+import { finished } from '../../base/steps.ts';
+import { makeOfLists } from '../../catalog/list-work.ts';
 import { type Era, Listing, type OfferedEntry } from '../../catalog/listing.ts';
 import {
   describedResult,
@@ -38,19 +40,21 @@ const EMPTY = Buffer.from('{}');
 const NO_MEMBER = -1;
 
 /** What `tools/list` gives. */
-export const SEARCH_LISTING: Listing = new Listing(
-  TOOLS_LIST,
-  SEARCH_TOOLS.map(
-    ({ name, text }): OfferedEntry => ({
-      member: NO_MEMBER,
-      name,
-      upstream: name,
-      upstreamText: jsonBytes(name),
-      ownText: text,
-      toolPolicy: undefined,
-      legacyText: text,
-      modernText: text,
-    }),
+export const SEARCH_LISTING: Listing = finished(
+  Listing.of(
+    TOOLS_LIST,
+    SEARCH_TOOLS.map(
+      ({ name, text }): OfferedEntry => ({
+        member: NO_MEMBER,
+        name,
+        upstream: name,
+        upstreamText: jsonBytes(name),
+        ownText: text,
+        toolPolicy: undefined,
+        legacyText: text,
+        modernText: text,
+      }),
+    ),
   ),
 );
 
@@ -149,7 +153,8 @@ export class SearchService {
 
 /** What is not for a client is not found by it. */
 async function seenTools({ view, parts, principal }: SearchContext): Promise<Listing> {
-  return parts.visibility.of(principal, await view.named(TOOLS_LIST));
+  const listing = await view.named(TOOLS_LIST);
+  return await makeOfLists(parts.visibility.of(principal, listing));
 }
 
 function unwrapped(frame: Frame): SearchOutcome {

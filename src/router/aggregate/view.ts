@@ -2,11 +2,10 @@
 // Nothing is read twice, and no server is waited for longer than the endpoint allows.
 import { within } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { nextTurn } from '../../base/turns.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
-import { unwrapUri } from '../../catalog/resource-uris.ts';
+import { type ResourceTable, unwrapUri } from '../../catalog/resource-uris.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
 import type { Lease, ListKind } from '../../ports/lease.ts';
@@ -14,9 +13,6 @@ import type { Member } from './member.ts';
 
 /** Lists whose entries have names. */
 export type NamedMethod = 'tools/list' | 'prompts/list';
-
-/** What is made of longer lists takes several turns of the event loop. */
-const LONG_LIST = 1_000;
 
 /** A list of each server, in the order of the configuration. */
 type Lists = readonly (ServerList | undefined)[];
@@ -57,12 +53,15 @@ export class View {
   readonly #overdue = new Set<string>();
   /** What was composed last, which it mostly still is. */
   readonly #composed = new Map<NamedMethod, ComposedLists>();
+  /** The resources that were composed last. */
+  #resources: ResourceListings;
   /** Names that may stand in front of a URI. */
   readonly #keys: ReadonlySet<string>;
 
   constructor(parts: ViewParts) {
     this.#parts = parts;
-    const { members } = parts;
+    const { members, composer } = parts;
+    this.#resources = composer.noResources;
     this.#keys = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
   }
 
@@ -74,10 +73,7 @@ export class View {
   }
 
   async #nameMissing(method: NamedMethod, lists: Lists): Promise<Listing> {
-    const listing = this.#composeNamed(method, await this.#readMissing(method, lists));
-    // A page of it is made next.
-    if (isLong(listing)) await nextTurn();
-    return listing;
+    return await this.#composeNamed(method, await this.#readMissing(method, lists));
   }
 
   /** Resources and templates as they are now. */
@@ -95,19 +91,24 @@ export class View {
   resourcesToSearch(...wanted: readonly string[]): ResourceListings | Promise<ResourceListings> {
     // The prefix of a server says all that the lists could.
     const areWrapped = wanted.every((uri) => unwrapUri(this.#keys, uri) !== undefined);
-    if (areWrapped) return this.knownResources();
+    if (areWrapped) return this.#resourcesSoFar();
     const uris = this.#knownLists(RESOURCES_LIST);
     const templates = this.#knownLists(TEMPLATES_LIST);
     if (isComplete(uris) && isComplete(templates)) return this.#composeResources(uris, templates);
     return this.resources();
   }
 
-  /** Resources as far as they were ever read. */
-  knownResources(): ResourceListings {
-    return this.#composeResources(
+  /** Whose URIs are, as far as lists were ever read, and were composed by now. */
+  get knownTable(): ResourceTable {
+    return this.#resourcesSoFar().table;
+  }
+
+  #resourcesSoFar(): ResourceListings {
+    const known = this.#composeResources(
       this.#knownLists(RESOURCES_LIST),
       this.#knownLists(TEMPLATES_LIST),
     );
+    return known instanceof Promise ? this.#resources : known;
   }
 
   /**
@@ -118,10 +119,11 @@ export class View {
     method: NamedMethod,
     name: string,
   ): OfferedEntry | undefined | Promise<OfferedEntry | undefined> {
-    const { listing, of } = this.#known(method);
-    const known = listing.find(name);
-    if (known !== undefined && of[known.member]?.isCurrent === true) return known;
-    return this.#findAnew(method, name, known);
+    const known = this.#known(method);
+    if (known instanceof Promise) return this.#findMeanwhile(method, name, known);
+    const entry = known.listing.find(name);
+    if (entry !== undefined && known.of[entry.member]?.isCurrent === true) return entry;
+    return this.#findAnew(method, name, entry);
   }
 
   /** Why a name may be unknown though there is such a thing: the list of its server can't be had. */
@@ -155,6 +157,22 @@ export class View {
     if (this.#missingKinds.get(index)?.delete(kind) === true) this.#parts.completed(kind);
   }
 
+  /** While lists are composed, a call goes where it went before, if the list that says so still holds. */
+  #findMeanwhile(
+    method: NamedMethod,
+    name: string,
+    next: Promise<ComposedLists>,
+  ): OfferedEntry | undefined | Promise<OfferedEntry | undefined> {
+    const latest = this.#composed.get(method);
+    const entry = latest?.listing.find(name);
+    const { member = -1 } = entry ?? {};
+    const list = latest?.of[member]?.list;
+    if (entry !== undefined && list !== undefined && list === this.#current(member, method)) {
+      return entry;
+    }
+    return next.then(() => this.find(method, name));
+  }
+
   async #findAnew(
     method: NamedMethod,
     name: string,
@@ -165,7 +183,7 @@ export class View {
     if (this.#freshList(member, method) === undefined) {
       await this.#read(member, method, this.#parts.members[member]?.patience.toCall);
     }
-    return this.#known(method).listing.find(name);
+    return (await this.#known(method)).listing.find(name);
   }
 
   #readMissing(method: ListMethod, lists: readonly (ServerList | undefined)[]): Promise<Lists> {
@@ -208,7 +226,6 @@ export class View {
     }
     const list = read ?? lastOf(member, method);
     if (list === undefined) this.#noteMissing(index, method, reading);
-    else if (isLong(list)) await prepare(member, method, list);
     return list;
   }
 
@@ -256,19 +273,26 @@ export class View {
   }
 
   /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
-  #known(method: NamedMethod): ComposedLists {
+  #known(method: NamedMethod): ComposedLists | Promise<ComposedLists> {
     const composed = this.#composed.get(method);
     if (composed !== undefined && this.#isStill(composed, method)) return composed;
     const of = this.#knownLists(method).map((list, index) => this.#seen(index, method, list));
-    const now = { of, listing: this.#parts.composer.named(method, of) };
-    this.#composed.set(method, now);
-    return now;
+    const keep = (listing: Listing): ComposedLists => {
+      const now = { of, listing };
+      this.#composed.set(method, now);
+      return now;
+    };
+    const listing = this.#parts.composer.named(method, of);
+    return listing instanceof Promise ? listing.then(keep) : keep(listing);
   }
 
-  #composeNamed(method: NamedMethod, lists: Lists): Listing {
-    const { listing, of } = this.#known(method);
-    if (of.every(({ list }, index) => list === lists[index])) return listing;
-    return this.#parts.composer.named(method, this.#withEras(lists));
+  #composeNamed(method: NamedMethod, lists: Lists): Listing | Promise<Listing> {
+    const of = ({ listing, of }: ComposedLists): Listing | Promise<Listing> =>
+      of.every(({ list }, index) => list === lists[index])
+        ? listing
+        : this.#parts.composer.named(method, this.#withEras(lists));
+    const known = this.#known(method);
+    return known instanceof Promise ? known.then(of) : of(known);
   }
 
   #seen(index: number, method: ListMethod, list: ServerList | undefined): SeenList {
@@ -293,8 +317,14 @@ export class View {
     return true;
   }
 
-  #composeResources(uris: Lists, templates: Lists): ResourceListings {
-    return this.#parts.composer.resources(this.#withEras(uris), this.#withEras(templates));
+  #composeResources(uris: Lists, templates: Lists): ResourceListings | Promise<ResourceListings> {
+    const keep = (composed: ResourceListings): ResourceListings => {
+      this.#resources = composed;
+      return composed;
+    };
+    const { composer } = this.#parts;
+    const composed = composer.resources(this.#withEras(uris), this.#withEras(templates));
+    return composed instanceof Promise ? composed.then(keep) : keep(composed);
   }
 
   #withEras(lists: Lists): MemberList[] {
@@ -320,15 +350,4 @@ function lastOf({ isShared, lists }: Member, method: ListMethod): ServerList | u
 
 function isComplete(lists: Lists): boolean {
   return lists.every((list) => list !== undefined);
-}
-
-function isLong({ entries }: { readonly entries: readonly unknown[] }): boolean {
-  return entries.length > LONG_LIST;
-}
-
-/** What a server shows of a long list is found out before the list is named, in a turn of its own. */
-async function prepare({ catalog }: Member, method: ListMethod, list: ServerList): Promise<void> {
-  await nextTurn();
-  catalog.shown(method, list);
-  await nextTurn();
 }

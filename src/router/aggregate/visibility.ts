@@ -1,5 +1,6 @@
 // What of an endpoint a client may see and use: one check for listing and for calling, so that
 // what is listed is exactly what can be called.
+import { eachItem, type StepsTo } from '../../base/steps.ts';
 import { Listing, type OfferedEntry } from '../../catalog/listing.ts';
 import { PROMPTS_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import type {
@@ -9,6 +10,9 @@ import type {
   Denial,
   Principal,
 } from '../../ports/principal.ts';
+
+/** Rules about URIs take longer than to look at an entry, as if it had so many bytes. */
+const RULE_COST = 4 * 1024;
 
 /** The view that a policy leaves. */
 export class Visibility {
@@ -32,19 +36,27 @@ export class Visibility {
   }
 
   /** What is left of a list. */
-  of(principal: Principal, listing: Listing): Listing {
+  *of(principal: Principal, listing: Listing): StepsTo<Listing> {
     if (this.#policy === undefined) return listing;
     const byPrincipal = this.#listings.get(listing) ?? new WeakMap<Principal, Listing>();
     this.#listings.set(listing, byPrincipal);
     let left = byPrincipal.get(principal);
     if (left === undefined) {
-      const kind = kindOf(listing.method);
-      const entries = listing.entries.filter((entry) => this.allowsEntry(principal, kind, entry));
-      left =
-        entries.length === listing.entries.length ? listing : new Listing(listing.method, entries);
+      left = yield* this.#filtered(principal, listing);
       byPrincipal.set(principal, left);
     }
     return left;
+  }
+
+  *#filtered(principal: Principal, listing: Listing): StepsTo<Listing> {
+    const { method, entries } = listing;
+    const kind = kindOf(method);
+    const left: OfferedEntry[] = [];
+    const keep = (entry: OfferedEntry): void => {
+      if (this.allowsEntry(principal, kind, entry)) left.push(entry);
+    };
+    yield* eachItem(entries, keep, () => (kind === 'resource' ? RULE_COST : 0));
+    return left.length === entries.length ? listing : yield* Listing.of(method, left);
   }
 
   /** Whether a client may use an entry of a list. */

@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { finished } from '../../../src/base/steps.ts';
 import { MemberCatalog } from '../../../src/catalog/member-catalog.ts';
 import { Pins } from '../../../src/catalog/pins/pins.ts';
 import type { ServerList } from '../../../src/catalog/server-list.ts';
@@ -17,7 +18,7 @@ it('Ten thousand tools that nobody has accepted make one line of the log', () =>
     return { name, text: Buffer.from(JSON.stringify({ name })) };
   });
   const list: ServerList = { entries, ttlMs: 0, isPublic: true };
-  expect(catalog.shown('tools/list', list)).toEqual([]);
+  expect(finished(catalog.shown('tools/list', list))).toEqual([]);
   expect(warn).toHaveBeenCalledOnce();
   expect(warn.mock.calls[0]?.[0]).toMatchObject({ server: 'a', count: MANY, isWithheld: true });
   expect(warn.mock.calls[0]?.[0].first).toHaveLength(10);

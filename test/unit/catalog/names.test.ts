@@ -1,5 +1,6 @@
 // Names where one endpoint shows several servers (trials 66 and 67, GW-100).
 import { describe, expect, it } from 'vitest';
+import { finished } from '../../../src/base/steps.ts';
 import {
   exposeNames,
   type NamedMember,
@@ -11,7 +12,7 @@ const VALID = /^[A-Za-z0-9_-]{1,64}$/;
 
 function named(prefix: PrefixMode, members: Readonly<Record<string, readonly string[]>>) {
   const list = Object.entries(members).map(([key, names]): NamedMember => ({ key, names }));
-  const table = exposeNames(list, { prefix, separator: '__' });
+  const table = finished(exposeNames(list, { prefix, separator: '__' }));
   return { table, shown: shownBy(table, list) };
 }
 

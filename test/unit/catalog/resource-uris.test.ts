@@ -1,5 +1,6 @@
 // URIs of resources where one endpoint shows several servers.
 import { describe, expect, it } from 'vitest';
+import { finished } from '../../../src/base/steps.ts';
 import {
   type ResourceMember,
   ResourceTable,
@@ -15,6 +16,8 @@ function member(
 ): ResourceMember {
   return { key, hasResources: true, uris, templates };
 }
+
+const tableOf = (of: readonly ResourceMember[]): ResourceTable => finished(ResourceTable.of(of));
 
 describe('a prefix', () => {
   it('is a legal scheme', () => {
@@ -40,13 +43,13 @@ describe('a prefix', () => {
 
 describe('the URI of one server', () => {
   it('is unchanged, and leads there', () => {
-    const table = new ResourceTable([member('a', ['file:///a']), member('b', ['file:///b'])]);
+    const table = tableOf([member('a', ['file:///a']), member('b', ['file:///b'])]);
     expect(table.exposed('a', 'file:///a')).toBe('file:///a');
     expect(table.resolve('file:///b')).toEqual({ kind: 'one', key: 'b', uri: 'file:///b' });
   });
 
   it('is wrapped when another server lists it too, as URI or as template', () => {
-    const table = new ResourceTable([
+    const table = tableOf([
       member('a', ['doc://x'], ['doc://{id}']),
       member('b', [], ['doc://x', 'doc://{id}']),
     ]);
@@ -57,7 +60,7 @@ describe('the URI of one server', () => {
   });
 
   it('is wrapped when a template of another server matches it, and so is that template', () => {
-    const table = new ResourceTable([
+    const table = tableOf([
       member('leg', [], ['test://item/{id}', 'test://page/{id}']),
       member('evil', ['test://item/5', 'test://other']),
     ]);
@@ -79,26 +82,26 @@ describe('the URI of one server', () => {
   it('is wrapped where it takes too much to find out whose it could be', () => {
     const templates = Array.from({ length: 1_000 }, (_, at) => `doc://{a}/${at}/{b}/{c}`);
     const uris = Array.from({ length: 10_000 }, (_, at) => `doc://${'x'.repeat(200)}/${at}`);
-    const table = new ResourceTable([member('a', uris), member('b', [], templates)]);
+    const table = tableOf([member('a', uris), member('b', [], templates)]);
     const [uri = ''] = uris;
     expect(table.exposed('a', uri)).toBe(`a+${uri}`);
     expect(table.resolve(`a+${uri}`)).toEqual({ kind: 'one', key: 'a', uri });
   });
 
   it('is wrapped when it looks wrapped', () => {
-    const table = new ResourceTable([member('git'), member('hub', ['Git+https://x'])]);
+    const table = tableOf([member('git'), member('hub', ['Git+https://x'])]);
     expect(table.exposed('hub', 'Git+https://x')).toBe('hub+Git+https://x');
     expect(table.resolve('hub+Git+https://x')).toMatchObject({ key: 'hub', uri: 'Git+https://x' });
     expect(table.exposed('git', 'git+ssh://y')).toBe('git+git+ssh://y');
   });
 
   it('is wrapped when it is a template that can become anything', () => {
-    const table = new ResourceTable([member('git'), member('any', [], ['{+url}'])]);
+    const table = tableOf([member('git'), member('any', [], ['{+url}'])]);
     expect(table.exposed('any', '{+url}')).toBe('any+{+url}');
   });
 
   it('stays as it is with one server, whatever it is', () => {
-    const table = new ResourceTable([member('git', ['git+https://x'])]);
+    const table = tableOf([member('git', ['git+https://x'])]);
     expect(table.exposed('git', 'git+https://x')).toBe('git+https://x');
     expect(table.resolve('git+https://x')).toMatchObject({ kind: 'one', uri: 'git+https://x' });
     expect(table.resolve('other')).toMatchObject({ kind: 'one', key: 'git' });
@@ -106,7 +109,7 @@ describe('the URI of one server', () => {
 });
 
 describe('a URI that no list named', () => {
-  const table = new ResourceTable([
+  const table = tableOf([
     member('files', ['file:///a'], ['file:///logs/{name}']),
     member('more', ['file:///b', 'memo://1'], ['file:///docs/{name}', 'mail://{id}']),
     member('post', [], ['mail://{box}', '{any}']),
@@ -132,20 +135,18 @@ describe('a URI that no list named', () => {
   });
 
   it('leads to the only server that has resources', () => {
-    const alone = new ResourceTable([member('a'), { ...member('b'), hasResources: false }]);
+    const alone = tableOf([member('a'), { ...member('b'), hasResources: false }]);
     expect(alone.resolve('file:///x')).toEqual({ kind: 'one', key: 'a', uri: 'file:///x' });
   });
 
   it('leads nowhere when no server has resources', () => {
-    const none = new ResourceTable(
-      ['a', 'b'].map((key) => ({ ...member(key), hasResources: false })),
-    );
+    const none = tableOf(['a', 'b'].map((key) => ({ ...member(key), hasResources: false })));
     expect(none.resolve('file:///x')).toEqual({ kind: 'several', targets: [] });
   });
 });
 
 describe('a URI in a result', () => {
-  const table = new ResourceTable([
+  const table = tableOf([
     member('a', ['file:///a', 'https://a.example/1']),
     member('b', ['memo://1'], ['memo://{id}']),
   ]);
@@ -166,10 +167,7 @@ describe('a URI in a result', () => {
 describe('very many templates', () => {
   // Each can become what it is matched with but for its last character, in very many ways.
   const slow = Array.from({ length: 900 }, (_, i) => `x:${'{+a}a'.repeat(29)}{b}!${i}{+c}`);
-  const table = new ResourceTable([
-    member('slow', ['x:y'], slow),
-    member('good', [], ['x:{+any}']),
-  ]);
+  const table = tableOf([member('slow', ['x:y'], slow), member('good', [], ['x:{+any}'])]);
   const uri = (i: number): string => `x:${i}${'a'.repeat(4_000)}`;
 
   it('cost no more than a bound for each server, and hide no other one', () => {
@@ -183,8 +181,7 @@ describe('very many templates', () => {
   it('are looked at as far as there are not too many', () => {
     const kindBehind = (count: number): string => {
       const templates = [...Array.from({ length: count }, (_, i) => `z:${i}`), '{+late}'];
-      return new ResourceTable([member('many', [], templates), member('other')]).resolve('q:1')
-        .kind;
+      return tableOf([member('many', [], templates), member('other')]).resolve('q:1').kind;
     };
     expect(kindBehind(999)).toBe('one');
     expect(kindBehind(1_000)).toBe('several');

@@ -1,5 +1,6 @@
 // What clients see of a server's tools and prompts.
 import { describe, expect, it } from 'vitest';
+import { finished } from '../../../src/base/steps.ts';
 import { withArguments } from '../../../src/catalog/arguments.ts';
 import {
   type ArgumentRule,
@@ -25,7 +26,7 @@ describe('names', () => {
 
   it('are untouched when nothing is said', () => {
     for (const levels of [[], [undefined, undefined], [{}]]) {
-      const { shown, conflicting } = new NameShaping(levels).names(own);
+      const { shown, conflicting } = finished(new NameShaping(levels).names(own));
       expect([...shown]).toEqual(own.map((name) => [name, name]));
       expect(conflicting).toEqual([]);
     }
@@ -35,7 +36,7 @@ describe('names', () => {
     const shaping = new NameShaping([
       { allow: ['read', 'w*', 'list'], deny: ['list'], rename: { read: 'get', list: 'ls' } },
     ]);
-    expect([...shaping.names(own).shown]).toEqual([
+    expect([...finished(shaping.names(own)).shown]).toEqual([
       ['read', 'get'],
       ['write', 'write'],
     ]);
@@ -50,7 +51,7 @@ describe('names', () => {
         overrides: { get: { title: 'two' }, fetch: { title: 'no' } },
       },
     ]);
-    expect([...shaping.names(own).shown]).toEqual([
+    expect([...finished(shaping.names(own)).shown]).toEqual([
       ['read', 'fetch'],
       ['list', 'list'],
       ['constructor', 'constructor'],
@@ -61,14 +62,16 @@ describe('names', () => {
 
   it('can change places', () => {
     const shaping = new NameShaping([{ rename: { read: 'write', write: 'read' } }]);
-    expect([...shaping.names(['read', 'write']).shown]).toEqual([
+    expect([...finished(shaping.names(['read', 'write'])).shown]).toEqual([
       ['read', 'write'],
       ['write', 'read'],
     ]);
   });
 
   it('that something else is renamed to are hidden, and told', () => {
-    const { shown, conflicting } = new NameShaping([{ rename: { read: 'write' } }]).names(own);
+    const { shown, conflicting } = finished(
+      new NameShaping([{ rename: { read: 'write' } }]).names(own),
+    );
     expect(shown.get('read')).toBe('write');
     expect(shown.has('write')).toBe(false);
     expect(conflicting).toEqual([{ name: 'write', by: 'read' }]);
