@@ -4,6 +4,11 @@
 export class RecentMap<K, V> {
   readonly #limit: number;
   readonly #entries = new Map<K, V>();
+  /**
+   * Goes on where it stopped, behind the entries that were dropped: to begin anew each time, a map would
+   * go over the places of all that was deleted.
+   */
+  readonly #oldest = this.#entries.keys();
 
   /** @param limit how many entries are kept */
   constructor(limit: number) {
@@ -24,8 +29,9 @@ export class RecentMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#limit && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size <= this.#limit) return;
+    const { value: oldest, done } = this.#oldest.next();
+    if (done !== true) this.#entries.delete(oldest);
   }
 
   /** The value that is there, or a new one. */
