@@ -1,9 +1,7 @@
 // Arguments of a tool call that clients don't see: fixed ones replace what they send, defaults fill
 // in. Everything else of the call is copied as it stands.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
-import { scan } from '../jsonrpc/scan.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
+import { editObject, lastMember, membersOf, withEdited } from '../jsonrpc/members.ts';
 import type { ArgumentRule } from './shaping.ts';
 
 const EMPTY = Buffer.from('{}');
@@ -36,8 +34,5 @@ export function withArguments(
   }
   if (set.size === 0) return call;
   const edited = editObject(args, 0, args.length, { set });
-  const params = editObject(bytes, paramsStart, paramsEnd, {
-    set: new Map([['arguments', edited]]),
-  });
-  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+  return withEdited(call, paramsStart, paramsEnd, { set: new Map([['arguments', edited]]) });
 }

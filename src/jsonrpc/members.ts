@@ -1,6 +1,6 @@
 // Editing the members of one JSON object as text: values that stay are copied, never re-serialised.
 
-import type { ValueEnds } from './frame.ts';
+import type { Frame, ValueEnds } from './frame.ts';
 import {
   CLOSE_BRACE,
   COLON as COLON_BYTE,
@@ -14,8 +14,9 @@ import {
   skipValue,
 } from './json-text.ts';
 import { isKey } from './keys.ts';
+import { scan } from './scan.ts';
 import { jsonText } from './serialize.ts';
-import { walkedText } from './text-walk.ts';
+import { joinText, walkedText } from './text-walk.ts';
 
 /** One member of an object, as offsets into its text. */
 export interface Member {
@@ -201,6 +202,16 @@ const CLOSE = Buffer.from('}');
  * @param bytes well-formed JSON text, an object at [start, end); an absent one is given as `{}`
  */
 export function editObject(bytes: Buffer, start: number, end: number, edit: ObjectEdit): Buffer {
+  return joinText(editedParts(bytes, start, end, edit), bytes, true);
+}
+
+/** A message with one of its objects, at [start, end), edited. Nothing is copied twice. */
+export function withEdited({ bytes }: Frame, start: number, end: number, edit: ObjectEdit): Frame {
+  const object = editedParts(bytes, start, end, edit);
+  return scan(joinText([bytes.subarray(0, start), ...object, bytes.subarray(end)], bytes));
+}
+
+function editedParts(bytes: Buffer, start: number, end: number, edit: ObjectEdit): Buffer[] {
   const parts: Buffer[] = [];
   const add = (...member: Buffer[]): void => {
     parts.push(parts.length === 0 ? OPEN : COMMA, ...member);
@@ -211,7 +222,8 @@ export function editObject(bytes: Buffer, start: number, end: number, edit: Obje
   }
   for (const [key, value] of edit.set ?? []) add(Buffer.from(jsonText(key)), COLON, value);
   if (parts.length === 0) parts.push(OPEN);
-  return Buffer.concat([...parts, CLOSE]);
+  parts.push(CLOSE);
+  return parts;
 }
 
 /** Whether the object at [start, end) has no members. */

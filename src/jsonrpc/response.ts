@@ -8,7 +8,7 @@ import { errorMessage, resultMessage } from './serialize.ts';
 const ANY_ID = Buffer.from('0');
 
 /** @param result JSON text */
-export function resultFrame(result: Uint8Array): Frame {
+export function resultFrame(result: Buffer): Frame {
   return scan(resultMessage(ANY_ID, result));
 }
 

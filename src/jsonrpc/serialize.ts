@@ -1,6 +1,7 @@
 // Objects -> bytes, for the few messages that Sluice writes itself. With parse.ts the only place
 // where JSON of messages meets objects.
 import type { WireError } from './error.ts';
+import { joinText } from './text-walk.ts';
 
 const RESULT_HEAD = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT_MIDDLE = Buffer.from(',"result":');
@@ -8,8 +9,8 @@ const CLOSE = Buffer.from('}');
 const NULL = Buffer.from('null');
 
 /** A response with a result. `id` and `result` are JSON text. */
-export function resultMessage(id: Uint8Array, result: Uint8Array): Buffer {
-  return Buffer.concat([RESULT_HEAD, id, RESULT_MIDDLE, result, CLOSE]);
+export function resultMessage(id: Uint8Array, result: Buffer): Buffer {
+  return joinText([RESULT_HEAD, id, RESULT_MIDDLE, result, CLOSE], result);
 }
 
 /** The same in pieces, so that a large result need not be copied. */

@@ -2,6 +2,7 @@
 // (docs/architecture.md#bytes-not-objects).
 
 import type { Frame } from './frame.ts';
+import { LARGE_TEXT, noteParts } from './text-walk.ts';
 
 const SPACE = 0x20;
 const LINE_FEED = 0x0a;
@@ -18,6 +19,9 @@ export function replaceSpan(
   bytes.copy(out, 0, 0, start);
   out.set(replacement, start);
   bytes.copy(out, start + replacement.length, end);
+  if (out.length >= LARGE_TEXT) {
+    noteParts(out, [bytes.subarray(0, start), replacement, bytes.subarray(end)], bytes);
+  }
   return out;
 }
 
@@ -53,6 +57,17 @@ export function replaceTwoSpans(
   at += bytes.copy(out, at, left[1], right[0]);
   out.set(right[2], at);
   bytes.copy(out, at + right[2].length, right[1]);
+  if (out.length >= LARGE_TEXT) {
+    const between = bytes.subarray(left[1], right[0]);
+    const parts = [
+      bytes.subarray(0, left[0]),
+      left[2],
+      between,
+      right[2],
+      bytes.subarray(right[1]),
+    ];
+    noteParts(out, parts, bytes);
+  }
   return out;
 }
 

@@ -68,6 +68,77 @@ function endsFrom(ends: ValueEnds, offset: number): ValueEnds {
   };
 }
 
+/** A part of a new text that was a part of another one. */
+interface Piece {
+  /** Of the other one, where it stands from `start` to `end`. */
+  readonly ends: ValueEnds;
+  readonly start: number;
+  readonly end: number;
+  /** Where it stands in the new one. */
+  readonly at: number;
+}
+
+/** Joins texts to a new one, of which is known what is known of them: see `noteParts`. */
+export function joinText(parts: readonly Uint8Array[], source: Buffer, isValue = false): Buffer {
+  const text = Buffer.concat(parts);
+  if (text.length >= LARGE_TEXT) noteParts(text, parts, source, isValue);
+  return text;
+}
+
+/**
+ * Copies a part of a text, so that it does not keep the whole.
+ * @param part a view on `source`
+ */
+export function copyText(part: Buffer, source = part): Buffer {
+  return joinText([part], source, true);
+}
+
+/**
+ * Notes what a text was made of that is well-formed if its parts are: what walks have found in them stays
+ * known, so that it need not be walked over.
+ * @param source the text that parts are views on; others may be texts of their own
+ * @param isValue whether it is one value, and nothing else
+ */
+export function noteParts(
+  text: Buffer,
+  parts: readonly Uint8Array[],
+  source: Buffer,
+  isValue = false,
+): void {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const [index, part] of parts.entries()) {
+    // In shorter ones, and around them, ends are found as fast again; but much is between the first and last.
+    const counts = index === 0 || index === parts.length - 1 || part.length >= NOTED_BYTES;
+    const piece = counts ? pieceOf(part, at, source) : undefined;
+    if (piece !== undefined) pieces.push(piece);
+    at += part.length;
+  }
+  if (pieces.length === 0) return;
+  const get = (start: number): number | undefined =>
+    isValue && start === 0 ? text.length : endIn(pieces, start);
+  WALKED.set(text, { ends: { get }, fault: undefined });
+}
+
+function pieceOf(part: Uint8Array, at: number, source: Buffer): Piece | undefined {
+  const own = WALKED.get(part as Buffer);
+  if (own !== undefined) return { ends: own.ends, start: 0, end: part.length, at };
+  const ends = walkedText(source)?.ends;
+  const start = part.byteOffset - source.byteOffset;
+  const end = start + part.length;
+  const isView = part.buffer === source.buffer && start >= 0 && end <= source.length;
+  return ends !== undefined && isView ? { ends, start, end, at } : undefined;
+}
+
+/** Where a value ends that begins in one of the pieces, and ends there or in a later piece of the same text. */
+function endIn(pieces: readonly Piece[], from: number): number | undefined {
+  const piece = pieces.find((one) => one.at <= from && from < one.at + one.end - one.start);
+  const end = piece?.ends.get(from - piece.at + piece.start);
+  if (piece === undefined || end === undefined) return undefined;
+  const last = pieces.find((one) => one.ends === piece.ends && one.start < end && end <= one.end);
+  return last && end - last.start + last.at;
+}
+
 /** Skips a value of a message, at once where a walk has found its end. */
 export function skipMember(frame: Frame, value: number, depth: number): number {
   const { bytes, ends } = frame;

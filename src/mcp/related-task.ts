@@ -1,7 +1,7 @@
 // The task that a message says it belongs to (2025-11-25 basic/utilities/tasks): read, replaced and
 // taken off. The key stands in `_meta` of requests, notifications and results.
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject, lastMember } from '../jsonrpc/members.ts';
+import { editObject, isEmptyObject, lastMember, withEdited } from '../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -40,8 +40,7 @@ export function withRelatedTask(frame: Frame, from: string, to: string): Frame {
   const member = lastMember(bytes, start, end, META.relatedTask);
   if (member === undefined) return frame;
   const set = new Map([['taskId', jsonBytes(to)]]);
-  const related = editObject(bytes, member.valueStart, member.valueEnd, { set });
-  return scan(replaceSpan(bytes, member.valueStart, member.valueEnd, related));
+  return withEdited(frame, member.valueStart, member.valueEnd, { set });
 }
 
 /** The message with no word of the task that it belongs to. */
@@ -55,6 +54,5 @@ export function withoutRelatedTask(frame: Frame): Frame {
     frame.metaStart >= 0
       ? [frame.paramsStart, frame.paramsEnd]
       : [frame.resultStart, frame.resultEnd];
-  const object = editObject(bytes, from, to, { remove: (key) => key === '_meta' });
-  return scan(replaceSpan(bytes, from, to, object));
+  return withEdited(frame, from, to, { remove: (key) => key === '_meta' });
 }

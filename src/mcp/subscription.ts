@@ -3,9 +3,7 @@
 // session era.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
-import { editObject, isEmptyObject, lastMember } from '../jsonrpc/members.ts';
-import { scan } from '../jsonrpc/scan.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
+import { editObject, isEmptyObject, lastMember, withEdited } from '../jsonrpc/members.ts';
 import { META } from './meta.ts';
 
 /** The listen request that a notification belongs to, by the id that it was sent with. */
@@ -24,11 +22,10 @@ export function withoutSubscription(notification: Frame): Frame {
     remove: (key) => key === META.subscriptionId,
   });
   const isEmpty = isEmptyObject(meta, 0, meta.length);
-  const params = editObject(bytes, paramsStart, paramsEnd, {
+  return withEdited(notification, paramsStart, paramsEnd, {
     remove: (key) => isEmpty && key === '_meta',
     ...(isEmpty ? {} : { set: new Map([['_meta', meta]]) }),
   });
-  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
 }
 
 /** The kind of messages about a task; none about anything else has it. */

@@ -10,6 +10,7 @@ import { integerId, stringifiedId } from '../jsonrpc/id.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
+import { copyText } from '../jsonrpc/text-walk.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Channel, RequestFailure } from '../ports/channel.ts';
@@ -191,7 +192,9 @@ export class Mux implements CallOwner {
       this.#events.violated('batch_too_long');
     }
     // Copied: what is kept of one message must not keep the others.
-    for (const text of texts ?? []) this.#take(scan(Buffer.from(text), this.#dialect), about);
+    for (const text of texts ?? []) {
+      this.#take(scan(copyText(text, batch.bytes), this.#dialect), about);
+    }
   }
 
   #take(frame: Frame, about: number | undefined): void {

@@ -8,6 +8,7 @@ import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
+import { copyText } from '../jsonrpc/text-walk.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
@@ -28,7 +29,7 @@ export interface BatchTarget {
  */
 export function splitBatch(batch: Frame, options: ScanOptions): Frame[] | undefined {
   // Copied: one that is not answered for long must not keep all others.
-  return batchTexts(batch)?.map((bytes) => scan(Buffer.from(bytes), options));
+  return batchTexts(batch)?.map((text) => scan(copyText(text, batch.bytes), options));
 }
 
 /** How the messages of a batch are worked off. */

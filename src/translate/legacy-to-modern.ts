@@ -3,11 +3,10 @@
 // (docs/protocol.md#rounds-of-questions).
 import { after, type Timer } from '../base/clock.ts';
 import { Frame } from '../jsonrpc/frame.ts';
-import { editObject, membersOf } from '../jsonrpc/members.ts';
+import { editObject, membersOf, withEdited } from '../jsonrpc/members.ts';
 import { parseParams, parseString } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
 import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { META } from '../mcp/meta.ts';
@@ -225,14 +224,12 @@ function requestOf(entry: Buffer): Frame {
 
 /** Clients of the session era know a page to visit by an id, which modern servers don't give. */
 function withElicitationId(request: Frame): Frame {
-  const { bytes, method, paramsStart, paramsEnd } = request;
+  const { method, paramsStart, paramsEnd } = request;
   if (method !== ELICITATION || paramsStart < 0) return request;
   const { mode, elicitationId } = parseParams(request);
   if (mode !== 'url' || elicitationId !== undefined) return request;
   const set = new Map([['elicitationId', jsonBytes(unguessableId())]]);
-  return scan(
-    replaceSpan(bytes, paramsStart, paramsEnd, editObject(bytes, paramsStart, paramsEnd, { set })),
-  );
+  return withEdited(request, paramsStart, paramsEnd, { set });
 }
 
 /** What a session said in `initialize`, as the envelope of a request. */

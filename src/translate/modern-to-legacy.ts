@@ -8,6 +8,7 @@ import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
+import { copyText } from '../jsonrpc/text-walk.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
@@ -144,7 +145,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#deliver(answer);
       return;
     }
-    this.#kept = answer instanceof Frame ? scan(Buffer.from(answer.bytes)) : answer;
+    this.#kept = answer instanceof Frame ? scan(copyText(answer.bytes)) : answer;
     this.#resized();
   }
 

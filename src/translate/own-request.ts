@@ -4,6 +4,7 @@ import { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
+import { copyText } from '../jsonrpc/text-walk.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Lease } from '../ports/lease.ts';
 import { type Canceller, type Outcome, type Request, responseOf } from '../ports/request.ts';
@@ -69,7 +70,7 @@ export class OwnRequest implements Request {
     this.isSettled = true;
     if (outcome instanceof GatewayError) this.#resolve(outcome);
     // A copy: it may be a view on a chunk of the server's output, and may wait.
-    else if (outcome instanceof Frame) this.#resolve(scan(Buffer.from(outcome.bytes)));
+    else if (outcome instanceof Frame) this.#resolve(scan(copyText(outcome.bytes)));
     else this.#resolve(responseOf(outcome));
   }
 

@@ -1,7 +1,7 @@
 // Requests as the two eras write them: the envelope comes off toward a legacy server and is put on
 // toward a modern one (docs/protocol.md#requests-across-eras).
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject } from '../jsonrpc/members.ts';
+import { editObject, isEmptyObject, withEdited } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { isEnvelopeKey, META } from '../mcp/meta.ts';
@@ -19,11 +19,10 @@ export function legacyRequest(request: Frame): Frame {
     remove: (key) => isEnvelopeKey(key) || key === META.relatedTask,
   });
   const hasMeta = !isEmptyObject(meta, 0, meta.length);
-  const params = editObject(bytes, paramsStart, paramsEnd, {
+  return withEdited(request, paramsStart, paramsEnd, {
     remove: (key) => MODERN_PARAMS.has(key) || (key === '_meta' && !hasMeta),
     ...(hasMeta ? { set: new Map([['_meta', meta]]) } : {}),
   });
-  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
 }
 
 /** A message for a request's caller: progress carries the token of this request. */
@@ -52,10 +51,7 @@ export function withParams(
     ? editObject(EMPTY, 0, EMPTY.length, { set: meta })
     : editObject(bytes, metaStart, metaEnd, { set: meta });
   const set = new Map([...params, ['_meta', newMeta] as const]);
-  if (paramsStart >= 0) {
-    const text = editObject(bytes, paramsStart, paramsEnd, { set, remove });
-    return scan(replaceSpan(bytes, paramsStart, paramsEnd, text));
-  }
+  if (paramsStart >= 0) return withEdited(request, paramsStart, paramsEnd, { set, remove });
   const text = editObject(EMPTY, 0, EMPTY.length, { set });
   const open = bytes.indexOf('{');
   return scan(editObject(bytes, open, bytes.length, { set: new Map([['params', text]]) }));

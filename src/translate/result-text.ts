@@ -3,10 +3,9 @@
 // Spliced, never rebuilt.
 
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject, membersOf } from '../jsonrpc/members.ts';
-import { scan } from '../jsonrpc/scan.ts';
+import { editObject, isEmptyObject, membersOf, withEdited } from '../jsonrpc/members.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
-import { replaceSpan } from '../jsonrpc/splice.ts';
+import { joinText } from '../jsonrpc/text-walk.ts';
 import { META } from '../mcp/meta.ts';
 
 const COMPLETE = Buffer.from('"resultType":"complete"');
@@ -52,15 +51,16 @@ export class ModernResultEncoder {
     if (resultMetaStart < 0) {
       head.push(this.#wholeMeta);
       if (!isEmpty) head.push(COMMA);
-      return Buffer.concat([...head, bytes.subarray(resultStart + 1, resultEnd)]);
+      return joinText([...head, bytes.subarray(resultStart + 1, resultEnd)], bytes, true);
     }
-    return Buffer.concat([
+    const parts = [
       ...head,
       COMMA,
       bytes.subarray(resultStart + 1, resultMetaStart),
       this.#meta(bytes, resultMetaStart, resultMetaEnd),
       bytes.subarray(resultMetaEnd, resultEnd),
-    ]);
+    ];
+    return joinText(parts, bytes, true);
   }
 
   /** A result that needs nothing but the server's name, as JSON text. */
@@ -80,11 +80,8 @@ export class ModernResultEncoder {
 }
 
 function withoutType(answer: Frame): Frame {
-  const { bytes, resultStart, resultEnd } = answer;
-  const result = editObject(bytes, resultStart, resultEnd, {
-    remove: (key) => key === 'resultType',
-  });
-  return scan(replaceSpan(bytes, resultStart, resultEnd, result));
+  const { resultStart, resultEnd } = answer;
+  return withEdited(answer, resultStart, resultEnd, { remove: (key) => key === 'resultType' });
 }
 
 const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);

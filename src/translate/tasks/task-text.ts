@@ -2,7 +2,7 @@
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../../jsonrpc/json-text.ts';
-import { editObject, lastMember, type Member } from '../../jsonrpc/members.ts';
+import { lastMember, type Member, withEdited } from '../../jsonrpc/members.ts';
 import { parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
@@ -80,15 +80,13 @@ export function editedTaskList(
 
 /** A call that asks the server to make a task of it. */
 export function asTask(call: Frame): Frame {
-  const { bytes, paramsStart, paramsEnd } = call;
+  const { paramsStart, paramsEnd } = call;
   const set = new Map([['task', Buffer.from('{}')]]);
-  const params = editObject(bytes, paramsStart, paramsEnd, { set });
-  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+  return withEdited(call, paramsStart, paramsEnd, { set });
 }
 
 /** A call that does not. */
 export function notAsTask(call: Frame): Frame {
-  const { bytes, paramsStart, paramsEnd } = call;
-  const params = editObject(bytes, paramsStart, paramsEnd, { remove: (key) => key === 'task' });
-  return scan(replaceSpan(bytes, paramsStart, paramsEnd, params));
+  const { paramsStart, paramsEnd } = call;
+  return withEdited(call, paramsStart, paramsEnd, { remove: (key) => key === 'task' });
 }

@@ -3,15 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { TurnQuota } from '../../../src/base/turns.ts';
 import type { Frame } from '../../../src/jsonrpc/frame.ts';
 import { LineFraming } from '../../../src/jsonrpc/line-framing.ts';
-import { errorCodeOf, parseError } from '../../../src/jsonrpc/parse.ts';
+import { editObject, withEdited } from '../../../src/jsonrpc/members.ts';
+import { errorCodeOf, parseError, splitArray } from '../../../src/jsonrpc/parse.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
+import { resultMessage } from '../../../src/jsonrpc/serialize.ts';
+import { withOwnId } from '../../../src/jsonrpc/splice.ts';
 import {
+  copyText,
   LARGE_TEXT,
   STEP_BYTES,
   skipMember,
   TextWalk,
   walkedText,
 } from '../../../src/jsonrpc/text-walk.ts';
+import { legacyRequest, withParams } from '../../../src/translate/request-text.ts';
+import { legacyResult, ModernResultEncoder } from '../../../src/translate/result-text.ts';
 
 const MIB = 1024 * 1024;
 
@@ -101,6 +107,58 @@ describe('a walk over a large message', () => {
     const text = result('{}');
     walk(text);
     expect(walkedText(text)).toBeUndefined();
+  });
+});
+
+describe('what was made of a text that was walked over', () => {
+  const text = Buffer.from(
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","_meta":{"a":1,"progressToken":7},"arguments":{"a":[${many('[],')}0]},"requestState":"s"}}`,
+  );
+  walk(text);
+  const request = scan(text);
+  const { paramsStart, paramsEnd, metaStart, metaEnd } = request;
+  const answer = result(`{"_meta":{},"content":[${many('[],')}0],"resultType":"complete"}`);
+  walk(answer);
+  const response = scan(answer);
+  const dress = new ModernResultEncoder({ name: 's', version: '1' });
+  const batch = Buffer.from(`[${String(text)}, ${String(text)}]`);
+  walk(batch);
+
+  const TEXTS: readonly (readonly [string, Buffer])[] = [
+    ['a request of the other era', legacyRequest(request).bytes],
+    [
+      'a request with other members',
+      withEdited(request, metaStart, metaEnd, { remove: (key) => key === 'a' }).bytes,
+    ],
+    ['a request with more params', withParams(request, new Map([['b', Buffer.from('{}')]])).bytes],
+    ['a request with another id', withOwnId(request, 123_456)],
+    ['a copy', copyText(text)],
+    ['params alone', editObject(text, paramsStart, paramsEnd, { remove: (key) => key === 'name' })],
+    ['an answer of the other era', resultMessage(Buffer.from('1'), dress.modern(response, true))],
+    ['a result of the other era', resultMessage(Buffer.from('1'), legacyResult(response))],
+    ...splitArray(batch).map((one): [string, Buffer] => ['one of a batch', copyText(one, batch)]),
+  ];
+
+  it.each(TEXTS)('%s has the same ends', (_, made) => {
+    const again = Buffer.from(made);
+    walk(again);
+    const [ends, known] = [made, again].map((one) => walkedText(one)?.ends);
+    const wrong: number[] = [];
+    let large = 0;
+    for (let at = 0; at < made.length; at++) {
+      const end = ends?.get(at);
+      if (end === undefined) continue;
+      if (end !== (known?.get(at) ?? made.length)) wrong.push(at);
+      if (end - at > MIB) large++;
+    }
+    expect(wrong).toEqual([]);
+    // The large array, and what it stands in: but that is an object that is read anyway.
+    expect(large).toBeGreaterThanOrEqual(1);
+    expect(noted(scan(made))).toEqual(noted(scan(again)));
+  });
+
+  it('knows nothing of other texts', () => {
+    expect(walkedText(editObject(Buffer.from(text), 0, text.length, {}))).toBeUndefined();
   });
 });
 
