@@ -3,7 +3,7 @@
 import type { Attack } from './attack.ts';
 import { BAD, badServer } from './servers.ts';
 import type { Target } from './target.ts';
-import { exchange, message, openSession, post, Statuses } from './wire.ts';
+import { exchange, MEBI, message, modernPost, openSession, post, Statuses, write } from './wire.ts';
 
 /** Starts the server, and again when it was stopped. */
 async function start(target: Target): Promise<string> {
@@ -72,6 +72,35 @@ function listing(kind: string, about: string): Attack {
 
 const CALL = { name: 'echo', arguments: {} };
 
+/** One that asks its client what is large, and does not answer before the client goes away. */
+function asking(kind: string, about: string, isModern: boolean): Attack {
+  const capabilities = { elicitation: {}, sampling: {} };
+  return {
+    name: `server-${kind}${isModern ? '-modern' : ''}`,
+    about,
+    servers: badServer(kind),
+    run: async (target) => {
+      const headers = await openSession(target, BAD, 'attacker', { capabilities });
+      const meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities };
+      const request = isModern
+        ? modernPost(target, BAD, 'tools/call', CALL, { key: 'attacker', meta })
+        : post(target, `${BAD}/mcp`, message('tools/call', CALL, 1), { key: 'attacker', headers });
+      let bytes = 0;
+      await target.begin();
+      const calls = await target.repeat(2, async () => {
+        const socket = await target.connect();
+        socket.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+        });
+        await write(socket, request);
+        await target.wait(1000);
+        socket.destroy();
+      });
+      return `${calls} calls, ${(bytes / MEBI).toFixed(0)} MiB of questions`;
+    },
+  };
+}
+
 export const BAD_SERVERS: readonly Attack[] = [
   flooding('newlines', 'writes newlines only'),
   flooding('spaces', 'writes lines of spaces only'),
@@ -125,6 +154,17 @@ export const BAD_SERVERS: readonly Attack[] = [
   answering('escaped-answer', 'answers calls with 15.9 MB of escapes', 'tools/call', CALL),
   answering('large-answer', 'answers calls with 15.9 MB of text', 'tools/call', CALL),
   answering('large-error', 'answers calls with an error of 15.9 MB', 'tools/call', CALL),
+  asking('large-elicitation', 'asks for elicitation with 15 MB, twice for each call', false),
+  asking('large-elicitation', 'the same toward a client of the stateless era', true),
+  asking('large-sampling', 'asks for sampling with 15 MB, twice for each call', false),
+  asking('large-sampling', 'the same toward a client of the stateless era', true),
+  answering('large-errors', 'answers calls with errors of 1,000,000 objects', 'tools/call', CALL),
+  answering(
+    'batch-answers',
+    'answers in batches: empty, of numbers, of two of 7.8 MB of escapes',
+    'tools/call',
+    CALL,
+  ),
   answering('progress-flood', 'reports 1,000,000 steps of progress', 'tools/call', {
     ...CALL,
     _meta: { progressToken: 'p' },

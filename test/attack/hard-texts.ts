@@ -289,6 +289,22 @@ const MESSAGES: readonly Attack[] = [
     body: () =>
       `[${filled('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}', MOST, ',')}]`,
   }),
+  hard({
+    name: 'batches-of-nothing',
+    about: 'batches without an element',
+    version: '2025-03-26',
+    body: () => '[]',
+  }),
+  hard({
+    name: 'batches-of-two',
+    about: 'batches of two calls with 2 MB of arguments that are all escapes',
+    version: '2025-03-26',
+    body: () => {
+      const text = filled('\\u0001\\"', MOST / 2 - 1000);
+      const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a":"${text}"}}}`;
+      return `[${call},${call.replace('"id":1', '"id":2')}]`;
+    },
+  }),
   {
     name: 'large-initialize',
     about: 'initialize with 4 MB of capabilities, again and again',

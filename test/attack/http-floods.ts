@@ -302,6 +302,30 @@ const CONNECTIONS: readonly Attack[] = [
     run: (target) => idle(target, 10_200, smallGet(target)),
   },
   {
+    name: 'unfinished-closed',
+    about: '15,000 connections with half a request that are closed all at once, again and again',
+    run: async (target) => {
+      const half = Buffer.from(`GET / HTTP/1.1\r\n${target.headers()}X-Half: `);
+      await target.begin();
+      let closed = 0;
+      await target.repeat(1, async () => {
+        const sockets: Socket[] = [];
+        const open = async (): Promise<void> => {
+          while (!target.isOver && sockets.length < 15_000) {
+            const socket = await target.connect().catch(() => undefined);
+            if (socket === undefined) continue;
+            sockets.push(socket);
+            socket.write(half);
+          }
+        };
+        await Promise.all(Array.from({ length: 100 }, open));
+        for (const socket of sockets) socket.destroy();
+        closed += sockets.length;
+      });
+      return `${closed} connections`;
+    },
+  },
+  {
     name: 'few-descriptors',
     about: '100 idle connections to a gateway that may have 64 descriptors',
     openFiles: 64,

@@ -109,6 +109,8 @@ export class Subject {
       log: { level: 'info' },
       config: { auth: { keys: { file: keys.file }, allow }, ...config },
       nodeArgs: [...NODE_ARGS, ...probeArgs(prefix), ...(asksWhy ? whyArgs(whyFile) : [])],
+      // The attack may be ended from outside, and then nobody ends it.
+      args: ['--exit-with-parent'],
       startedBy: [...PREFERRED, ...limit, ...MEMORY_VARIABLES],
       ...(checkout === undefined ? {} : { checkout }),
     });

@@ -72,6 +72,15 @@ const tools = (count: number, one: (n: number) => string): string =>
   Array.from({ length: count }, (_, n) => one(n)).join(',');
 
 const MOST_BYTES = 15.9 * MEBI;
+const LARGE_TEXT = 'x'.repeat(15 * MEBI);
+const FORM = { type: 'object', properties: { answer: { type: 'string' } } };
+
+let questions = 0;
+/** Asks what is large, twice, and never ends the call. */
+async function asksTwice(method: string, params: object): Promise<void> {
+  for (let n = 0; n < 2; n += 1) await write(line({ id: `large-${questions++}`, method, params }));
+}
+
 const DESCRIPTION =
   'Finds records of a collection in a system that match a query. Returns at most limit of them, newest first, with their keys, owners and times of change; an empty answer is no error.';
 
@@ -118,6 +127,34 @@ const ANSWERS: Readonly<Record<string, () => Answers>> = {
       return write(
         `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}\n`,
       );
+    },
+  }),
+  // Two in a row, so that the second one comes while the first is on its way.
+  'large-elicitation': () => ({
+    'tools/call': () =>
+      asksTwice('elicitation/create', { message: LARGE_TEXT, requestedSchema: FORM }),
+  }),
+  'large-sampling': () => ({
+    'tools/call': () =>
+      asksTwice('sampling/createMessage', {
+        messages: [{ role: 'user', content: { type: 'text', text: LARGE_TEXT } }],
+        maxTokens: 1,
+      }),
+  }),
+  'large-errors': () => ({
+    'tools/call': async (id) => {
+      const data = Array.from({ length: 1_000_000 }, (_, n) => ({ n }));
+      const error = { code: -32000, message: 'no', data };
+      for (const one of [id, 'nobody']) await write(line({ id: one, error }));
+    },
+  }),
+  'batch-answers': () => ({
+    'tools/call': async (id) => {
+      const large = { content: [{ type: 'text', text: '\u0001'.repeat(1.3 * MEBI) }] };
+      const answers = [id, 'nobody'].map((one) => ({ jsonrpc: '2.0', id: one, result: large }));
+      await write('[]\n');
+      await write(`[${filled('0', MEBI)}]\n`);
+      await write(`${JSON.stringify(answers)}\n`);
     },
   }),
   'progress-flood': () => ({
