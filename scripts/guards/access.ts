@@ -23,14 +23,14 @@ const POLICY_TESTS = 'test/unit/auth/policy.test.ts';
 export const accessGuards: readonly Guard[] = [
   {
     name: 'audit/required',
-    file: 'src/router/audited-endpoint.ts',
-    find: 'if (refusal === undefined) this.#inner.dispatch(request);\n    else request.settle(refusal);',
-    replace: 'void refusal;\n    this.#inner.dispatch(request);',
+    file: 'src/session/session.ts',
+    find: 'const { refusal } = this.#meter;',
+    replace: 'const refusal = undefined;',
     also: [
       {
-        file: 'src/router/audited-endpoint.ts',
-        find: 'if (refusal === undefined) this.#inner.serve(request);\n    else request.settle(refusal);',
-        replace: 'void refusal;\n    this.#inner.serve(request);',
+        file: 'src/session/modern-requests.ts',
+        find: 'const { refusal } = meter;',
+        replace: 'const refusal = undefined;',
       },
     ],
     test: ['test/integration/access/audit-file.test.ts', 'could not be written'],

@@ -13,7 +13,7 @@ export const translateGuards: readonly Guard[] = [
   {
     name: 'state/principal',
     file: GATE,
-    find: 'claims.principal === this.#ownerOf(client.principal) &&',
+    find: 'claims.principal === ownerOf(client.principal) &&',
     replace: 'claims.principal !== client.principal.kind &&',
     test: [STATE_TESTS, 'is nothing in the hands of somebody else'],
   },
@@ -62,8 +62,8 @@ export const translateGuards: readonly Guard[] = [
   {
     name: 'state/endpoint',
     file: GATE,
-    find: 'claims.endpoint === this.#endpoint &&',
-    replace: 'this.#endpoint !== undefined &&',
+    find: 'claims.endpoint === endpoint &&',
+    replace: 'endpoint !== undefined &&',
     test: [STATE_TESTS, 'opens for no changed byte, no other request and no other place'],
   },
   {

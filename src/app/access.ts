@@ -105,6 +105,7 @@ export function createAccess(
     // Without authentication all clients are one principal, so a cap of it would be one of all.
     watchers: {
       audit,
+      isAuditRequired: config.audit.required,
       loads: isOn ? loads : undefined,
       held,
       broke: (failure) => logger.error({ err: failure.cause ?? failure }, 'a request failed'),

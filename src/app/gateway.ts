@@ -16,7 +16,6 @@ import { StreamTimers } from '../listener/stream-timers.ts';
 import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
-import { AuditedEndpoint } from '../router/audited-endpoint.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import { createModernState, type ModernState } from '../translate/modern-dispatcher.ts';
@@ -213,11 +212,9 @@ export class Gateway {
       logger: this.#logger,
       gatewayVersion,
     };
-    const { watchers, audit } = this.#access;
-    const isAudited = audit !== undefined && this.#config.audit.required;
+    const { watchers } = this.#access;
     for (const { prefix, endpoint } of createEndpoints(this.#config, this.#backends, parts)) {
-      const served = isAudited ? new AuditedEndpoint(endpoint, () => audit.refusal()) : endpoint;
-      paths.add(prefix, servedEndpoint(served, this.#metrics, watchers));
+      paths.add(prefix, servedEndpoint(endpoint, this.#metrics, watchers));
     }
     return paths;
   }

@@ -12,3 +12,19 @@ export interface WireError {
   readonly message: string;
   readonly data?: unknown;
 }
+
+/** @param what a sentence */
+export function invalidParams(what: string): WireError {
+  return { code: INVALID_PARAMS, message: `Invalid params: ${what}` };
+}
+
+/** @param method as a peer wrote it, or what of a method is not there */
+export function methodNotFound(method: string): WireError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
+}
+
+/** @param what a capability, or its part */
+export function notOffered(what: string): WireError {
+  const message = `Method not found: ${what.slice(0, 100)} not offered.`;
+  return { code: METHOD_NOT_FOUND, message };
+}

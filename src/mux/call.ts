@@ -2,8 +2,13 @@
 // matched with. Made and changed by mux.ts only.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Caller, Canceller, Request } from '../ports/request.ts';
-import type { TaskSubscriber, TaskSubscription } from '../ports/task.ts';
+import type {
+  Caller,
+  Canceller,
+  Request,
+  TaskSubscriber,
+  TaskSubscription,
+} from '../ports/request.ts';
 import { toolOf } from './interactive-tools.ts';
 
 /** What a call needs of the mux that it is in. */

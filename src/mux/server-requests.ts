@@ -21,7 +21,7 @@ import { relatedTaskOf } from '../mcp/related-task.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream, ServerRequest } from '../ports/downstream.ts';
-import type { TaskSubscriber } from '../ports/task.ts';
+import type { TaskSubscriber } from '../ports/request.ts';
 import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
 import type { InteractiveTools } from './interactive-tools.ts';

@@ -6,7 +6,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams } from '../jsonrpc/parse.ts';
 import { TASK_STATUS } from '../mcp/methods.ts';
 import { relatedTaskOf } from '../mcp/related-task.ts';
-import type { TaskSubscriber, TaskSubscription } from '../ports/task.ts';
+import type { TaskSubscriber, TaskSubscription } from '../ports/request.ts';
 import type { Call } from './call.ts';
 import type { RecentCallers } from './recent-callers.ts';
 

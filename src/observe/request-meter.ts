@@ -25,6 +25,8 @@ interface MethodMeter {
 /** Who else is told of requests. */
 export interface RequestWatchers {
   readonly audit: AuditLog | undefined;
+  /** Whether nothing may happen that can't be written there, as nobody could read of it later. */
+  readonly isAuditRequired?: boolean;
   /** Where each principal counts; undefined while all clients are one. */
   readonly loads: PrincipalLoads | undefined;
   /** Where what is held for each counts. Absent where nobody else holds anything. */
@@ -57,6 +59,12 @@ export class RequestMeter {
   /** Whether `audited` is to be told of calls that end. */
   get isAudited(): boolean {
     return this.#watchers.audit !== undefined;
+  }
+
+  /** Why nothing can be taken now (docs/reliability.md#f56); undefined while all is well. */
+  get refusal(): GatewayError | undefined {
+    const { audit, isAuditRequired } = this.#watchers;
+    return isAuditRequired === true ? audit?.refusal() : undefined;
   }
 
   /** Writes a call into the audit log. */

@@ -7,7 +7,6 @@ import { Frame } from '../jsonrpc/frame.ts';
 import { errorFrame, resultFrame } from '../jsonrpc/response.ts';
 import type { Downstream } from './downstream.ts';
 import type { Denial } from './principal.ts';
-import type { TaskSubscriber, TaskSubscription } from './task.ts';
 
 /** The rules deny the request, and that is told openly. */
 export class Denied {
@@ -26,6 +25,23 @@ export class Denied {
  * differ in their class, so that passing one on makes no object.
  */
 export type Outcome = Frame | Buffer | WireError | Denied | GatewayError;
+
+/**
+ * Who is told of a server's task, and asked for it, after the call that made it was answered: whoever it
+ * belongs to.
+ */
+export interface TaskSubscriber extends Downstream {
+  /** The server said something of the task: its status, progress with the caller's token, a log. */
+  tell(notification: Frame): void;
+  /** The connection to the server is over: nothing more will come of the task. */
+  lost(): void;
+}
+
+/** A task that is followed. */
+export interface TaskSubscription {
+  /** Nothing more is wanted of it. */
+  stop(): void;
+}
 
 /** Whoever works on a request: a queue, then a mux. */
 export interface Canceller {

@@ -1,6 +1,6 @@
 // A legacy session's link to one server as it is: what of its requests is the server's business, and
 // what the gateway does once for all clients of the server.
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import { invalidParams, notOffered, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseString } from '../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../mcp/log-levels.ts';
@@ -84,7 +84,7 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
     const { bytes, levelStart, levelEnd } = request.frame;
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
     if (severity === undefined) {
-      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+      request.settle(invalidParams('unknown log level.'));
     } else if (this.lease.identity?.capabilities['logging'] === undefined) {
       request.settle(notOffered('logging'));
     } else {
@@ -97,7 +97,7 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
     const uri = parseString(bytes, uriStart, uriEnd);
     const resources = this.lease.identity?.capabilities['resources'];
     if (uri === undefined) {
-      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: uri must be a string.' });
+      request.settle(invalidParams('uri must be a string.'));
     } else if (!isObject(resources) || resources['subscribe'] !== true) {
       request.settle(notOffered('subscriptions'));
     } else {
@@ -109,8 +109,4 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
 /** `{}`, or the error. */
 function emptyOr(error: WireError | undefined): Outcome {
   return error ?? EMPTY_RESULT;
-}
-
-function notOffered(what: string): WireError {
-  return { code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` };
 }

@@ -2,12 +2,12 @@
 // ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
 // basic/transports/stdio).
 import { GatewayError } from '../base/errors.ts';
-import { INVALID_REQUEST } from '../jsonrpc/error.ts';
+import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { continuesWork } from '../mcp/continuation.ts';
-import { checkEnvelope } from '../mcp/envelope.ts';
+import { checkEnvelope, type Envelope } from '../mcp/envelope.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
@@ -15,7 +15,7 @@ import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 import type { ClientRequest, RequestOwner } from './client-request.ts';
 import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
-import { stopping } from './session.ts';
+import { stopping, tooManyOfPrincipal } from './session.ts';
 
 /** Requests that one channel may have in flight, its subscriptions included. */
 const MAX_IN_FLIGHT = 256;
@@ -60,33 +60,39 @@ export class ChannelModern implements RequestOwner {
   /** Serves a request. */
   take(frame: Frame): void {
     const id = frame.idBytes;
-    const checked = checkEnvelope(frame);
     if (id === undefined) return;
     const key = idKey(id);
-    if ('error' in checked) {
-      this.#writer.end(errorMessage(id, checked.error));
-    } else if (this.#open.has(key)) {
-      const error = { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
-      this.#writer.end(errorMessage(id, error));
-    } else if (this.#parts.isDraining() && !continuesWork(frame)) {
-      this.#writer.end(errorMessage(id, wireErrorOf(stopping())));
-    } else if (this.#open.size >= MAX_IN_FLIGHT) {
-      this.#writer.end(errorMessage(id, wireErrorOf(tooManyOnChannel())));
-    } else if (this.#parts.meter.isFull(quotaKeyOf(this.#principal))) {
-      this.#writer.end(errorMessage(id, wireErrorOf(tooMany())));
-    } else {
-      const { endpoint, meter, all } = this.#parts;
-      const request = modernRequest(frame, checked.envelope, {
-        principal: this.#principal,
-        headers: undefined,
-        writer: this.#writer,
-        owner: this,
-        meter,
-      });
-      this.#open.set(key, request);
-      all.add(request);
-      serveBy(endpoint, request);
+    const checked = checkEnvelope(frame);
+    const error = 'error' in checked ? checked.error : this.#refusal(frame, key);
+    if (error !== undefined) this.#writer.end(errorMessage(id, error));
+    else if ('envelope' in checked) this.#serve(frame, key, checked.envelope);
+  }
+
+  #serve(frame: Frame, key: string, envelope: Envelope): void {
+    const { meter, all } = this.#parts;
+    const request = modernRequest(frame, envelope, {
+      principal: this.#principal,
+      headers: undefined,
+      writer: this.#writer,
+      owner: this,
+      meter,
+    });
+    this.#open.set(key, request);
+    all.add(request);
+    serveBy(this.#parts, request);
+  }
+
+  /** Why a request can't be taken now; undefined: it can. */
+  #refusal(frame: Frame, key: string): WireError | undefined {
+    const { isDraining, meter } = this.#parts;
+    if (this.#open.has(key)) {
+      return { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
     }
+    if (isDraining() && !continuesWork(frame)) return wireErrorOf(stopping());
+    if (this.#open.size >= MAX_IN_FLIGHT) return wireErrorOf(tooManyOnChannel());
+    return meter.isFull(quotaKeyOf(this.#principal))
+      ? wireErrorOf(tooManyOfPrincipal())
+      : undefined;
   }
 
   /**
@@ -116,9 +122,4 @@ function tooManyOnChannel(): GatewayError {
   return new GatewayError('overloaded', 'Too many requests are in flight.', {
     outcome: 'not_sent',
   });
-}
-
-function tooMany(): GatewayError {
-  const message = 'This client has too many requests in flight; wait for answers.';
-  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

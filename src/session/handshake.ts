@@ -2,7 +2,7 @@
 // answered from what the server said once (docs/protocol.md#handshake).
 
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
-import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { invalidParams, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parsedCost, parseParams } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -40,8 +40,7 @@ export const PLAIN_PROFILE: ClientProfile = {
 /** Why an `initialize` can't be taken; undefined: it can. */
 export function profileFault({ bytes }: Frame): WireError | undefined {
   if (bytes.length <= TEXT_LIMITS.profile) return undefined;
-  const rule = lengthRule('initialize', TEXT_LIMITS.profile);
-  return { code: INVALID_PARAMS, message: `Invalid params: ${rule}.` };
+  return invalidParams(`${lengthRule('initialize', TEXT_LIMITS.profile)}.`);
 }
 
 /** What a client says of itself in an `initialize` that can be taken. */
@@ -83,7 +82,7 @@ export async function openSession(
       profile,
       ...rest,
     });
-    const upstreamSession = await attached(session, endpoint);
+    const upstreamSession = await attached(session, endpoint, meter);
     session.upstreamSession = upstreamSession;
     store.add(session);
     const result = { ...upstreamSession.endpointInfo.result, protocolVersion: session.version };
@@ -97,8 +96,13 @@ export async function openSession(
  * Links a session to what is behind its endpoint; where that fails, its client is told on the same
  * notification writer.
  */
-async function attached(session: Session, endpoint: Endpoint): Promise<UpstreamSession> {
+async function attached(
+  session: Session,
+  endpoint: Endpoint,
+  { refusal }: RequestMeter,
+): Promise<UpstreamSession> {
   try {
+    if (refusal !== undefined) throw refusal;
     return await endpoint.open(session);
   } catch (error) {
     session.giveRoomBack();

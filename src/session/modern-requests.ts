@@ -32,11 +32,19 @@ export function modernRequest(
 }
 
 /** Has an endpoint serve a modern request, which fails when that breaks. */
-export function serveBy(endpoint: Pick<Endpoint, 'serve'>, request: ClientRequest): void {
+export function serveBy(
+  { endpoint, meter }: { readonly endpoint: Endpoint; readonly meter: RequestMeter },
+  request: ClientRequest,
+): void {
   const { bytes, metaStart, metaEnd } = request.frame;
   // What it says of its client was parsed.
   if (!request.takeRoom(bytes.length + parsedCost(bytes, metaStart, metaEnd))) {
     request.settle(tooMuchHeld());
+    return;
+  }
+  const { refusal } = meter;
+  if (refusal !== undefined) {
+    request.settle(refusal);
     return;
   }
   try {

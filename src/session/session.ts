@@ -213,6 +213,11 @@ export class Session implements Downstream, RequestOwner {
       request.cancel(undefined);
       return;
     }
+    const { refusal } = this.#meter;
+    if (refusal !== undefined) {
+      request.settle(refusal);
+      return;
+    }
     try {
       this.#upstreamSession?.dispatch(request);
     } catch (error) {
@@ -368,7 +373,8 @@ function tooManyInFlight(max: number): GatewayError {
   );
 }
 
-function tooManyOfPrincipal(): GatewayError {
+/** The failure of a request of a principal that has as many in flight as it may. */
+export function tooManyOfPrincipal(): GatewayError {
   const message = 'This client has too many requests in flight; wait for answers.';
   return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

@@ -3,7 +3,7 @@
 import { wallClockMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../jsonrpc/error.ts';
+import { invalidParams, methodNotFound } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { isTaskMethod, TOOLS_CALL } from '../mcp/methods.ts';
@@ -19,13 +19,13 @@ import {
 import type { Downstream } from '../ports/downstream.ts';
 import type { Backend, Lease, ServerIdentity } from '../ports/lease.ts';
 import type { Principal } from '../ports/principal.ts';
-import { contain, type Request } from '../ports/request.ts';
+import { contain, type Outcome, type Request } from '../ports/request.ts';
 import type { ToolSource } from '../ports/tool-source.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
 import { missingCapability } from './errors.ts';
 import { LeaseListenTarget, ModernListen } from './modern-listen.ts';
 import { ModernToLegacy } from './modern-to-legacy.ts';
-import { ModernToModern } from './modern-to-modern.ts';
+import { type ModernPasses, ModernToModern } from './modern-to-modern.ts';
 import { OpenListens } from './open-listens.ts';
 import type { StateOptions } from './options.ts';
 import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
@@ -36,8 +36,7 @@ import { awaitTaskIfRequired } from './tasks/awaited-task.ts';
 import { TASKS_REQUIRED, takesToolTasks, taskTools } from './tasks/offered.ts';
 import type { TaskClaims } from './tasks/task-ids.ts';
 import { TaskPolling } from './tasks/task-polling.ts';
-import { type TaskServices, UNKNOWN_TASK } from './tasks/task-services.ts';
-import { TaskTable } from './tasks/task-table.ts';
+import { type TaskState, TaskTable, UNKNOWN_TASK } from './tasks/task-table.ts';
 import { TaskWatch, type TellTask } from './tasks/task-watch.ts';
 import { ToolFacts } from './tool-facts.ts';
 import { HEADER_MISMATCH, MirroredArguments } from './tool-schemas.ts';
@@ -47,7 +46,7 @@ export interface ModernState {
   readonly suspendedCalls: SuspendedCalls<ModernToLegacy>;
   readonly sealer: StateSealer;
   readonly results: ResponseCache;
-  readonly tasks: TaskServices;
+  readonly tasks: TaskState;
   /** Which arguments of tools stand in headers too. */
   readonly mirrored: ToolFacts<MirroredArguments>;
   /** To be ended in order when the gateway stops. */
@@ -81,29 +80,26 @@ interface ModernOffer {
   readonly offered: JsonObject;
 }
 
-const BAD_STATE: WireError = {
-  code: INVALID_PARAMS,
-  message: 'Invalid params: requestState is expired, or does not belong to this request.',
-};
+const BAD_STATE = invalidParams('requestState is expired, or does not belong to this request.');
 
 /** Modern requests of one endpoint at one server. */
 export class ModernDispatcher {
-  readonly #endpoint: string;
   readonly #backend: Backend;
   readonly #state: ModernState;
   readonly #taskPolling: TaskPolling;
-  readonly #ownerOf = (principal: Principal): string => {
-    const fingerprint = this.#backend.credentialFingerprint(principal);
-    return fingerprint === '' ? principal.key : `${principal.key} ${fingerprint}`;
-  };
+  readonly #calls: ModernPasses;
   /** Made once for each handshake of an instance, not for each call. */
   readonly #offers = new WeakMap<ServerIdentity, ModernOffer>();
 
   constructor(endpoint: string, backend: Backend, state: ModernState) {
-    this.#endpoint = endpoint;
     this.#backend = backend;
     this.#state = state;
-    const { tasks, suspendedCalls } = state;
+    const { tasks, suspendedCalls, sealer, results } = state;
+    const ownerOf = (principal: Principal): string => {
+      const fingerprint = backend.credentialFingerprint(principal);
+      return fingerprint === '' ? principal.key : `${principal.key} ${fingerprint}`;
+    };
+    this.#calls = { endpoint, suspendedCalls, sealer, ownerOf, table: tasks.table, results };
     this.#taskPolling = new TaskPolling({ backend, ...tasks, ttlMs: suspendedCalls.ttlMs });
   }
 
@@ -113,7 +109,7 @@ export class ModernDispatcher {
     if (method === LISTEN) {
       contain(request, this.#listen(request));
     } else if (isNoModernRequest(method)) {
-      request.settle(notFound(method));
+      request.settle(methodNotFound(method));
     } else {
       this.#begin(request);
     }
@@ -136,24 +132,18 @@ export class ModernDispatcher {
     try {
       await lease.ready();
     } catch (error) {
-      lease.leave();
-      request.settle(asGatewayError(error, this.#backend.name));
+      end(request, lease, asGatewayError(error, this.#backend.name));
       return;
     }
-    if (lease.identity !== undefined) {
-      this.#go(request, lease, lease.identity);
-      return;
-    }
+    if (lease.identity !== undefined) this.#go(request, lease, lease.identity);
     // A server that speaks plain JSON-RPC has nothing to say of itself.
-    lease.leave();
-    request.settle(notFound(request.frame.method));
+    else end(request, lease, methodNotFound(request.frame.method));
   }
 
   #go(request: Request, lease: Lease, identity: ServerIdentity): void {
     const { method } = request.frame;
     if (method === DISCOVER) {
-      lease.leave();
-      request.settle(discoverResult(identity, this.#backend.name));
+      end(request, lease, discoverResult(identity, this.#backend.name));
     } else if (request.isSettled) {
       lease.leave();
     } else if (isTaskMethod(method)) {
@@ -161,8 +151,7 @@ export class ModernDispatcher {
     } else if (identity.era === 'modern') {
       this.#pass(request, lease, identity);
     } else if (!isModernMethod(method) || !isOffered(method, this.#offerOf(identity).offered)) {
-      lease.leave();
-      request.settle(notFound(method));
+      end(request, lease, methodNotFound(method));
     } else if (mayAskInput(method) && isRetry(request)) {
       lease.leave();
       this.#resume(request);
@@ -189,17 +178,19 @@ export class ModernDispatcher {
     const isOpen =
       isModernMethod(frame.method) && isOffered(frame.method, this.#offerOf(identity).offered);
     const error = !isOpen
-      ? notFound(frame.method)
+      ? methodNotFound(frame.method)
       : !hasTasks(client.capabilities)
         ? missingCapability(TASKS_REQUIRED)
         : UNKNOWN_TASK;
     if (error !== UNKNOWN_TASK || claims?.at !== lease.at) {
-      lease.leave();
-      request.settle(error);
+      end(request, lease, error);
     } else if (identity.era === 'modern') {
       this.#pass(request, lease, identity, claims);
     } else {
-      contain(request, this.#taskPolling.serve(request, lease, claims, this.#encoderFor(identity)));
+      contain(
+        request,
+        this.#taskPolling.serve(request, lease, claims, this.#offerOf(identity).encoder),
+      );
     }
   }
 
@@ -210,25 +201,28 @@ export class ModernDispatcher {
       go();
       return;
     }
-    const known = this.#state.mirrored.known(lease);
-    if (known !== undefined) this.#check(request, lease, known, go);
-    else {
-      const checked = this.#state.mirrored.read(lease).then((schemas) => {
-        if (request.isSettled) lease.leave();
-        else this.#check(request, lease, schemas, go);
-      });
-      contain(request, checked);
-    }
+    this.#withFacts(this.#state.mirrored, request, lease, (schemas) => {
+      const differing = schemas.differing(request);
+      if (differing === undefined) go();
+      else {
+        const message = `Header mismatch: ${differing}.`;
+        end(request, lease, { code: HEADER_MISMATCH, message });
+      }
+    });
   }
 
-  #check(request: Request, lease: Lease, schemas: MirroredArguments, go: () => void): void {
-    const differing = schemas.differing(request);
-    if (differing === undefined) {
-      go();
+  /** Goes on with what is to be known of the server's tools. */
+  #withFacts<T>(facts: ToolFacts<T>, request: Request, lease: Lease, go: (known: T) => void): void {
+    const known = facts.known(lease);
+    if (known !== undefined) {
+      go(known);
       return;
     }
-    lease.leave();
-    request.settle({ code: HEADER_MISMATCH, message: `Header mismatch: ${differing}.` });
+    const read = facts.read(lease).then((found) => {
+      if (request.isSettled) lease.leave();
+      else go(found);
+    });
+    contain(request, read);
   }
 
   /** Both sides speak the same: what the server does not know, it refuses itself. */
@@ -236,89 +230,43 @@ export class ModernDispatcher {
     const hasState = request.frame.stateStart >= 0;
     const claims = hasState ? this.#claimsOf(request) : undefined;
     if (!isOffered(request.frame.method, identity.capabilities)) {
-      lease.leave();
-      request.settle(notFound(request.frame.method));
+      end(request, lease, methodNotFound(request.frame.method));
       return;
     }
     if (hasState && claims?.upstream === undefined) {
-      lease.leave();
-      request.settle(BAD_STATE);
+      end(request, lease, BAD_STATE);
       return;
     }
     this.#checked(request, lease, () => {
-      const { sealer, suspendedCalls, tasks, results } = this.#state;
-      const known = results.find(lease, request);
+      const known = this.#state.results.find(lease, request);
       if (known !== undefined) {
-        lease.leave();
-        request.settle(known);
+        end(request, lease, known);
         return;
       }
-      const pass = new ModernToModern(request, {
-        endpoint: this.#endpoint,
-        lease,
-        encoder: this.#encoderFor(identity),
-        server: this.#backend.name,
-        sealer,
-        ownerOf: this.#ownerOf,
-        ttlMs: suspendedCalls.ttlMs,
-        claims,
-        table: tasks.table,
-        task,
-        keep: (result) => results.keep(lease, request, result),
-        done: () => lease.leave(),
-      });
-      pass.start();
+      const { encoder } = this.#offerOf(identity);
+      new ModernToModern(request, { lease, encoder, claims, task }, this.#calls).start();
     });
   }
 
   /** Calls that may become tasks wait until it is known which tools do. */
   #call(request: Request, lease: Lease, identity: ServerIdentity): void {
+    const place = { lease, encoder: this.#offerOf(identity).encoder };
     const isTool = request.frame.method === TOOLS_CALL;
     if (!isTool || !takesToolTasks(identity)) {
-      this.#callWith(request, lease, identity, (call) => lease.dispatch(call));
+      new ModernToLegacy(request, place, this.#calls, (call) => lease.dispatch(call)).start();
       return;
     }
-    const { tools } = this.#state.tasks;
-    if (tools.known(lease) !== undefined) {
-      this.#callTool(request, lease, identity);
-      return;
-    }
-    const called = tools.read(lease).then(() => {
-      if (request.isSettled) lease.leave();
-      else this.#callTool(request, lease, identity);
-    });
-    contain(request, called);
-  }
-
-  #callTool(request: Request, lease: Lease, identity: ServerIdentity): void {
     const { tasks } = this.#state;
-    const { name } = this.#backend;
-    this.#callWith(request, lease, identity, (call) => {
+    this.#withFacts(tasks.tools, request, lease, () => {
       const { capabilities } = request.client;
-      const work = hasTasks(capabilities)
-        ? this.#taskPolling.start(call, lease, capabilities)
-        : awaitTaskIfRequired(call, lease, name, tasks);
-      contain(call, work);
+      const send = (call: Request): void => {
+        const work = hasTasks(capabilities)
+          ? this.#taskPolling.start(call, lease, capabilities)
+          : awaitTaskIfRequired(call, lease, tasks);
+        contain(call, work);
+      };
+      new ModernToLegacy(request, place, this.#calls, send).start();
     });
-  }
-
-  #callWith(
-    request: Request,
-    lease: Lease,
-    identity: ServerIdentity,
-    send: (call: Request) => void,
-  ): void {
-    const context = {
-      endpoint: this.#endpoint,
-      lease,
-      encoder: this.#encoderFor(identity),
-      suspendedCalls: this.#state.suspendedCalls,
-      sealer: this.#state.sealer,
-      ownerOf: this.#ownerOf,
-      done: () => lease.leave(),
-    };
-    const call = new ModernToLegacy(request, context, send);
-    call.start();
   }
 
   #resume(request: Request): void {
@@ -337,9 +285,10 @@ export class ModernDispatcher {
     const state = parseString(frame.bytes, frame.stateStart, frame.stateEnd);
     const claims = state === undefined ? undefined : this.#state.sealer.open(state);
     if (claims === undefined) return undefined;
+    const { ownerOf, endpoint } = this.#calls;
     const isRight =
-      claims.principal === this.#ownerOf(client.principal) &&
-      claims.endpoint === this.#endpoint &&
+      claims.principal === ownerOf(client.principal) &&
+      claims.endpoint === endpoint &&
       claims.expiresAt > wallClockMs() &&
       claims.request === digestOf(frame.method, parseParams(frame));
     return isRight ? claims : undefined;
@@ -366,10 +315,6 @@ export class ModernDispatcher {
     return new TaskWatch(client, { backend: this.#backend, table, taskPolling }, tell);
   }
 
-  #encoderFor(identity: ServerIdentity): ModernResultEncoder {
-    return this.#offerOf(identity).encoder;
-  }
-
   #offerOf(identity: ServerIdentity): ModernOffer {
     let offer = this.#offers.get(identity);
     if (offer === undefined) {
@@ -386,6 +331,8 @@ function isRetry(request: Request): boolean {
   return request.frame.stateStart >= 0 || request.frame.responsesStart >= 0;
 }
 
-function notFound(method: string): WireError {
-  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
+/** Settles a request that needs its place no longer. */
+function end(request: Request, lease: Lease, outcome: Outcome): void {
+  lease.leave();
+  request.settle(outcome);
 }

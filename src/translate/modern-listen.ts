@@ -3,7 +3,7 @@
 import { within } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
-import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { invalidParams, type WireError } from '../jsonrpc/error.ts';
 import { isObject, type JsonObject, parseParams } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
@@ -141,10 +141,8 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
   async start(targetFor: (client: Downstream) => ListenTarget): Promise<void> {
     const filter = readFilter(parseParams(this.#request.frame)['notifications']);
     if (filter === undefined) {
-      this.#refuse({
-        code: INVALID_PARAMS,
-        message: `Invalid params: notifications must be an object of flags and URIs, ${MAX_URIS} at most and of ${TEXT_LIMITS.uri} bytes each.`,
-      });
+      const rule = `${MAX_URIS} at most and of ${TEXT_LIMITS.uri} bytes each`;
+      this.#refuse(invalidParams(`notifications must be an object of flags and URIs, ${rule}.`));
       return;
     }
     if (filter.taskIds.length > 0 && !hasTasks(this.capabilities)) {

@@ -3,7 +3,7 @@
 // of the request, and waits suspended between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { INVALID_PARAMS, invalidParams, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
@@ -49,17 +49,19 @@ const ANYTHING: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
 };
 
-/** What a call needs of its surroundings. */
-export interface ModernToLegacyContext {
+/** What the calls of modern clients at one server of an endpoint share. */
+export interface ModernCalls {
   readonly endpoint: string;
-  readonly lease: Pick<Lease, 'join' | 'server'>;
-  readonly encoder: ModernResultEncoder;
   readonly suspendedCalls: SuspendedCalls<ModernToLegacy>;
   readonly sealer: StateSealer;
   /** Whose a state is, as it is sealed. */
   readonly ownerOf: (principal: Principal) => string;
-  /** The call is over: nothing of it is left. */
-  done(): void;
+}
+
+/** Where a call goes. The place is given up when the call is over. */
+export interface CallPlace {
+  readonly lease: Lease;
+  readonly encoder: ModernResultEncoder;
 }
 
 /** A modern client's call at a legacy server, and the client that makes it. */
@@ -67,7 +69,8 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   frame: Frame;
   readonly limitMs: number | undefined;
   canceller: Canceller | undefined = undefined;
-  readonly #context: ModernToLegacyContext;
+  readonly #shared: ModernCalls;
+  readonly #place: CallPlace;
   #send: (call: Request) => void;
   #request: Frame;
   #declared: ClientCapabilities;
@@ -88,12 +91,18 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   #isOver = false;
 
   /** @param send to the server */
-  constructor(request: Request, context: ModernToLegacyContext, send: (call: Request) => void) {
+  constructor(
+    request: Request,
+    place: CallPlace,
+    shared: ModernCalls,
+    send: (call: Request) => void,
+  ) {
     const { client, frame, limitMs } = request;
     const { version, info } = client;
     const said = { version, info, capabilities: ANYTHING };
     super(client.principal, said, UNASKABLE.modern, client.logThreshold);
-    this.#context = context;
+    this.#shared = shared;
+    this.#place = place;
     this.#send = send;
     this.#request = frame;
     this.frame = legacyRequest(frame);
@@ -122,8 +131,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   }
 
   async #startWithLogs(): Promise<void> {
-    const { lease } = this.#context;
-    await lease.join(levelOf(this.logThreshold));
+    await this.#place.lease.join(levelOf(this.logThreshold));
     // The caller may have left while the server was told.
     if (!this.#isOver) this.#send(this);
   }
@@ -136,7 +144,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     if (answer instanceof Frame) {
       if (this.#needsUrlElicitation(answer)) return;
       if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
-        this.settle(noObject(this.#context.lease.server));
+        this.settle(noObject(this.#place.lease.server));
         return;
       }
     }
@@ -218,7 +226,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     const { frame } = request;
     const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
     if (responses !== undefined && !isObject(parseSpan(responses, 0, responses.length))) {
-      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
+      request.settle(invalidParams('inputResponses.'));
       return;
     }
     const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
@@ -228,7 +236,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#wait(request);
       this.#continue();
     } else {
-      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: requestState was used.' });
+      request.settle(invalidParams('requestState was used.'));
     }
   }
 
@@ -241,7 +249,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   }
 
   #resized(): void {
-    if (this.#suspendedId !== undefined) this.#context.suspendedCalls.resized(this.#suspendedId);
+    if (this.#suspendedId !== undefined) this.#shared.suspendedCalls.resized(this.#suspendedId);
   }
 
   refused(failure: GatewayError): void {
@@ -318,7 +326,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   #prompt(): void {
     this.#coalescing = undefined;
     if (this.#open.size === 0 || this.#waiting.length === 0 || this.#isOver) return;
-    const { suspendedCalls, sealer, endpoint, ownerOf } = this.#context;
+    const { suspendedCalls, sealer, endpoint, ownerOf } = this.#shared;
     const suspendedId = suspendedCalls.suspend(this, this.#suspendedId);
     if (suspendedId === undefined) {
       this.#open.answerForNobody();
@@ -333,7 +341,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       round: ++this.#round,
       expiresAt: wallClockMs() + suspendedCalls.ttlMs,
     });
-    const { encoder } = this.#context;
+    const { encoder } = this.#place;
     this.#settleWaiting(() => encoder.addServerInfo(inputRequired(this.#open.all, state)));
   }
 
@@ -352,7 +360,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
 
   #result(answer: Frame): Buffer {
     const { method } = this.#request;
-    const result = this.#context.encoder.modern(answer, isCacheable(method));
+    const result = this.#place.encoder.modern(answer, isCacheable(method));
     return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
@@ -367,8 +375,8 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#isOver = true;
     this.#coalescing?.cancel();
     this.#leaving?.cancel();
-    if (this.#suspendedId !== undefined) this.#context.suspendedCalls.release(this.#suspendedId);
-    this.#context.done();
+    if (this.#suspendedId !== undefined) this.#shared.suspendedCalls.release(this.#suspendedId);
+    this.#place.lease.leave();
   }
 }
 

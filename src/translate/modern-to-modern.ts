@@ -3,6 +3,7 @@
 // (docs/protocol.md#states-between-modern-peers).
 import { wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember } from '../jsonrpc/members.ts';
@@ -13,18 +14,17 @@ import { viewOf } from '../jsonrpc/text-walk.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
 import { ForwardedRequest } from '../ports/forwarded-request.ts';
-import type { Lease } from '../ports/lease.ts';
-import type { Principal } from '../ports/principal.ts';
 import type { Outcome, Request } from '../ports/request.ts';
 import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
 import { MISSING_CAPABILITY, modernError } from './errors.ts';
 import { tooManyServerRequests } from './input-requests.ts';
-import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
-import type { ModernResultEncoder } from './result-text.ts';
-import { madeTaskResult, taskResult } from './tasks/forwarded-task.ts';
+import type { CallPlace, ModernCalls } from './modern-to-legacy.ts';
+import { digestOf, type StateClaims } from './request-state.ts';
+import type { ResponseCache } from './response-cache.ts';
+import { OwnedTask } from './tasks/owned-task.ts';
 import type { TaskClaims } from './tasks/task-ids.ts';
 import type { TaskTable } from './tasks/task-table.ts';
-import { withParamsTaskId } from './tasks/task-text.ts';
+import { taskStateOf, withParamsTaskId, withTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
 
 const UNASKED_TASK: WireError = {
@@ -32,36 +32,30 @@ const UNASKED_TASK: WireError = {
   message: 'The server returned a task, but the client did not declare the tasks extension.',
 };
 
-export interface ModernToModernContext {
-  readonly endpoint: string;
-  readonly server: string;
-  readonly lease: Lease;
-  readonly encoder: ModernResultEncoder;
-  readonly sealer: StateSealer;
-  /** Whose a state is, as it is sealed. */
-  readonly ownerOf: (principal: Principal) => string;
-  /** How long a client may take for one round. */
-  readonly ttlMs: number;
+/** What such calls share besides. */
+export interface ModernPasses extends ModernCalls {
+  readonly table: TaskTable;
+  readonly results: ResponseCache;
+}
+
+/** Where a call goes, and what it is about. */
+export interface PassPlace extends CallPlace {
   /** What the state of a retry says; undefined when it is none. */
   readonly claims: StateClaims | undefined;
-  readonly table: TaskTable;
   /** The task that the request is about. */
   readonly task: TaskClaims | undefined;
-  /** Keeps a result that may be given again. */
-  keep(result: Buffer): void;
-  /** The call is over. */
-  done(): void;
 }
 
 /** A modern client's call at a modern server. */
 export class ModernToModern extends ForwardedRequest {
   /** A server that was told to cancel is remembered with it, so it is kept small. */
   declare readonly client: SilentClient;
-  readonly #context: ModernToModernContext;
+  readonly #place: PassPlace;
+  readonly #shared: ModernPasses;
 
-  constructor(original: Request, context: ModernToModernContext) {
+  constructor(original: Request, place: PassPlace, shared: ModernPasses) {
     const { frame, client } = original;
-    const { claims, task } = context;
+    const { claims, task } = place;
     super(
       original,
       task === undefined
@@ -69,11 +63,12 @@ export class ModernToModern extends ForwardedRequest {
         : withParamsTaskId(frame, task.taskId),
       new SilentClient(client.principal, client, UNASKABLE.modernServer, client.logThreshold),
     );
-    this.#context = context;
+    this.#place = place;
+    this.#shared = shared;
   }
 
   start(): void {
-    this.#context.lease.dispatch(this);
+    this.#place.lease.dispatch(this);
   }
 
   override settle(outcome: Outcome): void {
@@ -83,18 +78,17 @@ export class ModernToModern extends ForwardedRequest {
   }
 
   protected override answered(answer: Frame): void {
-    const excess = isAsking(answer)
-      ? tooManyServerRequests(answer, this.#context.server)
-      : undefined;
+    const { lease } = this.#place;
+    const excess = isAsking(answer) ? tooManyServerRequests(answer, lease.server) : undefined;
     const outcome = excess ?? this.#result(answer) ?? UNASKED_TASK;
     if (Buffer.isBuffer(outcome) && isCacheable(this.original.frame.method)) {
-      this.#context.keep(outcome);
+      this.#shared.results.keep(lease, this.original, outcome);
     }
     this.pass(outcome);
   }
 
   protected override ended(): void {
-    this.#context.done();
+    this.#place.lease.leave();
   }
 
   override cancel(notice: Frame | undefined): void {
@@ -113,22 +107,38 @@ export class ModernToModern extends ForwardedRequest {
     if (isAsking(answer)) return this.#sealed(answer);
     const type = parseString(bytes, resultTypeStart, answer.resultTypeEnd);
     if (type === 'task') return this.#made(answer);
-    const { task, table } = this.#context;
-    if (task !== undefined) {
-      return taskResult(viewOf(bytes, resultStart, resultEnd), task, table);
-    }
+    const { task } = this.#place;
+    if (task !== undefined) return this.#ofTask(viewOf(bytes, resultStart, resultEnd), task);
     const { method } = this.original.frame;
     const result =
       type === undefined
-        ? this.#context.encoder.modern(answer, isCacheable(method))
+        ? this.#place.encoder.modern(answer, isCacheable(method))
         : viewOf(bytes, resultStart, resultEnd);
     return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
-  #made(answer: Frame): Buffer | undefined {
-    if (!hasTasks(this.client.capabilities)) return undefined;
-    const { server, lease, table } = this.#context;
-    return madeTaskResult(answer, this.client, { server, at: lease.at, table }, this.canceller);
+  /** The result that says that the server made a task; undefined when the client's can't be one. */
+  #made({ bytes, resultStart, resultEnd }: Frame): Buffer | undefined {
+    const { taskId, status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
+    const isKnown = hasTasks(this.client.capabilities);
+    if (!isKnown || !isTextWithin(taskId, TEXT_LIMITS.serverId)) return undefined;
+    const { server, at } = this.#place.lease;
+    const { table } = this.#shared;
+    const claims = { server, at, taskId, principal: this.client.principal.key };
+    const task = new OwnedTask(table.identity(claims), this.client, table);
+    table.keep(task);
+    task.follow(this.canceller, true);
+    task.noted(status, ttlMs);
+    return withTaskId(bytes, resultStart, resultEnd, task.id);
+  }
+
+  /** The result of a request about a task, under the id that its owner knows. */
+  #ofTask(result: Buffer, claims: TaskClaims): Buffer {
+    const { table } = this.#shared;
+    const { taskId, status, ttlMs } = taskStateOf(result, 0, result.length);
+    if (taskId !== claims.taskId) return result;
+    table.find(claims)?.noted(status, ttlMs);
+    return withTaskId(result, 0, result.length, table.identity(claims).id);
   }
 
   #sealed(answer: Frame): Buffer {
@@ -137,13 +147,13 @@ export class ModernToModern extends ForwardedRequest {
     const upstream =
       member === undefined ? undefined : parseString(bytes, member.valueStart, member.valueEnd);
     if (upstream === undefined) return viewOf(bytes, resultStart, resultEnd);
-    const { endpoint, sealer, ttlMs, claims, ownerOf } = this.#context;
+    const { endpoint, sealer, suspendedCalls, ownerOf } = this.#shared;
     const state = sealer.seal({
       principal: ownerOf(this.client.principal),
       endpoint,
       request: digestOf(this.original.frame.method, parseParams(this.original.frame)),
-      round: (claims?.round ?? 0) + 1,
-      expiresAt: wallClockMs() + ttlMs,
+      round: (this.#place.claims?.round ?? 0) + 1,
+      expiresAt: wallClockMs() + suspendedCalls.ttlMs,
       upstream,
     });
     const set = new Map([['requestState', jsonBytes(state)]]);

@@ -63,7 +63,7 @@ function start(
     meter: served.meter,
   });
   context.modern.add(request);
-  serveBy(served.endpoint, request);
+  serveBy(served, request);
 }
 
 /** The envelope, which is read only once, or what is wrong with the request. */

@@ -3,7 +3,7 @@
 import { asGatewayError, GatewayError } from '../../base/errors.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../../mcp/log-levels.ts';
@@ -111,12 +111,9 @@ export class AggregateUpstreamSession implements UpstreamSession {
       lease?.identity?.capabilities['logging'] === undefined ? [] : [lease],
     );
     if (severity === undefined) {
-      request.settle({ code: INVALID_PARAMS, message: 'Invalid params: unknown log level.' });
+      request.settle(invalidParams('unknown log level.'));
     } else if (leases.length === 0) {
-      request.settle({
-        code: METHOD_NOT_FOUND,
-        message: 'Method not found: logging not offered.',
-      });
+      request.settle(notOffered('logging'));
     } else {
       const level = levelOf(severity);
       this.#memberLeases.level = level;

@@ -10,7 +10,7 @@ import {
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
 import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
-import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import { invalidParams, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { memberText } from '../../jsonrpc/members.ts';
 import { type JsonObject, parseString } from '../../jsonrpc/parse.ts';
@@ -23,10 +23,9 @@ import type { AggregateParts } from './aggregate-parts.ts';
 import { SEARCH_LISTING } from './search-service.ts';
 import type { View } from './view.ts';
 
-const BAD_CURSOR: WireError = {
-  code: INVALID_PARAMS,
-  message: 'Invalid params: unknown cursor, or the list has changed. Request the first page again.',
-};
+const BAD_CURSOR = invalidParams(
+  'unknown cursor, or the list has changed. Request the first page again.',
+);
 
 /** Who reads a list. */
 interface Reader {

@@ -5,7 +5,7 @@ import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.
 import { type MemberInfo, mergedCapabilities } from '../../catalog/endpoint-info.ts';
 import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import type { UriOwner } from '../../catalog/resource-uris.ts';
-import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { methodNotFound, type WireError } from '../../jsonrpc/error.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
 import { callMessage } from '../../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
@@ -178,8 +178,7 @@ export class MemberLeases {
     if (lease === undefined && refusal !== undefined) return { refused: wireErrorOf(refusal) };
     const resources = lease?.identity?.capabilities['resources'];
     if (lease === undefined || !isObject(resources) || resources['subscribe'] !== true) {
-      const message = `Method not found: server "${key}" offers no subscriptions.`;
-      return { refused: { code: METHOD_NOT_FOUND, message } };
+      return { refused: methodNotFound(`server "${key}" offers no subscriptions.`) };
     }
     return { lease };
   }

@@ -5,7 +5,7 @@ import { asGatewayError } from '../../base/errors.ts';
 import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Listing } from '../../catalog/listing.ts';
 import type { ExposeUri } from '../../catalog/resource-texts.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, methodNotFound, type WireError } from '../../jsonrpc/error.ts';
 import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { DISCOVER, isNoModernRequest, LISTEN } from '../../mcp/modern-methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
@@ -55,10 +55,8 @@ export class ModernService {
     if (method === LISTEN) void this.#listen(request);
     else if (method === DISCOVER) this.#discover(request);
     else if (isListMethod(method)) this.#list(request, method);
-    else if (isNoModernRequest(method)) {
-      const message = `Method not found: ${method.slice(0, 100)}`;
-      request.settle({ code: METHOD_NOT_FOUND, message });
-    } else this.#route(request);
+    else if (isNoModernRequest(method)) request.settle(methodNotFound(method));
+    else this.#route(request);
   }
 
   #list(request: Request, method: ListMethod): void {

@@ -5,7 +5,7 @@ import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Era, OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
 import type { MatchBudget } from '../../catalog/uri-templates.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
@@ -25,7 +25,7 @@ import {
 } from '../../mcp/methods.ts';
 import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
 import { Denied, type Outcome, type Request } from '../../ports/request.ts';
-import { UNKNOWN_TASK } from '../../translate/tasks/task-services.ts';
+import { UNKNOWN_TASK } from '../../translate/tasks/task-table.ts';
 import type { AggregateParts } from './aggregate-parts.ts';
 import type { RoutingDecision } from './dispatch-route.ts';
 import type { Member } from './member.ts';
@@ -202,7 +202,7 @@ function toOwners(
   });
   if (targets.length > 0) return { kind: 'inOrder', targets };
   const owners = ownersOf(table.resolve(uri));
-  if (owners.length === 0) return notOffered('resources');
+  if (owners.length === 0) return settled(notOffered('resources'));
   return deniedResource(owners, context) ?? words.unknown();
 }
 
@@ -224,7 +224,7 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
     return { kind: 'to', target: { member: only, frame: request.frame } };
   }
   const { taskId } = parseParams(request.frame);
-  if (taskId === undefined) return notOffered(request.frame.method.slice(0, 100));
+  if (taskId === undefined) return settled(notOffered(request.frame.method));
   const server = state.tasks.table.open(taskId, request.client.principal)?.server;
   const member = server === undefined ? undefined : memberOf(context.parts, server);
   // Rights may have been taken away since the task was made.
@@ -242,7 +242,7 @@ function byMethod({ frame }: Request, context: RouteContext): RoutingDecision {
   const { method } = frame;
   const { members } = context.parts;
   const [only] = members;
-  const absent = notOffered(method.slice(0, 100));
+  const absent = settled(notOffered(method));
   if (only === undefined || members.length > 1) return absent;
   const item: AccessItem = { server: only.key, kind: 'method', name: method };
   const what = `the method ${shown(method)}`;
@@ -327,7 +327,7 @@ function withReference(frame: Frame, member: string, own: string): Frame {
 }
 
 function refused(what: string): RoutingDecision {
-  return settled({ code: INVALID_PARAMS, message: `Invalid params: ${what}` });
+  return settled(invalidParams(what));
 }
 
 function unknown(kind: AccessKind, name: string): RoutingDecision {
@@ -336,18 +336,13 @@ function unknown(kind: AccessKind, name: string): RoutingDecision {
 
 /** Said openly, with the scopes that would help. */
 function forbidden(what: string, denial: Denial): RoutingDecision {
-  const message = `Invalid params: you may not use ${what}.`;
   const data = denial.scopes.length === 0 ? {} : { data: { requiredScopes: denial.scopes } };
-  return settled(new Denied({ code: INVALID_PARAMS, message, ...data }, denial));
+  return settled(new Denied({ ...invalidParams(`you may not use ${what}.`), ...data }, denial));
 }
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */
 function notFound(uri: string): RoutingDecision {
   return settled({ code: RESOURCE_NOT_FOUND, message: 'Resource not found.', data: { uri } });
-}
-
-function notOffered(what: string): RoutingDecision {
-  return settled({ code: METHOD_NOT_FOUND, message: `Method not found: ${what} not offered.` });
 }
 
 function settled(outcome: Outcome): RoutingDecision {

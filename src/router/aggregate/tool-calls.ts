@@ -8,7 +8,7 @@ import type {
   ArgumentValidators,
   Validator,
 } from '../../catalog/validation/argument-validators.ts';
-import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
+import { invalidParams, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { hasDuplicateKeys, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
@@ -50,8 +50,7 @@ export class ToolCalls {
     const toolPolicy = tool.toolPolicy ?? NOTHING;
     const frame = withArguments(target.frame, toolPolicy.arguments);
     if (frame === undefined) {
-      const message = 'Invalid params: arguments must be an object.';
-      request.settle({ code: INVALID_PARAMS, message });
+      request.settle(invalidParams('arguments must be an object.'));
       return;
     }
     const own: RouteTarget =
@@ -127,6 +126,8 @@ function invalid(
 ): WireError {
   const [first] = errors;
   const what = first === undefined ? '' : `: ${first.path || '/'} ${first.message}`;
-  const message = `Invalid params: the arguments do not fit the tool's schema${what}`;
-  return { code: INVALID_PARAMS, message, data: { errors } };
+  return {
+    ...invalidParams(`the arguments do not fit the tool's schema${what}`),
+    data: { errors },
+  };
 }

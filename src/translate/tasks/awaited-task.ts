@@ -11,19 +11,15 @@ import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { Request } from '../../ports/request.ts';
-import type { TaskSubscriber, TaskSubscription } from '../../ports/task.ts';
+import type { Request, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
 import { OwnRequest } from '../own-request.ts';
-import { OwnedTask } from './owned-task.ts';
-import { wantsLog } from './task-logs.ts';
-import type { TaskServices } from './task-services.ts';
-import type { TaskTable } from './task-table.ts';
+import { OwnedTask, wantsLog } from './owned-task.ts';
+import type { TaskState, TaskTable } from './task-table.ts';
 import { asTask, madeTask, taskStateOf } from './task-text.ts';
 
 /** Where a call is made a task of. */
 interface AwaitedTaskTarget {
   readonly lease: Lease;
-  readonly server: string;
   readonly table: TaskTable;
 }
 
@@ -146,30 +142,28 @@ export class AwaitedTask extends ForwardedRequest implements TaskSubscriber {
 
 /**
  * Sends a call of a client that knows no tasks: a tool that only runs as one is run for it.
- * @param server its name
  */
 export async function awaitTaskIfRequired(
   call: Request,
   lease: Lease,
-  server: string,
-  { table, tools }: TaskServices,
+  { table, tools }: TaskState,
 ): Promise<void> {
   const support = tools.known(lease) ?? (await tools.read(lease));
   if (call.isSettled) return;
   const { bytes, nameStart, nameEnd } = call.frame;
   const name = parseString(bytes, nameStart, nameEnd) ?? '';
-  if (support.get(name) === 'required') new AwaitedTask(call, { lease, server, table }).start();
+  if (support.get(name) === 'required') new AwaitedTask(call, { lease, table }).start();
   else lease.dispatch(call);
 }
 
 /** Whose the task is, whose owner has no id of it: an older id of somebody else must not mean it. */
 function keepOwner(
-  { lease, server, table }: AwaitedTaskTarget,
+  { lease, table }: AwaitedTaskTarget,
   taskId: string,
   owner: Downstream,
   ttlMs: unknown,
 ): void {
-  const claims = { server, at: lease.at, taskId, principal: owner.principal.key };
+  const claims = { server: lease.server, at: lease.at, taskId, principal: owner.principal.key };
   const task = new OwnedTask(table.identity(claims), owner, table);
   table.keep(task);
   task.noted(undefined, ttlMs);

@@ -2,14 +2,15 @@
 // says of it, and asks for it, reaches its owner and nobody else.
 import { after, type Timer } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { parsedCost } from '../../jsonrpc/parse.ts';
+import { parsedCost, parseString } from '../../jsonrpc/parse.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { DEFAULT_SHARED_LEVEL, severityOf } from '../../mcp/log-levels.ts';
 import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
+import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { Canceller } from '../../ports/request.ts';
+import type { Canceller, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
 import { UNASKABLE } from '../../ports/silent-client.ts';
-import type { TaskSubscriber, TaskSubscription } from '../../ports/task.ts';
 import type { TaskClaims } from './task-ids.ts';
 
 /** However long a task lives, longer than this since its last use nothing is kept of it here. */
@@ -151,4 +152,18 @@ export class OwnedTask implements TaskSubscriber {
   protected closed(): void {
     // Most keep nothing of their own.
   }
+}
+
+/**
+ * Whether `client` wants the log message that a server sends for its task, by what it asked for itself or
+ * at its place (docs/protocol.md#log-messages).
+ */
+export function wantsLog(
+  message: Frame,
+  client: Downstream | undefined,
+  lease: Pick<Lease, 'severity' | 'isShared'>,
+): boolean {
+  const severity = severityOf(parseString(message.bytes, message.levelStart, message.levelEnd));
+  const unset = lease.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
+  return (severity ?? 0) >= (client?.logThreshold ?? lease.severity ?? unset ?? 0);
 }

@@ -11,8 +11,7 @@ import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Request } from '../../ports/request.ts';
 import { answerForNobody } from '../input-requests.ts';
-import { OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
-import { wantsLog } from './task-logs.ts';
+import { OwnedTask, type TaskIdentity, type TaskKeeper, wantsLog } from './owned-task.ts';
 import { taskStateOf, withParamsTaskId } from './task-text.ts';
 
 /** How long a server request waits for `tasks/result` of a client that reads nothing else. */

@@ -1,7 +1,7 @@
 // What of a legacy session is about tasks: which of its requests are, which task each means, and what
 // is kept for the session's clients that know no tasks.
 
-import { METHOD_NOT_FOUND, type WireError } from '../../jsonrpc/error.ts';
+import { methodNotFound } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
@@ -25,7 +25,7 @@ import { knowsTasks, sessionCapabilities, takesToolTasks } from './offered.ts';
 import { TaskCreation, TaskList, TaskRequest } from './session-requests.ts';
 import { SessionTask } from './session-task.ts';
 import type { TaskClaims } from './task-ids.ts';
-import { type TaskServices, UNKNOWN_TASK } from './task-services.ts';
+import { type TaskState, UNKNOWN_TASK } from './task-table.ts';
 import { notAsTask } from './task-text.ts';
 
 const TASK_MEMBER = Buffer.from('"task"');
@@ -36,7 +36,7 @@ export class SessionTasks {
   readonly #client: Downstream;
   readonly #lease: Lease;
   readonly #backend: Pick<Backend, 'name' | 'acquireById'>;
-  readonly #state: TaskServices;
+  readonly #state: TaskState;
   /** Tasks that the session has used. */
   readonly #used = new Set<SessionTask>();
 
@@ -44,7 +44,7 @@ export class SessionTasks {
     client: Downstream,
     lease: Lease,
     backend: Pick<Backend, 'name' | 'acquireById'>,
-    state: TaskServices,
+    state: TaskState,
   ) {
     this.#client = client;
     this.#lease = lease;
@@ -71,7 +71,7 @@ export class SessionTasks {
     const { method } = request.frame;
     const { identity } = this.#lease;
     if (identity === undefined || !takesToolTasks(identity)) {
-      if (isTaskMethod(method)) request.settle(notOffered(method));
+      if (isTaskMethod(method)) request.settle(methodNotFound(method));
       return isTaskMethod(method);
     }
     const id = relatedTaskOf(request.frame);
@@ -121,7 +121,7 @@ export class SessionTasks {
     } else if (method === TASKS_LIST && 'list' in offered) {
       this.#lease.dispatch(new TaskList(request, (taskId) => this.#idOf(taskId)));
     } else {
-      request.settle(notOffered(method));
+      request.settle(methodNotFound(method));
     }
   }
 
@@ -161,7 +161,7 @@ export class SessionTasks {
         contain(request, this.#awaitTask(request));
         return true;
       default:
-        if (isTaskMethod(frame.method)) request.settle(notOffered(frame.method));
+        if (isTaskMethod(frame.method)) request.settle(methodNotFound(frame.method));
         return isTaskMethod(frame.method);
     }
   }
@@ -170,7 +170,7 @@ export class SessionTasks {
     const call = hasTask(request.frame)
       ? new ForwardedRequest(request, notAsTask(request.frame))
       : request;
-    await awaitTaskIfRequired(call, this.#lease, this.#backend.name, this.#state);
+    await awaitTaskIfRequired(call, this.#lease, this.#state);
   }
 
   #claims(taskId: string): TaskClaims {
@@ -216,8 +216,4 @@ class PlainToolList extends ForwardedRequest {
 function hasTask({ bytes, paramsStart, paramsEnd }: Frame): boolean {
   if (paramsStart < 0 || !bytes.includes(TASK_MEMBER)) return false;
   return lastMember(bytes, paramsStart, paramsEnd, 'task') !== undefined;
-}
-
-function notOffered(method: string): WireError {
-  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` };
 }

@@ -1,7 +1,7 @@
 // The tasks of modern clients at legacy servers: calls become tasks where a tool can be one, and the
 // requests of the tasks extension are served from those of the session era (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, invalidParams, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf, isObject, parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { errorFrame, resultFrame } from '../../jsonrpc/response.ts';
@@ -153,7 +153,7 @@ async function update(
   responses: Buffer | undefined,
 ): Promise<Answer> {
   if (responses === undefined || !isObject(parseSpan(responses, 0, responses.length))) {
-    return errorFrame({ code: INVALID_PARAMS, message: 'Invalid params: inputResponses.' });
+    return errorFrame(invalidParams('inputResponses.'));
   }
   if (task.serverRequests.size === 0) {
     // Nothing is asked that it could answer: at least the task must be there.

@@ -3,7 +3,9 @@
 // is lost with one is who is told.
 import { HeldAmount, type HeldBytes, type HeldOwner, UNBOUNDED } from '../../base/held-bytes.ts';
 import { RecentMap } from '../../base/recent-map.ts';
+import { invalidParams } from '../../jsonrpc/error.ts';
 import { type Principal, quotaKeyOf } from '../../ports/principal.ts';
+import type { TaskTools } from './offered.ts';
 import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
 import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
 
@@ -13,6 +15,15 @@ const MAX_PER_PRINCIPAL = 1_000;
 const SMALL_BYTES = 2048;
 /** Tasks that are over, of which it is remembered; those that were last. */
 const MAX_OVER = 10_000;
+
+/** What all endpoints share for tasks. */
+export interface TaskState {
+  readonly table: TaskTable;
+  readonly tools: TaskTools;
+}
+
+/** The same for ids that are unknown, foreign or changed: nobody learns which. */
+export const UNKNOWN_TASK = invalidParams('there is no such task.');
 
 /** Tasks of all clients. */
 export class TaskTable implements TaskKeeper {

@@ -5,8 +5,9 @@ import type { Lease } from '../../../src/ports/lease.ts';
 import type { Request } from '../../../src/ports/request.ts';
 import { LegacyToModern } from '../../../src/translate/legacy-to-modern.ts';
 import {
+  type ModernPasses,
   ModernToModern,
-  type ModernToModernContext,
+  type PassPlace,
 } from '../../../src/translate/modern-to-modern.ts';
 import { settleBy } from '../../support/outcomes.ts';
 
@@ -45,8 +46,9 @@ test('a legacy client is asked 100 server requests, and none of 101', () => {
 test('a modern client is given 100 server requests, and an error for 101', () => {
   for (const count of [100, 101]) {
     const { request } = setUp();
-    const context = { server: 's', done: vi.fn() } as unknown as ModernToModernContext;
-    new ModernToModern(request as unknown as Request, context).settle(asking(count));
+    const place = { lease: { server: 's', leave: vi.fn() } } as unknown as PassPlace;
+    const pass = new ModernToModern(request as unknown as Request, place, {} as ModernPasses);
+    pass.settle(asking(count));
     expect(request.answer).toHaveBeenCalledTimes(count > 100 ? 0 : 1);
     if (count > 100) expect(request.fail).toHaveBeenCalledExactlyOnceWith(TOO_MANY);
     else expect(request.fail).not.toHaveBeenCalled();

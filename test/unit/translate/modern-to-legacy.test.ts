@@ -45,21 +45,18 @@ function exchangeOf(params: object, severity?: number) {
 
 function setUp(severity?: number) {
   const joined = Promise.withResolvers<void>();
-  const lease = { dispatch: vi.fn(), join: () => joined.promise };
+  const done = vi.fn();
+  const lease = { dispatch: vi.fn(), join: () => joined.promise, leave: done };
   const sealer = new StateSealer([]);
   const suspendedCalls = new SuspendedCalls<ModernToLegacy>(TTL_MS);
-  const done = vi.fn();
   const first = exchangeOf({}, severity);
-  const context = {
-    endpoint: '/',
+  const place = {
     lease: lease as unknown as Lease,
     encoder: new ModernResultEncoder({ name: 's' }),
-    suspendedCalls,
-    sealer,
-    ownerOf: ({ key }: { key: string }) => key,
-    done,
   };
-  const call = new ModernToLegacy(first, context, lease.dispatch);
+  const ownerOf = ({ key }: { key: string }): string => key;
+  const calls = { endpoint: '/', suspendedCalls, sealer, ownerOf };
+  const call = new ModernToLegacy(first, place, calls, lease.dispatch);
   call.start();
   return { joined, lease, sealer, suspendedCalls, done, first, call };
 }

@@ -11,8 +11,7 @@ import { SessionTask } from '../../../src/translate/tasks/session-task.ts';
 import { SessionTasks } from '../../../src/translate/tasks/session-tasks.ts';
 import type { TaskClaims } from '../../../src/translate/tasks/task-ids.ts';
 import { TaskIds } from '../../../src/translate/tasks/task-ids.ts';
-import type { TaskServices } from '../../../src/translate/tasks/task-services.ts';
-import { TaskTable } from '../../../src/translate/tasks/task-table.ts';
+import { type TaskState, TaskTable } from '../../../src/translate/tasks/task-table.ts';
 
 const SECRET = 'a text of 32 characters or more, really';
 const A = { key: 'a' };
@@ -129,12 +128,17 @@ describe('the table of tasks', () => {
     const table = new TaskTable([]);
     const before = table.identity({ ...CLAIMS, principal: 'b' }).id;
     const sent: Request[] = [];
-    const lease = { at: '0', isShared: true, dispatch: (call: Request) => sent.push(call) };
+    const lease = {
+      server: 's',
+      at: '0',
+      isShared: true,
+      dispatch: (call: Request) => sent.push(call),
+    };
     const known = (): Map<string, string> => new Map([['must', 'required']]);
     const frame = message({ method: 'tools/call', params: { name: 'must' } });
     const call = { frame, client: clientOf(A), isSettled: false, settle: vi.fn() };
-    const state = { table, tools: { known } } as unknown as TaskServices;
-    await awaitTaskIfRequired(call as unknown as Request, lease as unknown as Lease, 's', state);
+    const state = { table, tools: { known } } as unknown as TaskState;
+    await awaitTaskIfRequired(call as unknown as Request, lease as unknown as Lease, state);
     expect(table.open(before, B)).toBeDefined();
     const task = { taskId: 't', status: 'working', ttl: 60_000 };
     sent[0]?.settle(message({ result: { task } }));
