@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldClient, UNBOUNDED } from '../base/held-bytes.ts';
-import type { TurnQuota } from '../base/turns.ts';
+import { LEAST_COST, type TurnQuota } from '../base/turns.ts';
 import { BodyTurns, isInChunks } from './body-turns.ts';
 import { CHUNKS_COST, REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
@@ -24,6 +24,11 @@ const MAX_UNREAD_BYTES = 16 * 1024;
 const STOP_PARSING = 2;
 /** What each name and each value of a header costs to read, besides its length. */
 const HEADER_COST = 16;
+
+/** What Node's parser says of a connection that ends within a request. */
+const CUT_SHORT = 'HPE_INVALID_EOF_STATE';
+/** What it costs to close a connection, in bytes. */
+const CLOSE_COST = 2 * LEAST_COST;
 
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
@@ -58,6 +63,29 @@ export class RequestTurns {
     server.on('upgrade', (request, socket, head) =>
       this.#onDetached(request, socket as HttpSocket, head),
     );
+    this.#closeInTurns();
+  }
+
+  /**
+   * Thousands of connections may break at once: what cannot be read is answered, and its connection closed,
+   * in turns. Who goes away within a request reads no answer, and gets none.
+   */
+  #closeInTurns(): void {
+    const server = this.#server;
+    const others = server.listeners('clientError');
+    server.removeAllListeners('clientError');
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // It would be written out for each.
+      error.stack = error.message;
+      const close = (): void => {
+        if (error.code === CUT_SHORT || others.length === 0) socket.destroy();
+        else for (const other of others) other.call(server, error, socket);
+      };
+      socket.pause();
+      const quota = this.#sockets.of(socket)?.quota;
+      if (quota === undefined) close();
+      else quota.wait(close, CLOSE_COST);
+    });
   }
 
   /** Hands a request to `serve` when its turn has come; not at all when its client is gone by then. */

@@ -398,3 +398,21 @@ it('a client that is known is served between strangers, however many connections
   await until(() => clients.every(({ answers }) => answers.length === 51));
   expect(Math.max(...between)).toBeLessThanOrEqual(MOST_IN_TURN);
 });
+
+it('connections that end within a request are closed over several turns, without an answer', async () => {
+  const rig = new Rig(echo);
+  await rig.listen();
+  const clients = range(500).map(() => rig.connect());
+  for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nX-Half: ');
+  await until(() => rig.sockets.size === clients.length);
+  for (const { socket } of clients) socket.end();
+  let most = 0;
+  let before = rig.sockets.size;
+  while (before > 0) {
+    await new Promise<void>((resolve) => onNextTurn(resolve));
+    most = Math.max(most, before - rig.sockets.size);
+    before = rig.sockets.size;
+  }
+  expect(most).toBeLessThanOrEqual(128);
+  expect(clients.map(({ received }) => received).join('')).toBe('');
+});
