@@ -7,22 +7,18 @@ import { isTokenExchange, type ServerOptions } from '../upstream/options.ts';
 import { mayRead } from '../upstream/stdio/run-as.ts';
 import { closestName } from './closest-name.ts';
 import type { Config } from './config.ts';
-import type { Fault } from './issues.ts';
-
-/** Rules that are about nothing. */
-export interface IdleRules {
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
-}
+import type { Findings } from './issues.ts';
 
 /**
- * A fault for each name of no server, and a warning for each pattern that fits none: what it is meant
- * for may come.
+ * A fault for each name of no server in a rule, and a warning for each pattern that fits none: what it is
+ * meant for may come.
  * @param known the servers that there are, those included that are off, or wrong in themselves
  */
-export function unknownServers(auth: AuthOptions | undefined, known: readonly string[]): IdleRules {
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+export function checkRules(
+  auth: AuthOptions | undefined,
+  known: readonly string[],
+  found: Findings,
+): void {
   // Where no server could be read, no rule is to blame.
   const rules = known.length === 0 ? [] : (auth?.allow ?? []);
   for (const [at, rule] of rules.entries()) {
@@ -30,10 +26,10 @@ export function unknownServers(auth: AuthOptions | undefined, known: readonly st
       if (known.some((server) => matchesGlob(name, server))) continue;
       const path = ['auth', 'allow', at, 'servers', index];
       const message = `fits no server: must be one of ${known.join(', ')}, or a pattern of them${hint(name, known)}`;
-      (/[*?]/.test(name) ? warnings : faults).push({ path, at: 'value', message });
+      if (/[*?]/.test(name)) found.warn(path, message);
+      else found.fault(path, message);
     }
   }
-  return { faults, warnings };
 }
 
 function hint(name: string, known: readonly string[]): string {
@@ -45,22 +41,25 @@ function hint(name: string, known: readonly string[]): string {
  * A fault for each server that is started or called with what is known of its clients, in a gateway that
  * knows too little of them: every call would fail, so the start does.
  */
-export function missingCredentials(
+export function checkKnownClients(
   servers: readonly ServerOptions[],
   auth: AuthOptions | undefined,
-): Fault[] {
+  found: Findings,
+): void {
   const hasTokens = auth !== undefined && auth.issuers.length > 0;
-  return servers.flatMap((server): Fault[] => {
+  for (const server of servers) {
+    const path = ['servers', server.name];
+    const variable = variableWithout(server, { hasTokens, hasNames: auth !== undefined });
     if (isTokenExchange(server) && !hasTokens) {
       const message = 'exchanges the tokens of clients: must have auth.issuers, which verify them';
-      return [{ path: ['servers', server.name, 'auth'], at: 'key', message }];
+      found.fault([...path, 'auth'], message, 'key');
+    } else if (variable !== undefined) {
+      found.fault(
+        [...path, 'env', variable],
+        'has ${principal...}, which nobody verifies: must have auth, and auth.issuers for claims',
+      );
     }
-    const variable = variableWithout(server, { hasTokens, hasNames: auth !== undefined });
-    if (variable === undefined) return [];
-    const message =
-      'has ${principal...}, which nobody verifies: must have auth, and auth.issuers for claims';
-    return [{ path: ['servers', server.name, 'env', variable], at: 'value', message }];
-  });
+  }
 }
 
 function variableWithout(
@@ -84,24 +83,24 @@ function variableWithout(
  * of their own should not (docs/reliability.md#e05, #e10). Processes of the gateway's user can read all
  * that it can.
  */
-export function readableFiles(
-  config: Pick<Config, 'file' | 'listen' | 'auth' | 'servers'>,
-): Fault[] {
-  const { file, listen, auth, servers } = config;
+export function checkReadableFiles(
+  { file, listen, auth, servers }: Pick<Config, 'file' | 'listen' | 'auth' | 'servers'>,
+  found: Findings,
+): void {
   const own = [file, auth?.keys?.file, listen.tls?.key];
-  return servers.flatMap((server): Fault[] => {
-    const { target } = server;
-    if (target.kind !== 'stdio' || target.runAs === undefined) return [];
+  for (const server of servers) {
+    const { target, name } = server;
+    if (target.kind !== 'stdio' || target.runAs === undefined) continue;
     const { runAs } = target;
     const others = servers.filter((other) => other !== server).flatMap(secretFiles);
     const readable = [...own, ...others].filter(
       (path) => path !== undefined && mayRead(runAs, path),
     );
-    if (readable.length === 0) return [];
+    if (readable.length === 0) continue;
     const files = [...new Set(readable)].join(', ');
     const message = `can read ${files}: take the right from that user with chmod or chown`;
-    return [{ path: ['servers', server.name, 'runAs'], at: 'key', message }];
-  });
+    found.warn(['servers', name, 'runAs'], message, 'key');
+  }
 }
 
 function secretFiles({ target }: ServerOptions): string[] {

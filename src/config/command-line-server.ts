@@ -36,18 +36,10 @@ const FLAGS: Readonly<Record<string, string>> = {
  * @param folder absolute; the server's working folder and the start of relative commands
  */
 export function commandLineConfig(flags: CommandLineServer, folder: string): CommandLineConfig {
-  const raw = {
-    listen: defined({
-      port: flags.port,
-      host: flags.host,
-      allowUnauthenticated: flags.allowUnauthenticated,
-    }),
-    admin: { port: flags.adminPort ?? 0 },
-    servers: {
-      server: defined({ command: flags.command, args: flags.args, sharing: flags.sharing }),
-    },
-  };
-  return resolveFlags(raw, folder);
+  const { command, args, sharing, port, host, allowUnauthenticated, adminPort = 0 } = flags;
+  const listen = { port, host, allowUnauthenticated };
+  const servers = { server: { command, args, sharing } };
+  return resolveFlags({ listen, admin: { port: adminPort }, servers }, folder);
 }
 
 /** What `sluice connect` is told. */
@@ -109,8 +101,4 @@ export function whatIsMissing(
 
 function inFlags({ path, message }: Fault): string {
   return `${FLAGS[formatPath(path)] ?? formatPath(path)} ${message}`;
-}
-
-function defined(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

@@ -3,7 +3,7 @@
 import type { EndpointEntry, EndpointOptions } from '../catalog/endpoint-options.ts';
 import type { ServerOptions } from '../upstream/options.ts';
 import { closestName } from './closest-name.ts';
-import type { Fault } from './issues.ts';
+import type { Findings } from './issues.ts';
 
 /** A path, or `/` for the default ones. */
 const PATH = /^(\/|(\/[A-Za-z0-9][A-Za-z0-9._~-]*)+)$/;
@@ -13,25 +13,24 @@ const TAKEN = /^\/(servers|mcp|sse|messages|ws)(\/|$)/;
 /**
  * Checks and resolves the endpoints.
  * @param off names of servers that are switched off: endpoints may go on naming them
- * @param faults where what is wrong is added
  */
 export function readEndpoints(
   endpoints: Readonly<Record<string, EndpointEntry>>,
   servers: readonly ServerOptions[],
   off: ReadonlySet<string>,
-  faults: Fault[],
+  found: Findings,
 ): EndpointOptions[] {
   return Object.entries(endpoints).map(([path, given]) => {
     const options = withoutThoseOff(given, off);
     if (!PATH.test(path)) {
       const message = 'must be a path such as /team, or / for the default endpoint';
-      faults.push({ path: ['endpoints', path], at: 'key', message });
+      found.fault(['endpoints', path], message, 'key');
     } else if (TAKEN.test(path)) {
       const message = 'is served already: must be another path';
-      faults.push({ path: ['endpoints', path], at: 'key', message });
+      found.fault(['endpoints', path], message, 'key');
     }
-    checkServers(path, given.servers, { servers, off }, faults);
-    checkShape(path, options, servers, faults);
+    checkServers(path, given.servers, { servers, off }, found);
+    checkShape(path, options, servers, found);
     return { path, ...options };
   });
 }
@@ -53,20 +52,18 @@ function checkServers(
     servers,
     off,
   }: { readonly servers: readonly ServerOptions[]; readonly off: ReadonlySet<string> },
-  faults: Fault[],
+  found: Findings,
 ): void {
   if (names?.every((name) => off.has(name))) {
     const there = names.length === 0 ? 'is empty' : 'has only disabled servers';
     const message = `${there}: must name at least one server that is enabled`;
-    faults.push({ path: ['endpoints', path, 'servers'], at: 'value', message });
+    found.fault(['endpoints', path, 'servers'], message);
   }
   const known = servers.map(({ name }) => name);
   for (const [index, name] of (names ?? []).entries()) {
     if (off.has(name)) continue;
     const message = faultOf(name, servers, known, names?.indexOf(name) !== index);
-    if (message !== undefined) {
-      faults.push({ path: ['endpoints', path, 'servers', index], at: 'value', message });
-    }
+    if (message !== undefined) found.fault(['endpoints', path, 'servers', index], message);
   }
 }
 
@@ -75,13 +72,13 @@ function checkShape(
   path: string,
   { shape = {}, servers }: EndpointEntry,
   all: readonly ServerOptions[],
-  faults: Fault[],
+  found: Findings,
 ): void {
   const shown = servers ?? all.map(({ name }) => name);
   for (const name of Object.keys(shape)) {
     if (shown.includes(name)) continue;
     const message = `is no server of this endpoint: must be one of ${shown.join(', ')}`;
-    faults.push({ path: ['endpoints', path, 'shape', name], at: 'key', message });
+    found.fault(['endpoints', path, 'shape', name], message, 'key');
   }
 }
 

@@ -1,52 +1,44 @@
 // Which combinations of options are safe: what other machines reach is authenticated and encrypted, and
 // what is promised to clients can be kept. A start that would be unsafe is refused with what to do
 // (docs/reliability.md#a05).
-import type { AdminOptions } from '../admin/options.ts';
 import type { AuthOptions } from '../auth/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
-import type { ListenOptions } from '../listener/options.ts';
-import type { ConfigPath, Fault } from './issues.ts';
-
-/** Options as the file has them, or resolved: the keys that matter here are the same. */
-export type RawOptions = Readonly<Record<string, unknown>>;
+import type { Config } from './config.ts';
+import type { Findings } from './issues.ts';
 
 /**
  * What must not start. Copes with options that are wrong in themselves, so that one run reports
  * everything.
  *
- * @param listen `listen:`
+ * @param listen as the file has it, or resolved: the keys that matter here are the same
  * @param auth undefined when it is `none`, `unclear` when it is wrong in itself
  */
 export function unsafeOptions(
-  listen: RawOptions,
+  listen: Readonly<Record<string, unknown>>,
   auth: AuthOptions | 'unclear' | undefined,
-): Fault[] {
-  const faults: Fault[] = [];
-  const refuse = (path: ConfigPath, message: string): void => {
-    faults.push({ path, at: 'value', message });
-  };
+  found: Findings,
+): void {
   const { host, tls, tlsTerminatedUpstream, publicUrl } = listen;
   const isOpen = typeof host === 'string' && !isLoopbackHost(host);
   if (isOpen && auth === undefined && listen['allowUnauthenticated'] !== true) {
-    refuse(['listen', 'host'], UNAUTHENTICATED);
+    found.fault(['listen', 'host'], UNAUTHENTICATED);
   }
   if (isOpen && auth !== undefined && tls === undefined && tlsTerminatedUpstream !== true) {
-    refuse(['listen', 'host'], CLEAR_TEXT);
+    found.fault(['listen', 'host'], CLEAR_TEXT);
   }
-  if (auth === undefined || auth === 'unclear') return faults;
+  if (auth === undefined || auth === 'unclear') return;
   if (auth.issuers.length > 0 && publicUrl === undefined) {
-    refuse(
+    found.fault(
       ['listen', 'publicUrl'],
       'is missing: must be the address that clients use, since tokens of auth.issuers are made for it',
     );
   }
   if (auth.certificates.length > 0 && !asksForCertificates(tls)) {
-    refuse(
+    found.fault(
       ['auth', 'certificates'],
       'needs certificates of clients: set listen.tls.clientCerts and listen.tls.clientCa',
     );
   }
-  return faults;
 }
 
 const UNAUTHENTICATED =
@@ -59,29 +51,19 @@ function asksForCertificates(tls: unknown): boolean {
   return tls.clientCerts === 'optional' || tls.clientCerts === 'required';
 }
 
-/** The options that may be risky together. */
-export interface Exposure {
-  readonly listen: ListenOptions;
-  readonly admin: AdminOptions;
-  readonly auth: AuthOptions | undefined;
-}
+type Exposure = Pick<Config, 'listen' | 'admin' | 'auth'>;
 
 /** What may start, and should be said. */
-export function riskyOptions({ listen, admin, auth }: Exposure): Fault[] {
-  const warnings: Fault[] = [];
-  const warn = (path: ConfigPath, message: string): void => {
-    warnings.push({ path, at: 'value', message });
-  };
+export function riskyOptions({ listen, admin, auth }: Exposure, found: Findings): void {
   if (isUnauthenticated({ listen, auth })) {
-    warn(
+    found.warn(
       ['listen', 'host'],
       'is served to other machines without authentication, since listen.allowUnauthenticated is true',
     );
   }
   if (admin.allowRemote && admin.socket === undefined && !isLoopbackHost(admin.host)) {
-    warn(['admin', 'host'], 'is served to other machines, since admin.allowRemote is true');
+    found.warn(['admin', 'host'], 'is served to other machines, since admin.allowRemote is true');
   }
-  return warnings;
 }
 
 /** Whether other machines are served without authentication. */

@@ -29,6 +29,27 @@ export interface Fault {
   readonly expected?: 'number' | 'boolean';
 }
 
+/** Collects what is wrong with a configuration, and what should be said of it. */
+export class Findings {
+  readonly faults: Fault[] = [];
+  readonly warnings: Fault[] = [];
+
+  fault(path: ConfigPath, message: string, at: Fault['at'] = 'value'): void {
+    this.faults.push({ path, at, message });
+  }
+
+  warn(path: ConfigPath, message: string, at: Fault['at'] = 'value'): void {
+    this.warnings.push({ path, at, message });
+  }
+
+  /** Takes over what was found of a part, whose paths stand elsewhere in the whole. */
+  add({ faults, warnings }: Findings, placeOf: (path: ConfigPath) => ConfigPath): void {
+    const placed = (fault: Fault): Fault => ({ ...fault, path: placeOf(fault.path) });
+    this.faults.push(...faults.map(placed));
+    this.warnings.push(...warnings.map(placed));
+  }
+}
+
 /** A configuration that can't be used, with everything that is wrong with it. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[];

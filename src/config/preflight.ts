@@ -10,7 +10,7 @@ import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import type { ServerOptions } from '../upstream/options.ts';
 import { findProgram } from '../upstream/stdio/program.ts';
 import type { Config } from './config.ts';
-import { type ConfigPath, describe, type Fault } from './issues.ts';
+import { type ConfigPath, describe, Findings } from './issues.ts';
 
 /** What the surroundings are looked at with. */
 export interface PreflightContext {
@@ -22,93 +22,83 @@ export interface PreflightContext {
   readonly isHidden: (path: ConfigPath) => boolean;
 }
 
-/** What is not as the configuration says. */
-export interface Findings {
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
-}
-
 /** Looks at everything that a configuration names. */
 export function preflight(config: Config, context: PreflightContext): Findings {
-  const servers = config.servers.map((server) => lookAtServer(server, context));
-  return {
-    faults: [...lookAtOwnFiles(config), ...servers.flatMap(({ faults }) => faults)],
-    warnings: servers.flatMap(({ warnings }) => warnings),
-  };
+  const found = new Findings();
+  lookAtOwnFiles(config, found);
+  for (const server of config.servers) lookAtServer(server, context, found);
+  return found;
 }
 
-function lookAtOwnFiles({ listen, auth, audit, file }: Config): Fault[] {
+function lookAtOwnFiles({ listen, auth, audit, file }: Config, found: Findings): void {
   const { cert, key, clientCa: ca } = listen.tls ?? {};
-  const faults = pemFaults({ cert, key, ca }).map((fault) =>
-    at(['listen', 'tls', fault.file === 'ca' ? 'clientCa' : fault.file], fault.message),
-  );
-  if (auth?.keys !== undefined) faults.push(...lookAtKeys(auth.keys.file));
-  if (audit.to !== undefined && audit.to !== 'stdout') faults.push(...lookAtAuditFile(audit.to));
-  if (file !== undefined) faults.push(...complaintsOf([], () => readLockFile(lockFileOf(file))));
-  return faults;
+  for (const { file: name, message } of pemFaults({ cert, key, ca })) {
+    found.fault(['listen', 'tls', name === 'ca' ? 'clientCa' : name], message);
+  }
+  if (auth?.keys !== undefined) lookAtKeys(auth.keys.file, found);
+  if (audit.to !== undefined && audit.to !== 'stdout') lookAtAuditFile(audit.to, found);
+  if (file !== undefined) readAt([], () => readLockFile(lockFileOf(file)), found);
 }
 
-function lookAtAuditFile(path: string): Fault[] {
+function lookAtAuditFile(path: string, found: Findings): void {
   const place = ['audit', 'to'];
   if (!isFolder(dirname(path))) {
-    return [at(place, `is ${path}, but there is no such folder: make it, or correct the path`)];
+    found.fault(place, `is ${path}, but there is no such folder: make it, or correct the path`);
+  } else if (isLink(path)) {
+    found.fault(
+      place,
+      `is ${path}, a symbolic link: must be the path of the file itself, or stdout`,
+    );
   }
-  if (!isLink(path)) return [];
-  return [at(place, `is ${path}, a symbolic link: must be the path of the file itself, or stdout`)];
 }
 
-function lookAtKeys(path: string): Fault[] {
+function lookAtKeys(path: string, found: Findings): void {
   const place = ['auth', 'keys', 'file'];
-  let count = 0;
-  const faults = complaintsOf(place, () => {
-    count = readKeyFile(path)?.length ?? 0;
-  });
-  if (faults.length > 0 || count > 0) return faults;
+  const keys = readAt(place, () => readKeyFile(path) ?? [], found);
+  if (keys?.length !== 0) return;
   const advice = `make one with sluice keys add --file ${path} --name NAME`;
-  return [at(place, `is ${path}, which has no key yet: ${advice}`)];
+  found.fault(place, `is ${path}, which has no key yet: ${advice}`);
 }
 
-/** What the reader of a file says against it. */
-function complaintsOf(path: ConfigPath, read: () => unknown): Fault[] {
+/** What is read; undefined, and a fault, when the reader says something against it. */
+function readAt<T>(path: ConfigPath, read: () => T, found: Findings): T | undefined {
   try {
-    read();
-    return [];
+    return read();
   } catch (error) {
     if (!(error instanceof UserFileError)) throw error;
-    return [at(path, messageOf(error))];
+    found.fault(path, messageOf(error));
+    return undefined;
   }
 }
 
-function lookAtServer(server: ServerOptions, context: PreflightContext): Findings {
+function lookAtServer(server: ServerOptions, context: PreflightContext, found: Findings): void {
   const place = (...own: ConfigPath): ConfigPath => context.placeOf(server.name, own);
   const { target } = server;
   if (target.kind === 'remote') {
-    const files = pemFaults(target.tls);
-    const warnings = files.map(({ file, message }) => at(place('tls', file), message));
-    return { faults: [], warnings };
+    for (const { file, message } of pemFaults(target.tls)) found.warn(place('tls', file), message);
+    return;
   }
-  const warnings: Fault[] = [];
   if (!isFolder(target.cwd)) {
     const message = `is ${target.cwd}, but there is no such folder: make it, or correct the path`;
-    warnings.push(at(place('cwd'), message));
+    found.warn(place('cwd'), message);
   }
   const [wrapper] = target.wrap;
   const where = { path: target.env['PATH'] ?? context.environment['PATH'], cwd: target.cwd };
   const program = wrapper ?? target.command;
-  if (findProgram(program, where) !== undefined) return { faults: [], warnings };
+  if (findProgram(program, where) !== undefined) return;
   const path = wrapper === undefined ? place('command') : place('wrap', 0);
   const isHidden = context.isHidden(path);
   if (wrapper === undefined && isCommandLine(program, where)) {
     const [word, ...args] = program.trim().split(/\s+/);
     const example = isHidden ? '' : `: command: ${word}, args: [${args.join(', ')}]`;
     const message = `is ${describe(program, isHidden)}, a whole command line: must be the program alone, put its arguments in args${example}`;
-    return { faults: [at(path, message)], warnings };
+    found.fault(path, message);
+    return;
   }
   const advice = program.includes('/')
     ? 'but there is no such file that may be run: install it, correct the path, or chmod +x it'
     : 'but there is no such program on PATH: install it, or write its path';
-  warnings.push(at(path, `is ${describe(program, isHidden)}, ${advice}`));
-  return { faults: [], warnings };
+  found.warn(path, `is ${describe(program, isHidden)}, ${advice}`);
 }
 
 /** No program of that name is there, and what it starts with is one, or is meant to be one. */
@@ -117,8 +107,4 @@ function isCommandLine(program: string, where: Parameters<typeof findProgram>[1]
   // A path may have spaces; a name that is looked up on PATH hardly has, and no program starts with -.
   const isMeant = !word.includes('/') || args.some((arg) => arg.startsWith('-'));
   return args.length > 0 && (isMeant || findProgram(word, where) !== undefined);
-}
-
-function at(path: ConfigPath, message: string): Fault {
-  return { path, at: 'value', message };
 }

@@ -41,7 +41,7 @@ function entriesThatAreOn(
   const entries = valueUnder(raw, at);
   const switches = host === undefined ? OWN_SWITCH : HOST_SWITCHES;
   const off = Object.entries(isRecord(entries) ? entries : {})
-    .filter(([, entry]) => isRecord(entry) && readSwitches(entry, switches).isOff)
+    .filter(([, entry]) => isRecord(entry) && readSwitches(entry, switches))
     .map(([title]) => title);
   const all = new Set([...off, ...(host?.off ?? [])]);
   return (title) => !all.has(title);

@@ -3,12 +3,12 @@
 import { type AuthOptions, authSchema } from '../auth/options.ts';
 import { absolutePath } from '../base/folders.ts';
 import { isTokenExchange } from '../upstream/options.ts';
-import { missingCredentials, readableFiles, unknownServers } from './access-checks.ts';
+import { checkKnownClients, checkReadableFiles, checkRules } from './access-checks.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
 import type { HostFile } from './hosts/form.ts';
-import { describe, type Fault, faultsOf } from './issues.ts';
+import { describe, type Fault, Findings, faultsOf } from './issues.ts';
 import { isRecord } from './records.ts';
 import { settingsSchema } from './schema.ts';
 import { type PlaceOf, type ResolveContext, readServers } from './servers.ts';
@@ -37,37 +37,33 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
       renamed: [],
     };
   }
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+  const found = new Findings();
   const { host } = context;
-  const document = host === undefined ? raw : withoutHostKeys(raw, host, warnings);
+  const document = host === undefined ? raw : withoutHostKeys(raw, host, found);
   const settings = settingsSchema.safeParse(document);
   if (!settings.success) {
-    faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
+    found.faults.push(...faultsOf(settings.error.issues, [], document, context.isHidden));
   }
-  const auth = readAuth(document['auth'], faults, context);
+  const auth = readAuth(document['auth'], found, context);
   const listen = settings.data?.listen ?? document['listen'];
-  faults.push(...unsafeOptions(isRecord(listen) ? listen : {}, auth));
-  const read = readServers(raw, context);
-  const { places, renamed } = read;
-  faults.push(...read.faults);
-  warnings.push(...read.warnings);
-  const servers = read.entries.map(({ server }) => server);
+  unsafeOptions(isRecord(listen) ? listen : {}, auth, found);
+  const { entries, places, off, renamed } = readServers(raw, context, found);
+  const servers = entries.map(({ server }) => server);
   // What is about a server by its name is placed where the host has it.
-  const placed = (found: readonly Fault[]): Fault[] =>
-    found.map((fault) => {
-      const [top, name, ...own] = fault.path;
-      const placeOf = top === 'servers' ? places.get(String(name)) : undefined;
-      return placeOf === undefined ? fault : { ...fault, path: placeOf(own) };
-    });
-  const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, read.off, faults);
+  const placeOf: PlaceOf = (path) => places.get(String(path[1]))?.(path.slice(2)) ?? path;
+  const ofServers = new Findings();
+  const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, off, found);
   if (auth !== 'unclear') {
-    const idle = unknownServers(auth, [...places.keys(), ...read.off]);
-    faults.push(...placed(missingCredentials(servers, auth)), ...idle.faults);
-    warnings.push(...idle.warnings);
+    checkKnownClients(servers, auth, ofServers);
+    checkRules(auth, [...places.keys(), ...off], found);
   }
-  if (settings.data === undefined || auth === 'unclear' || faults.length > 0) {
-    return { config: undefined, faults, warnings, places, renamed };
+  if (
+    settings.data === undefined ||
+    auth === 'unclear' ||
+    found.faults.length + ofServers.faults.length > 0
+  ) {
+    found.add(ofServers, placeOf);
+    return { config: undefined, ...found, places, renamed };
   }
   const { file } = context;
   const keepsTokens = servers.some(isTokenExchange);
@@ -78,29 +74,31 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
     endpoints,
     servers,
     catalogOptionsOf: new Map(
-      read.entries.map(({ server, catalogOptions }) => [server.name, catalogOptions]),
+      entries.map(({ server, catalogOptions }) => [server.name, catalogOptions]),
     ),
   };
-  warnings.push(...placed([...riskyOptions(config), ...readableFiles(config)]));
-  return { config: deepFreeze(config), faults, warnings, places, renamed };
+  riskyOptions(config, found);
+  checkReadableFiles(config, ofServers);
+  found.add(ofServers, placeOf);
+  return { config: deepFreeze(config), ...found, places, renamed };
 }
 
 /** The two forms of `auth`: `none`, or a map. */
 function readAuth(
   raw: unknown,
-  faults: Fault[],
+  found: Findings,
   context: ResolveContext,
 ): AuthOptions | 'unclear' | undefined {
   if (raw === undefined || raw === 'none') return undefined;
   const path = ['auth'];
   if (!isRecord(raw)) {
     const message = `is ${describe(raw, context.isHidden(path))}, must be none or a map of options`;
-    faults.push({ path, at: 'value', message });
+    found.fault(path, message);
     return 'unclear';
   }
   const parsed = authSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  faults.push(...faultsOf(parsed.error.issues, path, raw, context.isHidden));
+  found.faults.push(...faultsOf(parsed.error.issues, path, raw, context.isHidden));
   return 'unclear';
 }
 
@@ -128,7 +126,7 @@ function withAbsolutePaths<T extends Pick<Config, 'listen' | 'admin' | 'audit' |
 function withoutHostKeys(
   raw: Readonly<Record<string, unknown>>,
   { form }: HostFile,
-  warnings: Fault[],
+  found: Findings,
 ): Record<string, unknown> {
   const [holder] = form.at;
   const isOption = (key: string): boolean =>
@@ -144,7 +142,7 @@ function withoutHostKeys(
     const verb = more.length === 1 ? 'is' : 'are';
     const names = `${more.slice(0, 3).join(', ')}${more.length > 3 ? ' and others' : ''}`;
     const tail = more.length === 0 ? '' : `, as ${verb} ${names}`;
-    warnings.push({ path: [first], at: 'key', message: `is not an option here: ignored${tail}` });
+    found.warn([first], `is not an option here: ignored${tail}`, 'key');
   }
   return Object.fromEntries(kept.filter(([key]) => Object.hasOwn(settingsSchema.shape, key)));
 }

@@ -5,7 +5,7 @@ import { type HostFile, holdersOf } from './hosts/form.ts';
 import { fitName, nameServers } from './hosts/names.ts';
 import { HOST_SWITCHES, OWN_SWITCH, readSwitches } from './hosts/switches.ts';
 import { kindOf } from './hosts/transport.ts';
-import { type ConfigPath, describe, type Fault, faultsOf, formatPath } from './issues.ts';
+import { type ConfigPath, describe, type Fault, Findings, faultsOf, formatPath } from './issues.ts';
 import { isRecord, valueUnder } from './records.ts';
 import { SERVER_NAME } from './schema.ts';
 import {
@@ -41,8 +41,6 @@ export interface Servers {
   readonly off: ReadonlySet<string>;
   /** What is said about names that are not the host's. */
   readonly renamed: readonly Fault[];
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
 }
 
 /** An entry on its way to a server. */
@@ -58,47 +56,44 @@ interface FoundEntry {
 export function readServers(
   raw: Readonly<Record<string, unknown>>,
   context: ResolveContext,
+  found: Findings,
 ): Servers {
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
   const [holder = 'servers', ...others] = holdersOf(raw);
   for (const other of others) {
-    const message = `stands beside ${holder}: must be one of the two`;
-    faults.push({ path: [other], at: 'key', message });
+    found.fault([other], `stands beside ${holder}: must be one of the two`, 'key');
   }
   const at = context.host?.form.at ?? [holder];
-  const found = findEntries(at, valueUnder(raw, at), faults, context);
-  const on = found.filter(({ isOff }) => !isOff);
-  if (found.length > 0 && on.length === 0 && faults.length === 0) {
-    const message = 'has only disabled servers: must have at least one that is enabled';
-    faults.push({ path: at, at: 'value', message });
+  const own = new Findings();
+  const all = findEntries(at, valueUnder(raw, at), own, context);
+  const on = all.filter(({ isOff }) => !isOff);
+  if (all.length > 0 && on.length === 0 && own.faults.length === 0 && others.length === 0) {
+    own.fault(at, 'has only disabled servers: must have at least one that is enabled');
   }
   const places = new Map<string, PlaceOf>();
+  found.add(own, (path) => path);
   const entries = on.flatMap((one) => {
     const read = readForm(one, context);
     const placeOf: PlaceOf = (own) => [...one.path, ...read.placeOf(own)];
     places.set(one.name, placeOf);
-    const under = ({ path, ...rest }: Fault): Fault => ({ ...rest, path: [...one.path, ...path] });
-    faults.push(...read.faults.map(under));
-    warnings.push(...read.warnings.map(under));
-    const hasFaults = read.faults.length > 0;
-    return readEntry({ ...one, raw: read.entry, placeOf, hasFaults }, faults, context);
+    found.add(read.found, (path) => [...one.path, ...path]);
+    const hasFaults = read.found.faults.length > 0;
+    return readEntry({ ...one, raw: read.entry, placeOf, hasFaults }, found, context);
   });
-  const off = new Set(found.filter(({ isOff }) => isOff).map(({ name }) => name));
-  return { entries, places, off, renamed: renamedOf(on), faults, warnings };
+  const off = new Set(all.filter(({ isOff }) => isOff).map(({ name }) => name));
+  return { entries, places, off, renamed: renamedOf(on) };
 }
 
 function findEntries(
   at: readonly string[],
   map: unknown,
-  faults: Fault[],
+  found: Findings,
   { host, isHidden }: ResolveContext,
 ): FoundEntry[] {
   if (!isRecord(map) || Object.keys(map).length === 0) {
     const isNone = map === undefined || isRecord(map);
     const there = isNone ? 'has no server' : `is ${describe(map, isHidden(at))}`;
     const message = `${there}, must be a map of at least one name to its command, see config/sluice.example.yaml`;
-    faults.push({ path: at, at: 'value', message });
+    found.fault(at, message);
     return [];
   }
   const titles = Object.keys(map);
@@ -108,24 +103,30 @@ function findEntries(
   return Object.entries(map).map(([title, raw]) => {
     const path = [...at, title];
     const name = names?.get(title) ?? title;
-    faults.push(...nameFaults(path, name, taken.get(name)));
+    checkName(path, name, taken.get(name), found);
     taken.set(name, title);
-    const found = isRecord(raw)
-      ? readSwitches(raw, switches, (key) => isHidden([...path, ...key]))
-      : { isOff: false, faults: [] };
-    faults.push(...found.faults.map((fault) => ({ ...fault, path: [...path, ...fault.path] })));
-    return { name, path, raw, isOff: found.isOff || host?.off.has(title) === true };
+    const under: PlaceOf = (key) => [...path, ...key];
+    const wrong = new Findings();
+    const isOff =
+      isRecord(raw) && readSwitches(raw, switches, (key) => isHidden(under(key)), wrong);
+    found.add(wrong, under);
+    return { name, path, raw, isOff: isOff || host?.off.has(title) === true };
   });
 }
 
-function nameFaults(path: ConfigPath, name: string, other: string | undefined): Fault[] {
+function checkName(
+  path: ConfigPath,
+  name: string,
+  other: string | undefined,
+  found: Findings,
+): void {
   if (!SERVER_NAME.test(name)) {
     const message = `is not a server name: must be 1 to 32 of a-z, 0-9 and -, and must not start with -, such as ${fitName(name)}`;
-    return [{ path, at: 'key', message }];
+    found.fault(path, message, 'key');
+  } else if (other !== undefined) {
+    const message = `becomes the server name ${name}, as ${formatPath([other])} does: must be another name`;
+    found.fault(path, message, 'key');
   }
-  if (other === undefined) return [];
-  const message = `becomes the server name ${name}, as ${formatPath([other])} does: must be another name`;
-  return [{ path, at: 'key', message }];
 }
 
 /** An entry in the gateway's own form. */
@@ -140,21 +141,22 @@ function readForm(
     const isHidden = (place: ConfigPath): boolean => context.isHidden([...path, ...place]);
     return readHostEntry(raw, { form: host.form, variable, isHidden });
   }
-  const entry = isRecord(raw) ? withoutSwitch(raw) : { entry: raw, faults: [] };
-  return { ...entry, placeOf: (own) => own, warnings: [] };
+  const found = new Findings();
+  const entry = isRecord(raw) ? withoutSwitch(raw, found) : raw;
+  return { entry, placeOf: (own) => own, found };
 }
 
-function withoutSwitch({ disabled: _, ...rest }: Readonly<Record<string, unknown>>): {
-  readonly entry: Readonly<Record<string, unknown>>;
-  readonly faults: readonly Fault[];
-} {
+function withoutSwitch(
+  { disabled: _, enabled, ...rest }: Readonly<Record<string, unknown>>,
+  found: Findings,
+): Readonly<Record<string, unknown>> {
   const transport = 'url' in rest ? kindOf(rest['transport']) : undefined;
+  if (enabled !== undefined) {
+    const message = 'unknown key "enabled": must be disabled: true, to leave the server out';
+    found.fault(['enabled'], message, 'key');
+  }
   // The words of frameworks for the same thing.
-  const entry = transport === undefined ? rest : { ...rest, transport };
-  if (!('enabled' in entry)) return { entry, faults: [] };
-  const { enabled: __, ...others } = entry;
-  const message = 'unknown key "enabled": must be disabled: true, to leave the server out';
-  return { entry: others, faults: [{ path: ['enabled'], at: 'key', message }] };
+  return transport === undefined ? rest : { ...rest, transport };
 }
 
 interface Readable extends FoundEntry {
@@ -163,34 +165,32 @@ interface Readable extends FoundEntry {
   readonly hasFaults: boolean;
 }
 
-function readEntry(one: Readable, faults: Fault[], context: ResolveContext): ConfiguredServer[] {
+function readEntry(one: Readable, found: Findings, context: ResolveContext): ConfiguredServer[] {
   const { name, path, raw: entry, placeOf } = one;
   if (!isRecord(entry)) {
     const message = `is ${describe(entry, context.isHidden(path))}, must be a map of options with a command or a url`;
-    faults.push({ path, at: 'value', message });
+    found.fault(path, message);
     return [];
   }
   const isRemote = 'url' in entry;
   const hasCommand = 'command' in entry;
   if (isRemote && hasCommand) {
-    const message = 'stands beside command: must be one of the two';
-    faults.push({ path: placeOf(['url']), at: 'key', message });
+    found.fault(placeOf(['url']), 'stands beside command: must be one of the two', 'key');
     return [];
   }
   // Which schema fits is decided before it is applied, so that its messages are about one kind.
   const schema = isRemote ? remoteServerSchema : serverSchema;
   const isMeant = one.hasFaults || Object.keys(entry).some((key) => !(key in schema.shape));
   if (!isRemote && !hasCommand && !isMeant) {
-    const message = 'has no command: must have command, the program to start, or url';
-    faults.push({ path, at: 'key', message });
+    found.fault(path, 'has no command: must have command, the program to start, or url', 'key');
   }
   const parsed = schema.safeParse(entry);
   if (parsed.success) return [configuredServer(name, parsed.data, folderOf(context))];
   const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
-  const found = faultsOf(parsed.error.issues, [], entry, isHidden);
+  const wrong = faultsOf(parsed.error.issues, [], entry, isHidden);
   // A missing command was reported above, or is what the unknown key was meant to be.
-  const told = found.filter((fault) => hasCommand || fault.path.at(-1) !== 'command');
-  faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
+  const told = wrong.filter((fault) => hasCommand || fault.path.at(-1) !== 'command');
+  found.faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
   return [];
 }
 

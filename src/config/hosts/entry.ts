@@ -1,7 +1,7 @@
 // One entry of a host's map of servers, made into one of the gateway's own. What says which tools are
 // shown, or how a server is reached, is obeyed; what is the host's own affair is left out; what can't
 // be done is a fault that says what to write instead.
-import { type ConfigPath, describe, type Fault } from '../issues.ts';
+import { type ConfigPath, describe, Findings } from '../issues.ts';
 import { isRecord } from '../records.ts';
 import { remoteServerSchema, serverSchema } from '../server-entry.ts';
 import type { HostForm } from './form.ts';
@@ -24,8 +24,7 @@ export interface ReadEntry {
   /** Where a key of that entry stands in the host's, both from the entry on. */
   readonly placeOf: (own: ConfigPath) => ConfigPath;
   /** Paths start at the host's entry. */
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly found: Findings;
 }
 
 /** What is needed to read one. */
@@ -62,8 +61,7 @@ class Draft {
   readonly #context: EntryContext;
   readonly #entry: Record<string, unknown> = {};
   readonly #places: { readonly own: ConfigPath; readonly theirs: ConfigPath }[] = [];
-  readonly #faults: Fault[] = [];
-  readonly #warnings: Fault[] = [];
+  readonly #found = new Findings();
   #kind: { readonly path: ConfigPath; readonly says: Kind; readonly shown: string } | undefined;
   /** What is done with the keys that are not the gateway's own. */
   readonly #readers: ReadonlyMap<string, (path: ConfigPath, value: unknown) => void> = new Map(
@@ -110,12 +108,7 @@ class Draft {
   finish(): ReadEntry {
     this.#checkKind();
     const entry = this.#forItsKind();
-    return {
-      entry,
-      placeOf: (own) => this.#placeOf(own),
-      faults: this.#faults,
-      warnings: this.#warnings,
-    };
+    return { entry, placeOf: (own) => this.#placeOf(own), found: this.#found };
   }
 
   #setOwn(path: ConfigPath, key: string, value: unknown): void {
@@ -141,7 +134,7 @@ class Draft {
         typeof value === 'string' ? /^\$([A-Z_][A-Z0-9_]*)$/.exec(value)?.[1] : undefined;
       if (variable === undefined) continue;
       const message = `is $${variable}, which is passed on as it is: write \${${variable}} for the variable`;
-      this.#warnings.push({ path: [...path, name], at: 'value', message });
+      this.#found.warn([...path, name], message);
     }
   }
 
@@ -319,11 +312,11 @@ class Draft {
   }
 
   #refuse(path: ConfigPath, message: string, at: 'key' | 'value' = 'value'): void {
-    this.#faults.push({ path, at, message });
+    this.#found.fault(path, message, at);
   }
 
   #warn(path: ConfigPath, message: string): void {
-    this.#warnings.push({ path, at: 'key', message });
+    this.#found.warn(path, message, 'key');
   }
 }
 

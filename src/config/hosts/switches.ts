@@ -1,5 +1,5 @@
 // Whether a server is switched off. Off means off in every form: who can't be understood is refused.
-import { type ConfigPath, describe, type Fault } from '../issues.ts';
+import { type ConfigPath, describe, Findings } from '../issues.ts';
 
 /** The keys by which hosts switch a server, and the value that means off. */
 export const HOST_SWITCHES: ReadonlyMap<string, boolean> = new Map([
@@ -11,13 +11,16 @@ export const HOST_SWITCHES: ReadonlyMap<string, boolean> = new Map([
 /** The gateway's own. */
 export const OWN_SWITCH: ReadonlyMap<string, boolean> = new Map([['disabled', true]]);
 
-/** Whether an entry is off, and what is wrong with its switches, with paths from the entry on. */
+/**
+ * Whether an entry is off.
+ * @param found what is wrong with its switches, with paths from the entry on
+ */
 export function readSwitches(
   entry: Readonly<Record<string, unknown>>,
   switches: ReadonlyMap<string, boolean>,
   isHidden: (path: ConfigPath) => boolean = () => false,
-): { readonly isOff: boolean; readonly faults: readonly Fault[] } {
-  const faults: Fault[] = [];
+  found = new Findings(),
+): boolean {
   const said: { key: string; isOff: boolean }[] = [];
   for (const [key, off] of switches) {
     const value = entry[key];
@@ -26,14 +29,13 @@ export function readSwitches(
       said.push({ key, isOff: value === off });
     } else {
       const message = `is ${describe(value, isHidden([key]))}, must be true or false`;
-      faults.push({ path: [key], at: 'value', message, expected: 'boolean' });
+      found.faults.push({ path: [key], at: 'value', message, expected: 'boolean' });
     }
   }
   const [first, ...others] = said;
   const other = others.find(({ isOff }) => isOff !== first?.isOff);
   if (first !== undefined && other !== undefined) {
-    const message = `says the opposite of ${first.key}: must be one of the two`;
-    faults.push({ path: [other.key], at: 'key', message });
+    found.fault([other.key], `says the opposite of ${first.key}: must be one of the two`, 'key');
   }
-  return { isOff: said.some(({ isOff }) => isOff), faults };
+  return said.some(({ isOff }) => isOff);
 }
