@@ -28,7 +28,7 @@ import {
 import { helpText } from './help.ts';
 import type { KeysInvocation } from './keys-args.ts';
 
-/** What a command may touch of the world. */
+/** What a command may touch outside the program. */
 export interface ProcessContext {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -101,58 +101,58 @@ export function packageVersion(): string {
   return isRecord ? String(content.version) : 'unknown';
 }
 
-async function execute(invocation: Invocation, world: ProcessContext): Promise<number> {
+async function execute(invocation: Invocation, context: ProcessContext): Promise<number> {
   switch (invocation.kind) {
     case 'help':
-      world.out(helpText(invocation.command));
+      context.out(helpText(invocation.command));
       return EXIT.ok;
     case 'version':
-      world.out(`${packageVersion()}\n`);
+      context.out(`${packageVersion()}\n`);
       return EXIT.ok;
     case 'usage-error': {
       const help = `sluice ${invocation.command === undefined ? '' : `${invocation.command} `}--help`;
-      world.err(`sluice: ${invocation.message}\nSee ${help}\n`);
+      context.err(`sluice: ${invocation.message}\nSee ${help}\n`);
       return EXIT.usage;
     }
     case 'check':
-      return check(invocation.config, world);
+      return check(invocation.config, context);
     case 'serve':
-      return serve(invocation, world);
+      return serve(invocation, context);
     case 'run':
-      return run(invocation, world);
+      return run(invocation, context);
     case 'connect':
-      return connect(invocation, world);
+      return connect(invocation, context);
     case 'pin': {
-      const loaded = loadFrom(invocation.config, world);
+      const loaded = loadFrom(invocation.config, context);
       if (loaded === undefined) {
         return EXIT.failure;
       }
-      return world.pin(loaded.config, invocation, packageVersion());
+      return context.pin(loaded.config, invocation, packageVersion());
     }
     case 'keys':
-      return keys(invocation, world);
+      return keys(invocation, context);
   }
 }
 
-async function keys(invocation: KeysInvocation, world: ProcessContext): Promise<number> {
+async function keys(invocation: KeysInvocation, context: ProcessContext): Promise<number> {
   const { config, file: given, ...rest } = invocation;
-  const file = given ?? loadFrom(config, world)?.config.auth?.keys?.file;
+  const file = given ?? loadFrom(config, context)?.config.auth?.keys?.file;
   if (file === undefined) {
-    world.err('sluice: no key file: give one with --file, or set auth.keys.file\n');
+    context.err('sluice: no key file: give one with --file, or set auth.keys.file\n');
     return EXIT.usage;
   }
   const { runKeys } = await import('../app/keys.ts');
-  return runKeys({ ...rest, file: resolve(world.cwd, file), out: world.out, err: world.err });
+  return runKeys({ ...rest, file: resolve(context.cwd, file), out: context.out, err: context.err });
 }
 
-function check(file: string | undefined, world: ProcessContext): number {
-  const loaded = loadFrom(file, world);
+function check(file: string | undefined, context: ProcessContext): number {
+  const loaded = loadFrom(file, context);
   if (loaded === undefined) {
     return EXIT.failure;
   }
-  for (const warning of warningsOf(loaded)) world.err(`${warning} (warning)\n`);
-  for (const note of loaded.renamed) world.err(`${formatIssue(note)} (note)\n`);
-  world.out(checkReport(loaded));
+  for (const warning of warningsOf(loaded)) context.err(`${warning} (warning)\n`);
+  for (const note of loaded.renamed) context.err(`${formatIssue(note)} (note)\n`);
+  context.out(checkReport(loaded));
   return EXIT.ok;
 }
 
@@ -166,10 +166,10 @@ function warningsOf(loaded: LoadedConfig): string[] {
   return [...loaded.warnings, ...warnings].map(formatIssue);
 }
 
-async function serve(invocation: ServeInvocation, world: ProcessContext): Promise<number> {
-  const loaded = loadFrom(invocation.config, world, invocation);
+async function serve(invocation: ServeInvocation, context: ProcessContext): Promise<number> {
+  const loaded = loadFrom(invocation.config, context, invocation);
   if (loaded === undefined) return EXIT.failure;
-  return world.startGateway(loaded.config, {
+  return context.startGateway(loaded.config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
     needsServer: false,
@@ -178,15 +178,15 @@ async function serve(invocation: ServeInvocation, world: ProcessContext): Promis
   });
 }
 
-async function run(invocation: RunInvocation, world: ProcessContext): Promise<number> {
-  const single = commandLineConfig(invocation, world.cwd);
-  if ('problems' in single) return refuse(single, 'run', world);
-  const missing = whatIsMissing(single.config, world.environment);
+async function run(invocation: RunInvocation, context: ProcessContext): Promise<number> {
+  const single = commandLineConfig(invocation, context.cwd);
+  if ('problems' in single) return refuse(single, 'run', context);
+  const missing = whatIsMissing(single.config, context.environment);
   if (missing.length > 0) {
-    for (const sentence of missing) world.err(`sluice: ${sentence}\n`);
+    for (const sentence of missing) context.err(`sluice: ${sentence}\n`);
     return EXIT.failure;
   }
-  return world.startGateway(single.config, {
+  return context.startGateway(single.config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
     needsServer: true,
@@ -195,36 +195,36 @@ async function run(invocation: RunInvocation, world: ProcessContext): Promise<nu
   });
 }
 
-async function connect(invocation: ConnectInvocation, world: ProcessContext): Promise<number> {
-  const single = remoteServerConfig(invocation, world.cwd);
-  if ('problems' in single) return refuse(single, 'connect', world);
-  return world.connect(single.config, packageVersion());
+async function connect(invocation: ConnectInvocation, context: ProcessContext): Promise<number> {
+  const single = remoteServerConfig(invocation, context.cwd);
+  if ('problems' in single) return refuse(single, 'connect', context);
+  return context.connect(single.config, packageVersion());
 }
 
 function refuse(
   { problems }: Extract<CommandLineConfig, { problems: unknown }>,
   command: string,
-  world: ProcessContext,
+  context: ProcessContext,
 ): number {
   const lines = problems.map((problem) => `sluice: ${problem}\n`).join('');
-  world.err(`${lines}See sluice ${command} --help\n`);
+  context.err(`${lines}See sluice ${command} --help\n`);
   return EXIT.usage;
 }
 
 function loadFrom(
   file: string | undefined,
-  world: ProcessContext,
+  context: ProcessContext,
   flags: ListenerFlags = {},
 ): LoadedConfig | undefined {
-  const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(world.cwd, name)));
+  const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(context.cwd, name)));
   if (found === undefined) {
-    world.err(
-      `sluice: no configuration found: neither ${DEFAULT_FILES.join(' nor ')} is in ${world.cwd}. ` +
+    context.err(
+      `sluice: no configuration found: neither ${DEFAULT_FILES.join(' nor ')} is in ${context.cwd}. ` +
         'Give one with --config FILE, or run one server with sluice run -- COMMAND\n',
     );
     return undefined;
   }
-  return load(found, world.environment, world.cwd, flags);
+  return load(found, context.environment, context.cwd, flags);
 }
 
 function processContext(): ProcessContext {

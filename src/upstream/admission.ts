@@ -131,8 +131,8 @@ export class Admission {
   }
 
   /**
-   * The quota key of the principal that has its share of the places. There is one at most, and nobody is looked
-   * for while there are places for everybody. Without auth all clients are one.
+   * The quota key of the principal that has as many calls in flight as one may have, if any: at most one has, and
+   * nobody is looked for while there is room for everybody. Without auth all clients are one.
    */
   #overQuota(): string | undefined {
     const mux = this.#context.mux();
@@ -158,7 +158,7 @@ export class Admission {
   }
 
   /**
-   * @param overQuota who has its share of the places already
+   * @param overQuota who has as many calls in flight as one may have
    * @param sinceMs since when it waits; absent: not yet
    */
   #canGo(request: Request, overQuota: string | undefined, sinceMs?: number): boolean {

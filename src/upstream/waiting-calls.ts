@@ -1,7 +1,7 @@
 // Calls that wait for an instance: bounded in number and time; their bytes count as held for their callers.
 // Callers take turns, large calls several, so that one caller's bulk delays that caller; and when there is no more room, it is
-// the one with the most there whose last call has to go. Calls of interactive tools wait until their lane
-// is free (docs/protocol.md#attribution).
+// the one with the most there whose last call has to go. Calls of interactive tools wait until no
+// other client has one in flight (docs/protocol.md#attribution).
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { Frame } from '../jsonrpc/frame.ts';

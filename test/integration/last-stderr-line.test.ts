@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const SAYS = 'echo "DATABASE_URL is not set" >&2';
 
-/** Runs a shell script. @returns how it ended, and its last words at that time */
+/** Runs a shell script. @returns how it ended, and its last stderr line at that time */
 function run(script: string) {
   const { promise, resolve } = Promise.withResolvers<string>();
   const stderr = new StderrLog(createLogger({ level: 'fatal', messages: false }));

@@ -28,16 +28,16 @@ const PATHS = ['/servers/a', '', '/limited'];
 describe.each(ERAS)('A %s client at a %s server', (era, server) => {
   /** Calls a tool that never answers, again and again. */
   async function callHanging(path: string, request: string) {
-    const world = await endpointsInProcess(server, { request });
-    closing.push(world.close);
-    const client = await world.client(path, era);
+    const harness = await endpointsInProcess(server, { request });
+    closing.push(harness.close);
+    const client = await harness.client(path, era);
     const tool = await client.tool('hang');
     // The memory of a buffer is given back a moment after it was found to be garbage.
     heldBytes();
     await new Promise(setImmediate);
     const before = heldBytes();
     for (let i = 0; i < CALLS; i++) client.call(`c${i}`, tool, { pad: PAD });
-    await until(() => world.calls('a') === CALLS);
+    await until(() => harness.calls('a') === CALLS);
     const isLittleKept = async (): Promise<void> => {
       await until(() => heldBytes() - before < MOST_KEPT, { what: 'what was kept to be gone' });
     };

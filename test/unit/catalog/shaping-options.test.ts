@@ -34,7 +34,7 @@ describe('the options', () => {
             },
           },
         },
-        prompts: { overrides: { handshakeResult: { description: 'Says hello.' } } },
+        prompts: { overrides: { hello: { description: 'Says hello.' } } },
         resources: { deny: ['file:///secret/*'] },
       },
       remote: {},

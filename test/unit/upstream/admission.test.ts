@@ -55,9 +55,9 @@ it.each([
   [false, true],
   [true, false],
 ])(
-  'are told that the server is busy otherwise (lane busy %s, known to ask %s)',
-  async (lane, asks) => {
-    const { reason, message } = await failureWhile(lane, asks);
+  'are told that the server is busy otherwise (another call in flight %s, known to ask %s)',
+  async (isBusy, asks) => {
+    const { reason, message } = await failureWhile(isBusy, asks);
     expect(reason).toBe('queue_timeout');
     expect(message).toContain('too busy to take the call within timeouts.queue');
   },

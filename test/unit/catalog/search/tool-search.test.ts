@@ -82,8 +82,8 @@ describe('a search for tools', () => {
   });
 
   it('gives equally good ones in the order of the list', async () => {
-    const twins = await ToolSearch.create(['b', 'a', 'c'].map((name) => tool(name, 'Same words.')));
-    const found = (await twins.find('same words', { limit: 3 })).tools;
+    const alike = await ToolSearch.create(['b', 'a', 'c'].map((name) => tool(name, 'Same words.')));
+    const found = (await alike.find('same words', { limit: 3 })).tools;
     expect(found.map(({ name }) => name)).toEqual(['b', 'a', 'c']);
   });
 

@@ -4,7 +4,7 @@ import { StderrLog } from '../../../../src/upstream/stdio/stderr-log.ts';
 
 const silent = pino({ level: 'silent' });
 
-describe('the last words of a server', () => {
+describe('the last stderr line of a server', () => {
   it('are the line that names the error, not what its runtime prints behind it', () => {
     const log = new StderrLog(silent);
     log.push(Buffer.from('/app/x.js:1\nthrow new Error("missing API key")\n\nError: missing'));
