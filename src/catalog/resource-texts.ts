@@ -19,6 +19,7 @@ import {
   type Steps,
   within,
 } from '../jsonrpc/text-steps.ts';
+import { viewOf } from '../jsonrpc/text-walk.ts';
 import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/methods.ts';
 import type { MatchBudget } from './uri-templates.ts';
 
@@ -136,7 +137,7 @@ export function exposeServerRequest(bytes: Buffer, exposeUri: ExposeUri): Buffer
   if (!bytes.includes(URI)) return bytes;
   const { method, paramsStart, paramsEnd } = scan(bytes);
   if (method !== SAMPLING || paramsStart < 0) return bytes;
-  const params = bytes.subarray(paramsStart, paramsEnd);
+  const params = viewOf(bytes, paramsStart, paramsEnd);
   const expose = inOneMessage(exposeUri, { left: MESSAGE_STEPS });
   const edited = finished(samplingParams(params, expose));
   return edited === params ? bytes : replaceSpan(bytes, paramsStart, paramsEnd, edited);

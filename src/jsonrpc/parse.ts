@@ -14,7 +14,7 @@ import {
   skipValue,
 } from './json-text.ts';
 import { isKey } from './keys.ts';
-import { MemberSpans } from './members.ts';
+import { lastMember, MemberSpans } from './members.ts';
 import { walkedText } from './text-walk.ts';
 
 export type JsonObject = { readonly [member: string]: unknown };
@@ -59,6 +59,20 @@ export function parseString(bytes: Buffer, start: number, end: number): string |
 export function parseParams(frame: Frame): JsonObject {
   const value = parseSpan(frame.bytes, frame.paramsStart, frame.paramsEnd);
   return isObject(value) ? value : {};
+}
+
+/** No text that the gateway reads of `params` by itself is longer. */
+const MAX_TEXT_BYTES = 64 * 1024;
+
+/** A member of `params` that is a short string. Makes nothing of the others, which may be large. */
+export function textParam(
+  { bytes, paramsStart, paramsEnd }: Frame,
+  key: string,
+): string | undefined {
+  const member = paramsStart < 0 ? undefined : lastMember(bytes, paramsStart, paramsEnd, key);
+  if (member === undefined || member.valueEnd - member.valueStart > MAX_TEXT_BYTES)
+    return undefined;
+  return parseString(bytes, member.valueStart, member.valueEnd);
 }
 
 /** `result` as an object; undefined when there is none or it is of another type. */

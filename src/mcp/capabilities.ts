@@ -65,13 +65,13 @@ export type UnsupportedPart = 'method' | 'mode';
 
 /**
  * Whether a client that declared `capabilities` may be asked `method`.
- * @param params of the server request; `mode` of an elicitation is read
+ * @param mode of an elicitation, as the server request has it
  * @returns undefined when it may, else whether the whole method or only this mode is missing
  */
 export function refusalFor(
   capabilities: ClientCapabilities,
   method: string,
-  params: JsonObject,
+  mode: string | undefined,
 ): UnsupportedPart | undefined {
   switch (method) {
     case ROOTS_LIST:
@@ -79,7 +79,7 @@ export function refusalFor(
     case SAMPLING:
       return isObject(capabilities['sampling']) ? undefined : 'method';
     case ELICITATION:
-      return elicitationRefusal(capabilities['elicitation'], params['mode']);
+      return elicitationRefusal(capabilities['elicitation'], mode);
     default:
       return isTaskMethod(method) && !isObject(capabilities['tasks']) ? 'method' : undefined;
   }

@@ -12,7 +12,7 @@ import {
 } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
-import { parseParams } from '../jsonrpc/parse.ts';
+import { textParam } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { refusalFor } from '../mcp/capabilities.ts';
@@ -351,7 +351,7 @@ export class ServerRequests {
     const refusal =
       isTaskMethod(frame.method) && isShared
         ? 'method'
-        : refusalFor(client.capabilities, frame.method, parseParams(frame));
+        : refusalFor(client.capabilities, frame.method, textParam(frame, 'mode'));
     if (refusal === undefined) return undefined;
     if (refusal === 'method') {
       return { code: METHOD_NOT_FOUND, message: `The client does not offer ${frame.method}.` };
@@ -361,7 +361,7 @@ export class ServerRequests {
 
   #noteElicitation(frame: Frame, client: Downstream): void {
     if (frame.method !== ELICITATION) return;
-    const elicitationId = parseParams(frame)['elicitationId'];
+    const elicitationId = textParam(frame, 'elicitationId');
     if (!isTextWithin(elicitationId, TEXT_LIMITS.serverId)) return;
     this.#context.elicited(elicitationId, client);
   }

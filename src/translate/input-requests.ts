@@ -4,8 +4,14 @@
 import { GatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { editObject, isEmptyObject, membersOf, memberText } from '../jsonrpc/members.ts';
-import { isObject, parseParams } from '../jsonrpc/parse.ts';
+import {
+  editObject,
+  isEmptyObject,
+  lastMember,
+  membersOf,
+  memberText,
+} from '../jsonrpc/members.ts';
+import { isObject, textParam } from '../jsonrpc/parse.ts';
 import { resultFrame } from '../jsonrpc/response.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
@@ -43,7 +49,7 @@ export function inputRequired(
 ): Buffer {
   const parts: Buffer[] = [];
   for (const [key, { frame }] of serverRequests) {
-    parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), inputRequest(frame));
+    parts.push(Buffer.from(`${parts.length === 0 ? '' : ','}"${key}":`), ...partsOf(frame));
   }
   return Buffer.concat([
     Buffer.from('{"resultType":"input_required","inputRequests":{'),
@@ -54,11 +60,16 @@ export function inputRequired(
 
 /** A server request as an entry of `inputRequests`, as JSON text. */
 export function inputRequest(serverRequest: Frame): Buffer {
+  return Buffer.concat(partsOf(serverRequest));
+}
+
+function partsOf(serverRequest: Frame): Buffer[] {
   const method = Buffer.from(jsonText(serverRequest.method));
   const parts: Buffer[] = [Buffer.from('{"method":'), method];
   const params = convertedParams(serverRequest);
   if (params !== undefined) parts.push(Buffer.from(',"params":'), params);
-  return Buffer.concat([...parts, Buffer.from('}')]);
+  parts.push(Buffer.from('}'));
+  return parts;
 }
 
 function convertedParams(serverRequest: Frame): Buffer | undefined {
@@ -66,8 +77,8 @@ function convertedParams(serverRequest: Frame): Buffer | undefined {
   if (paramsStart < 0) return method === ELICITATION ? EMPTY : undefined;
   const set = new Map<string, Buffer>();
   const remove = new Set(DROPPED);
-  if (method === ELICITATION && parseParams(serverRequest)['mode'] === undefined)
-    set.set('mode', FORM);
+  const hasMode = lastMember(bytes, paramsStart, paramsEnd, 'mode') !== undefined;
+  if (method === ELICITATION && !hasMode) set.set('mode', FORM);
   if (metaStart >= 0) {
     const meta = editObject(bytes, metaStart, metaEnd, { remove: (key) => DROPPED_META.has(key) });
     if (isEmptyObject(meta, 0, meta.length)) remove.add('_meta');
@@ -123,7 +134,7 @@ export function isWellFormed(method: string, response: unknown): boolean {
 export function requiredCapability(serverRequest: Frame): Record<string, unknown> {
   switch (serverRequest.method) {
     case ELICITATION: {
-      const isUrl = parseParams(serverRequest)['mode'] === 'url';
+      const isUrl = textParam(serverRequest, 'mode') === 'url';
       return { elicitation: isUrl ? { url: {} } : {} };
     }
     case SAMPLING:

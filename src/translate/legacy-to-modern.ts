@@ -3,8 +3,8 @@
 // (docs/protocol.md#rounds-of-questions).
 import { after, type Timer } from '../base/clock.ts';
 import { Frame } from '../jsonrpc/frame.ts';
-import { editObject, membersOf, withEdited } from '../jsonrpc/members.ts';
-import { parseParams, parseString } from '../jsonrpc/parse.ts';
+import { editObject, lastMember, membersOf, withEdited } from '../jsonrpc/members.ts';
+import { parseString, textParam } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
 import { modernCapabilities, refusalFor } from '../mcp/capabilities.ts';
@@ -110,7 +110,8 @@ export class LegacyToModern extends ForwardedRequest {
 
   #canAsk(request: Frame): boolean {
     if (request.kind !== 'request' || keyLetter(request.method) === undefined) return false;
-    return refusalFor(this.client.capabilities, request.method, parseParams(request)) === undefined;
+    const mode = textParam(request, 'mode');
+    return refusalFor(this.client.capabilities, request.method, mode) === undefined;
   }
 
   /** A client's answer to one server request of the round. */
@@ -224,10 +225,9 @@ function requestOf(entry: Buffer): Frame {
 
 /** Clients of the session era know a page to visit by an id, which modern servers don't give. */
 function withElicitationId(request: Frame): Frame {
-  const { method, paramsStart, paramsEnd } = request;
-  if (method !== ELICITATION || paramsStart < 0) return request;
-  const { mode, elicitationId } = parseParams(request);
-  if (mode !== 'url' || elicitationId !== undefined) return request;
+  const { bytes, method, paramsStart, paramsEnd } = request;
+  if (method !== ELICITATION || textParam(request, 'mode') !== 'url') return request;
+  if (lastMember(bytes, paramsStart, paramsEnd, 'elicitationId') !== undefined) return request;
   const set = new Map([['elicitationId', jsonBytes(unguessableId())]]);
   return withEdited(request, paramsStart, paramsEnd, { set });
 }

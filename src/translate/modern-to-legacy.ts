@@ -6,7 +6,7 @@ import { GatewayError } from '../base/errors.ts';
 import { INVALID_PARAMS, invalidParams, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
-import { isObject, parsedCost, parseParams, parseSpan } from '../jsonrpc/parse.ts';
+import { isObject, parsedCost, parseParams, parseSpan, textParam } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
@@ -41,7 +41,6 @@ const LEAVE_MS = 1_000;
 /** How often a server may say that pages must be visited first. */
 const MAX_URL_ELICITATIONS = 10;
 const UNVISITED = 'The client did not agree to visit a page that the server needs visited.';
-const URL_MODE = { mode: 'url' };
 /** Whatever the client lacks is refused here, so that it can be said what was missing. */
 const ANYTHING: ClientCapabilities = {
   roots: {},
@@ -162,7 +161,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     if (answer.resultStart >= 0 || !mayAskInput(this.#request.method)) return false;
     const frames = requiredUrlElicitations(answer);
     if (frames.length === 0 || ++this.#urlElicitations > MAX_URL_ELICITATIONS) return false;
-    if (refusalFor(this.#declared, ELICITATION, URL_MODE) !== undefined) {
+    if (refusalFor(this.#declared, ELICITATION, 'url') !== undefined) {
       this.#missing = { elicitation: { url: {} } };
       return false;
     }
@@ -192,7 +191,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#leave(undefined);
       return;
     }
-    const refusal = refusalFor(this.#declared, frame.method, parseParams(frame));
+    const refusal = refusalFor(this.#declared, frame.method, textParam(frame, 'mode'));
     if (refusal === undefined && this.#open.add(serverRequest)) {
       this.#resized();
       this.#promptSoon();
