@@ -8,7 +8,10 @@
 const LARGE_BYTES = 32 * 1024;
 /** From here on pieces are copied to their place. */
 const VERY_LARGE_BYTES = 1024 * 1024;
-/** The room for them grows by this factor. It takes no memory before something is copied there. */
+/**
+ * The room for them grows by this factor, where it is not known how many come. It takes no memory before
+ * something is copied there.
+ */
 const GROWTH = 4;
 
 /** Gathers bytes. */
@@ -18,6 +21,13 @@ export class GatheredBytes {
   #length = 0;
   /** Where a very large whole is put together: all bytes so far, and room for more. */
   #room: Buffer | undefined;
+
+  readonly #expected: number;
+
+  /** @param expected how many come in all; absent: nobody knows */
+  constructor(expected = 0) {
+    this.#expected = expected;
+  }
 
   /** Bytes so far. */
   get length(): number {
@@ -47,7 +57,8 @@ export class GatheredBytes {
   #place(piece: Buffer): void {
     const needed = this.#length + piece.length;
     if (this.#room === undefined || this.#room.length < needed) {
-      const room = Buffer.allocUnsafeSlow(GROWTH * needed);
+      const size = this.#expected >= needed ? this.#expected : GROWTH * needed;
+      const room = Buffer.allocUnsafeSlow(size);
       const before = this.#room?.subarray(0, this.#length);
       let at = 0;
       for (const kept of before === undefined ? this.#pieces : [before]) at += kept.copy(room, at);

@@ -50,7 +50,7 @@ export class RequestBodies {
       done(counted > this.#maxBytes ? tooLarge() : noRoom());
       return;
     }
-    const bytes = new GatheredBytes();
+    const bytes = new GatheredBytes(Number.isNaN(declared) ? undefined : declared);
     let isOver = false;
     const unwatch = (): void => {
       request.off('data', take).off('end', finish).off('error', fail).off('close', vanish);
