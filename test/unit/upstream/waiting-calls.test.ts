@@ -11,7 +11,8 @@ interface Named extends Request {
 const clientOf = (key: string, kind = 'key') => ({ principal: { key, kind } }) as Downstream;
 
 function callOf(client: Downstream, name: string): Named {
-  return { client, name, canceller: undefined } as unknown as Named;
+  const frame = { bytes: Buffer.alloc(100) };
+  return { frame, client, name, canceller: undefined } as unknown as Named;
 }
 
 function queueOf(most = 100) {
