@@ -46,15 +46,7 @@ function start(
   call: HttpCall,
   { frame, envelope }: { readonly frame: Frame; readonly envelope: Envelope },
 ): void {
-  const writer = new ModernResponseWriter(call.response, {
-    call,
-    gatekeeper: context.gatekeeper,
-    streamTimers: context.streamTimers,
-    gone: () => request.cancel(undefined),
-    held: context.held,
-    principal: call.principal,
-    slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
-  });
+  const writer = new ModernResponseWriter(context, call, () => request.cancel(undefined));
   const request: ClientRequest = modernRequest(frame, envelope, {
     principal: call.principal,
     headers: call.request.headers,

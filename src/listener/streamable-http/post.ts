@@ -75,7 +75,7 @@ function serveMessage(
   if (context.isDraining() && isNewWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
   } else if (frame.kind === 'request') {
-    found.session.request(frame, responseWriterFor(context, call, found));
+    found.session.request(frame, new HttpResponseWriter(context, call, found));
   } else {
     if (frame.kind === 'notification') found.session.notification(frame);
     else found.session.response(frame);
@@ -156,31 +156,13 @@ function answerInitialize(
     return;
   }
   const found: OpenSession = { session, streams: session.notificationWriter as SessionStreams };
-  responseWriterFor(context, call, found).end(message);
+  new HttpResponseWriter(context, call, found).end(message);
 }
 
 function isLive(context: ListenerContext, served: ServedEndpoint, call: HttpCall): boolean {
   const sessionId = headerOf(call.request, 'mcp-session-id');
   if (sessionId === undefined) return false;
   return context.sessions.find(sessionId, served.endpoint.name, call.principal) !== undefined;
-}
-
-function responseWriterFor(
-  context: ListenerContext,
-  call: PostCall,
-  found: OpenSession,
-): HttpResponseWriter {
-  return new HttpResponseWriter(call.response, {
-    call,
-    gatekeeper: context.gatekeeper,
-    sessionId: found.session.id,
-    streams: found.streams,
-    accepted: call.accepted,
-    streamTimers: context.streamTimers,
-    held: context.held,
-    principal: call.principal,
-    slow: () => context.metrics.slowConsumers.inc({ transport: 'streamable-http' }),
-  });
 }
 
 function serveBatch(
@@ -228,7 +210,11 @@ function takeBatch(
     if (workOff(messages, { quota, owner, failed, take, late })) late();
     return;
   }
-  const answers = new BatchAnswers(responseWriterFor(context, call, found), answered + 1, owner);
+  const answers = new BatchAnswers(
+    new HttpResponseWriter(context, call, found),
+    answered + 1,
+    owner,
+  );
   // The answers wait for the last message, for the same reason.
   const all = answers.writer();
   const take = (frame: Frame): void => {
