@@ -42,7 +42,7 @@ const MOST_IN_TURN = 17;
 type Scheme = 'http' | 'https';
 
 /** A server whose requests are served by `serve`. */
-class Rig {
+class Harness {
   readonly #server: Server;
   readonly #isSecure: boolean;
   readonly sockets: OpenSockets;
@@ -132,7 +132,7 @@ const echo: RequestListener = (request, response) => {
 
 describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on', (scheme) => {
   it('has nine requests read at a time; all are answered in order', async () => {
-    const harness = new Rig(echo, scheme);
+    const harness = new Harness(echo, scheme);
     await harness.listen();
     const client = harness.connect();
     client.socket.write(range(3_000).map(get).join(''));
@@ -142,7 +142,7 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
   });
 
   it('has its bodies read whole, however they are sent', async () => {
-    const harness = new Rig(echo, scheme);
+    const harness = new Harness(echo, scheme);
     await harness.listen();
     const client = harness.connect();
     const post = (path: string, at: number): string => {
@@ -160,7 +160,7 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
 
   it('is served as usual afterwards, and others are meanwhile', async () => {
     const held: ServerResponse[] = [];
-    const harness = new Rig((request, response) => {
+    const harness = new Harness((request, response) => {
       if (request.url === '/hold') held.push(response);
       else echo(request, response);
     }, scheme);
@@ -181,7 +181,7 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
   it('is noticed when it goes, and nothing more is done for it', async () => {
     const served: string[] = [];
     let isClosed = false;
-    const harness = new Rig((request, response) => {
+    const harness = new Harness((request, response) => {
       served.push(request.url ?? '');
       response.once('close', () => {
         isClosed = true;
@@ -200,7 +200,7 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
 
   it('gets an upgrade when everything before it is answered', async () => {
     const held: ServerResponse[] = [];
-    const harness = new Rig((_, response) => held.push(response), scheme);
+    const harness = new Harness((_, response) => held.push(response), scheme);
     await harness.listen();
     const client = harness.connect();
     const upgrade =
@@ -218,7 +218,7 @@ describe.each<Scheme>(['http', 'https'])('one %s connection that sends on and on
 
 it('a connection that asked for too much is read on only after a while', async () => {
   const happened: string[] = [];
-  const harness: Rig = new Rig((request, response) => {
+  const harness: Harness = new Harness((request, response) => {
     happened.push(request.url ?? '');
     if (request.url === '/over') {
       const { socket } = request;
@@ -238,7 +238,7 @@ it('a connection that asked for too much is read on only after a while', async (
 });
 
 it('of a connection that asked for too much hardly more is taken in while it rests', async () => {
-  const harness: Rig = new Rig((request, response) => {
+  const harness: Harness = new Harness((request, response) => {
     harness.turns.rest(request, response);
     response.end('<x>');
   });
@@ -254,7 +254,7 @@ it('of a connection that asked for too much hardly more is taken in while it res
 it('what waits behind requests is held for its client, who is closed out beyond its share', async () => {
   const share = 512 * 1024;
   const held = new HeldBytes({ limitBytes: 4 * share, shareBytes: share });
-  const harness = new Rig(() => undefined, 'http', held);
+  const harness = new Harness(() => undefined, 'http', held);
   await harness.listen();
   const clients = range(40).map(() => harness.connect());
   for (const { socket } of clients) socket.write(get('x').repeat(3_000));
@@ -287,7 +287,7 @@ class PerTurn {
 }
 
 /** Connections of several addresses, which were served once. */
-async function opened(harness: Rig, count: number, addresses: number): Promise<Client[]> {
+async function opened(harness: Harness, count: number, addresses: number): Promise<Client[]> {
   const clients = range(count).map((_, at) => harness.connect(`127.0.0.${1 + (at % addresses)}`));
   for (const { socket } of clients) socket.write(get('first'));
   await until(() => clients.every(({ answers }) => answers.length === 1));
@@ -298,7 +298,7 @@ it.each([1, 5])(
   'all connections from %i addresses are served so many requests in a turn',
   async (addresses) => {
     const perTurn = new PerTurn();
-    const harness = new Rig((request, response) => {
+    const harness = new Harness((request, response) => {
       perTurn.count();
       response.end(`<${request.url?.slice(1)}>`);
     });
@@ -333,7 +333,7 @@ it.each([1, 4])(
   'of bodies in tiny chunks of %i reads one read is worked off in a turn',
   async (reads) => {
     const perTurn = new PerTurn();
-    const harness = new Rig(countingParts(perTurn));
+    const harness = new Harness(countingParts(perTurn));
     await harness.listen();
     const clients = await openedWithoutRequest(harness, 10);
     const body = `${tinyChunks.repeat(reads)}0\r\n\r\n`;
@@ -347,7 +347,7 @@ it.each([1, 4])(
 
 it('of the large bodies of one client so many parts are read in a turn', async () => {
   const perTurn = new PerTurn();
-  const harness = new Rig(countingParts(perTurn));
+  const harness = new Harness(countingParts(perTurn));
   await harness.listen();
   const clients = await openedWithoutRequest(harness, 60);
   const bytes = 1_000_000;
@@ -362,7 +362,7 @@ it('of the large bodies of one client so many parts are read in a turn', async (
   expect(perTurn.most).toBeLessThanOrEqual(60 + MOST_IN_TURN);
 });
 
-async function openedWithoutRequest(harness: Rig, count: number): Promise<Client[]> {
+async function openedWithoutRequest(harness: Harness, count: number): Promise<Client[]> {
   const clients = range(count).map(() => harness.connect());
   await until(() => harness.accepted.length === count);
   return clients;
@@ -373,7 +373,7 @@ it('a client that is known is served between strangers, however many connections
   let strangers = 0;
   let whenRead = 0;
   const between: number[] = [];
-  const harness = new Rig((request, response) => {
+  const harness = new Harness((request, response) => {
     if (request.url === '/known') {
       harness.turns.assign(request, quota);
       between.push(strangers - whenRead);
@@ -400,18 +400,18 @@ it('a client that is known is served between strangers, however many connections
 });
 
 it('connections that end within a request are closed over several turns, without an answer', async () => {
-  const rig = new Rig(echo);
-  await rig.listen();
-  const clients = range(500).map(() => rig.connect());
+  const harness = new Harness(echo);
+  await harness.listen();
+  const clients = range(500).map(() => harness.connect());
   for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nX-Half: ');
-  await until(() => rig.sockets.size === clients.length);
+  await until(() => harness.sockets.size === clients.length);
   for (const { socket } of clients) socket.end();
   let most = 0;
-  let before = rig.sockets.size;
+  let before = harness.sockets.size;
   while (before > 0) {
     await new Promise<void>((resolve) => onNextTurn(resolve));
-    most = Math.max(most, before - rig.sockets.size);
-    before = rig.sockets.size;
+    most = Math.max(most, before - harness.sockets.size);
+    before = harness.sockets.size;
   }
   expect(most).toBeLessThanOrEqual(128);
   expect(clients.map(({ received }) => received).join('')).toBe('');
