@@ -10,7 +10,7 @@ import {
   METHOD_NOT_FOUND,
   type WireError,
 } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { textParam } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
@@ -20,7 +20,12 @@ import { ELICITATION, isTaskMethod, methodLabel, ROOTS_LIST } from '../mcp/metho
 import { relatedTaskOf } from '../mcp/related-task.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Downstream, ServerRequest } from '../ports/downstream.ts';
+import {
+  type Downstream,
+  type Reply,
+  replyForNobody,
+  type ServerRequest,
+} from '../ports/downstream.ts';
 import type { TaskSubscriber } from '../ports/request.ts';
 import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
@@ -90,17 +95,15 @@ class OpenServerRequest implements ServerRequest {
     this.key = idKey(id);
   }
 
-  answer(response: Frame): void {
-    const { bytes, idStart, idEnd } = response;
-    this.#owner.settle(this, replaceSpan(bytes, idStart, idEnd, this.#id), 'answered');
-  }
-
-  answerWith(result: Buffer): void {
-    this.#owner.settle(this, resultMessage(this.#id, result), 'answered');
-  }
-
-  refuse(error: WireError): void {
-    this.#owner.settle(this, errorMessage(this.#id, error), 'refused');
+  settle(reply: Reply): void {
+    if (reply instanceof Frame) {
+      const { bytes, idStart, idEnd } = reply;
+      this.#owner.settle(this, replaceSpan(bytes, idStart, idEnd, this.#id), 'answered');
+    } else if (Buffer.isBuffer(reply)) {
+      this.#owner.settle(this, resultMessage(this.#id, reply), 'answered');
+    } else {
+      this.#owner.settle(this, errorMessage(this.#id, reply), 'refused');
+    }
   }
 
   progress(notification: Frame): void {
@@ -140,9 +143,9 @@ export class ServerRequests {
     }
     this.#open.set(request.key, request);
     if (this.#open.size > MAX_OPEN) {
-      request.refuse({ code: INTERNAL_ERROR, message: 'Too many questions are open.' });
+      request.settle({ code: INTERNAL_ERROR, message: 'Too many questions are open.' });
     } else if (frame.method === ROOTS_LIST && this.#context.staticRoots !== undefined) {
-      request.answerWith(this.#context.staticRoots);
+      request.settle(this.#context.staticRoots);
     } else {
       this.#route(request, asker);
     }
@@ -183,7 +186,9 @@ export class ServerRequests {
     for (const request of [...this.#open.values()]) {
       if (!request.askers.has(call)) continue;
       request.client?.withdraw(request, undefined);
-      this.refuseLate(request, 'The client did not answer in time, and others wait.');
+      request.settle(
+        replyForNobody(request, 'The client did not answer in time, and others wait.'),
+      );
     }
   }
 
@@ -191,7 +196,7 @@ export class ServerRequests {
   #answerForNobody(request: OpenServerRequest): void {
     for (const { abandonedAtMs } of request.askers) if (abandonedAtMs === undefined) return;
     request.client?.withdraw(request, undefined);
-    this.refuseLate(request);
+    request.settle(replyForNobody(request, 'The client that was asked is gone.'));
   }
 
   /** The server no longer wants an answer. */
@@ -224,15 +229,6 @@ export class ServerRequests {
   /** Passes something on to the server that is about a server request. */
   relay(message: Buffer): void {
     this.#send(message);
-  }
-
-  /** Answers for a client that is gone: as the user who closes a form, where that can be said. */
-  refuseLate(request: OpenServerRequest, why = 'The client that was asked is gone.'): void {
-    if (request.frame.method === ELICITATION) {
-      request.answerWith(Buffer.from('{"action":"cancel"}'));
-    } else {
-      request.refuse({ code: INTERNAL_ERROR, message: why });
-    }
   }
 
   /**
@@ -333,7 +329,7 @@ export class ServerRequests {
     this.#release(request);
     const error = this.#refusal(request.frame, client);
     if (error !== undefined) {
-      request.refuse(error);
+      request.settle(error);
       return;
     }
     request.client = client;

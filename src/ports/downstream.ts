@@ -1,20 +1,41 @@
 // A client as servers see it: somebody who can be told and asked things.
 
-import type { WireError } from '../jsonrpc/error.ts';
-import type { Frame } from '../jsonrpc/frame.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { ELICITATION } from '../mcp/methods.ts';
 import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
 
-/** A server's request on its way to a client. Exactly one of answer and refuse settles it. */
+/**
+ * What settles a server's request: the client's response, whose id is replaced by the server's; a result as
+ * JSON text; or an error, as nobody will answer.
+ */
+export type Reply = Frame | Buffer | WireError;
+
+/** A server's request on its way to a client. */
 export interface ServerRequest {
   readonly frame: Frame;
-  /** The client's response; its id is replaced by the server's. */
-  answer(response: Frame): void;
-  /** Nobody will answer. */
-  refuse(error: WireError): void;
+  /** Ends it. The first reply counts; later ones do nothing. */
+  settle(reply: Reply): void;
   /** The client says how far it is, with the token that the server gave. */
   progress(notification: Frame): void;
+}
+
+/** The result of a reply, as JSON text; undefined when it has none. */
+export function resultOf(reply: Reply): Buffer | undefined {
+  if (reply instanceof Frame) return reply.slice(reply.resultStart, reply.resultEnd);
+  return Buffer.isBuffer(reply) ? reply : undefined;
+}
+
+const CLOSED_FORM = Buffer.from('{"action":"cancel"}');
+
+/** The reply for a client that will not give one: that of somebody who closes a form, where there is one. */
+export function replyForNobody(
+  { frame }: Pick<ServerRequest, 'frame'>,
+  why = 'The client did not come back.',
+): Reply {
+  return frame.method === ELICITATION ? CLOSED_FORM : { code: INTERNAL_ERROR, message: why };
 }
 
 /** One client's side of a session. */

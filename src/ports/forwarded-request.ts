@@ -2,7 +2,7 @@
 // changes requests or their outcomes is one of these, and overrides what it changes (docs/adr/0009).
 import { asGatewayError } from '../base/errors.ts';
 import { Frame } from '../jsonrpc/frame.ts';
-import type { Downstream } from './downstream.ts';
+import type { Downstream, Reply, ServerRequest } from './downstream.ts';
 import type { Canceller, Headers, Outcome, Request } from './request.ts';
 
 /** A request as the next stage gets it. By itself it changes nothing. */
@@ -74,5 +74,26 @@ export class ForwardedRequest implements Request, Canceller {
   /** Told before it is settled, and when it is cancelled. */
   protected ended(): void {
     // Nothing of its own is left.
+  }
+}
+
+/** A server's request as the next one on the way to its client gets it. By itself it changes nothing. */
+export class ForwardedServerRequest implements ServerRequest {
+  readonly frame: Frame;
+  /** The one that it stands for. */
+  protected readonly original: ServerRequest;
+
+  /** @param frame what the client gets */
+  constructor(original: ServerRequest, frame: Frame) {
+    this.original = original;
+    this.frame = frame;
+  }
+
+  settle(reply: Reply): void {
+    this.original.settle(reply);
+  }
+
+  progress(notification: Frame): void {
+    this.original.progress(notification);
   }
 }

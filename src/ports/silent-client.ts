@@ -61,7 +61,7 @@ export class SilentClient implements Downstream {
   }
 
   ask(serverRequest: ServerRequest): void {
-    serverRequest.refuse(this.#refusal);
+    serverRequest.settle(this.#refusal);
   }
 
   withdraw(_serverRequest: ServerRequest, _notice: Frame | undefined): void {

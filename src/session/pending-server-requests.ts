@@ -56,7 +56,7 @@ export class PendingServerRequests {
   answer(response: Frame): boolean {
     const id = integerId(response.bytes, response.idStart, response.idEnd);
     const asked = id === undefined ? undefined : this.#take(id);
-    asked?.serverRequest.answer(response);
+    asked?.serverRequest.settle(response);
     return asked !== undefined;
   }
 
@@ -99,7 +99,7 @@ export class PendingServerRequests {
   }
 
   #refuse(id: number): void {
-    this.#take(id)?.serverRequest.refuse({
+    this.#take(id)?.serverRequest.settle({
       code: INTERNAL_ERROR,
       message: 'The client did not answer.',
     });

@@ -262,14 +262,14 @@ export class Session implements Downstream, RequestOwner {
 
   ask(serverRequest: ServerRequest, request: Request | undefined): void {
     if (this.#isPlain && this.#hasStreamPerRequest) {
-      serverRequest.refuse({
+      serverRequest.settle({
         code: INTERNAL_ERROR,
         message: 'The client has no stream on which it can be asked.',
       });
       return;
     }
     if (this.#isInputClosed) {
-      serverRequest.refuse({
+      serverRequest.settle({
         code: INTERNAL_ERROR,
         message: 'The session of the client is ending.',
       });

@@ -2,7 +2,6 @@
 // (docs/protocol.md#suspended-calls).
 
 import { GatewayError } from '../base/errors.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import {
   editObject,
@@ -12,7 +11,6 @@ import {
   memberText,
 } from '../jsonrpc/members.ts';
 import { isObject, textParam } from '../jsonrpc/parse.ts';
-import { resultFrame } from '../jsonrpc/response.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
@@ -102,15 +100,6 @@ export function tooManyServerRequests(answer: Frame, server: string): GatewayErr
     `Server "${server}" asks ${count} questions in one result; ${MAX_SERVER_REQUESTS} is the most.`,
     { outcome: 'unknown', server },
   );
-}
-
-const CANCELLED_FORM = resultFrame(Buffer.from('{"action":"cancel"}'));
-const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client did not come back.' };
-
-/** Answers for a client that will not: as somebody who closes a form, where that can be said. */
-export function answerForNobody(serverRequest: ServerRequest): void {
-  if (serverRequest.frame.method === ELICITATION) serverRequest.answer(CANCELLED_FORM);
-  else serverRequest.refuse(GONE);
 }
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);

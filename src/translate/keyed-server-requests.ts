@@ -2,9 +2,8 @@
 // key with its next request (2026-07-28 basic/patterns/mrtr).
 import { membersOf } from '../jsonrpc/members.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';
-import { resultFrame } from '../jsonrpc/response.ts';
-import type { ServerRequest } from '../ports/downstream.ts';
-import { answerForNobody, isWellFormed, keyLetter } from './input-requests.ts';
+import { replyForNobody, type ServerRequest } from '../ports/downstream.ts';
+import { isWellFormed, keyLetter } from './input-requests.ts';
 
 /** What is asked and not answered. A key never stands for two server requests. */
 export class KeyedServerRequests {
@@ -50,7 +49,7 @@ export class KeyedServerRequests {
       if (serverRequest === undefined) continue;
       if (!isWellFormed(serverRequest.frame.method, parseSpan(value, 0, value.length))) continue;
       this.#open.delete(key);
-      serverRequest.answer(resultFrame(value));
+      serverRequest.settle(value);
     }
   }
 
@@ -63,6 +62,6 @@ export class KeyedServerRequests {
   answerForNobody(): void {
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const serverRequest of open) answerForNobody(serverRequest);
+    for (const serverRequest of open) serverRequest.settle(replyForNobody(serverRequest));
   }
 }

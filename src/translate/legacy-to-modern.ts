@@ -13,7 +13,13 @@ import { META } from '../mcp/meta.ts';
 import { ELICITATION } from '../mcp/methods.ts';
 import { withoutRelatedTask } from '../mcp/related-task.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
-import type { Downstream, ServerRequest } from '../ports/downstream.ts';
+import {
+  type Downstream,
+  type Reply,
+  replyForNobody,
+  resultOf,
+  type ServerRequest,
+} from '../ports/downstream.ts';
 import { ForwardedRequest } from '../ports/forwarded-request.ts';
 import type { Lease } from '../ports/lease.ts';
 import type { Outcome, Request } from '../ports/request.ts';
@@ -27,7 +33,6 @@ import { unguessableId } from './suspended-calls.ts';
 const MAX_ROUNDS = 10;
 /** How long a client may take for one round: meanwhile no call at the server has a deadline. */
 const ROUND_LIMIT_MS = 600_000;
-const CANCELLED_FORM: Buffer = Buffer.from('{"action":"cancel"}');
 
 /** A legacy client's call at a modern server. */
 export class LegacyToModern extends ForwardedRequest {
@@ -122,7 +127,7 @@ export class LegacyToModern extends ForwardedRequest {
       if (this.#asked.size === 0) this.#retry();
     } else if (serverRequest.frame.method === ELICITATION) {
       this.#asked.set(serverRequest.key, serverRequest);
-      this.take(serverRequest, CANCELLED_FORM);
+      serverRequest.settle(replyForNobody(serverRequest));
     } else {
       // There is no way to tell a modern server that a client refused
       // (docs/protocol.md#rounds-of-questions).
@@ -175,12 +180,8 @@ class RoundTrip implements ServerRequest {
     this.frame = frame;
   }
 
-  answer(response: Frame): void {
-    this.#call.take(this, response.slice(response.resultStart, response.resultEnd));
-  }
-
-  refuse(): void {
-    this.#call.take(this, undefined);
+  settle(reply: Reply): void {
+    this.#call.take(this, resultOf(reply));
   }
 
   progress(): void {

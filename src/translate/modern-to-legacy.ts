@@ -13,7 +13,7 @@ import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
-import type { Downstream, ServerRequest } from '../ports/downstream.ts';
+import { type Downstream, replyForNobody, type ServerRequest } from '../ports/downstream.ts';
 import type { Lease } from '../ports/lease.ts';
 import type { Principal } from '../ports/principal.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from '../ports/request.ts';
 import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
 import { failedCall, missingCapability, modernError, noObject } from './errors.ts';
-import { answerForNobody, inputRequired, requiredCapability } from './input-requests.ts';
+import { inputRequired, requiredCapability } from './input-requests.ts';
 import { KeyedServerRequests } from './keyed-server-requests.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
 import { legacyRequest, withTokenOf } from './request-text.ts';
@@ -187,7 +187,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   override ask(serverRequest: ServerRequest): void {
     const { frame } = serverRequest;
     if (this.#leaving !== undefined) {
-      answerForNobody(serverRequest);
+      serverRequest.settle(replyForNobody(serverRequest));
       this.#leave(undefined);
       return;
     }
@@ -197,7 +197,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#promptSoon();
     } else {
       this.#missing = { ...this.#missing, ...requiredCapability(frame) };
-      serverRequest.refuse({
+      serverRequest.settle({
         code: refusal === 'mode' ? INVALID_PARAMS : METHOD_NOT_FOUND,
         message: `The client does not offer ${frame.method}.`,
       });

@@ -3,11 +3,11 @@
 // again (docs/protocol.md#url-elicitation).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject } from '../jsonrpc/members.ts';
-import { parseResult } from '../jsonrpc/parse.ts';
+import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { ELICITATION } from '../mcp/methods.ts';
 import { requiredElicitations } from '../mcp/url-elicitation.ts';
-import type { ServerRequest } from '../ports/downstream.ts';
+import { type Reply, resultOf, type ServerRequest } from '../ports/downstream.ts';
 
 const MODE = new Map([['mode', Buffer.from('"url"')]]);
 
@@ -45,12 +45,10 @@ class UrlElicitation implements ServerRequest {
     this.#take = take;
   }
 
-  answer(response: Frame): void {
-    this.#take(parseResult(response)?.['action'] === 'accept');
-  }
-
-  refuse(): void {
-    this.#take(false);
+  settle(reply: Reply): void {
+    const result = resultOf(reply);
+    const said = result && parseSpan(result, 0, result.length);
+    this.#take(isObject(said) && said['action'] === 'accept');
   }
 
   progress(): void {

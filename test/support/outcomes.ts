@@ -1,7 +1,9 @@
-// The `settle` of a request that stands for a client's: tells what settles it by its kind.
+// The `settle` of requests that stand for those of clients and servers: tells what settles them by its kind.
+import { vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { WireError } from '../../src/jsonrpc/error.ts';
 import { Frame } from '../../src/jsonrpc/frame.ts';
+import type { Reply } from '../../src/ports/downstream.ts';
 import { Denied, type Outcome } from '../../src/ports/request.ts';
 
 export interface Told {
@@ -20,4 +22,14 @@ export function settleBy(told: Told): (outcome: Outcome) => void {
     else if (outcome instanceof GatewayError) told.fail?.(outcome);
     else told.refuse?.(outcome instanceof Denied ? outcome.error : outcome);
   };
+}
+
+/** A server's request that tells how it is settled. */
+export function serverRequestOf(frame: Frame) {
+  const told = {
+    answer: vi.fn<(reply: Reply) => void>(),
+    refuse: vi.fn<(error: WireError) => void>(),
+  };
+  const settle = settleBy({ respond: told.answer, ...told });
+  return { frame, ...told, settle, progress: vi.fn() };
 }

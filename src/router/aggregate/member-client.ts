@@ -9,6 +9,7 @@ import { replaceSpan } from '../../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { RESOURCE_UPDATED } from '../../mcp/methods.ts';
 import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
+import { ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
 
@@ -86,12 +87,7 @@ export class MemberClient implements Downstream {
     const { bytes } = serverRequest.frame;
     const text = exposeServerRequest(bytes, this.expose);
     if (text === bytes) return serverRequest;
-    const reworded: ServerRequest = {
-      frame: scan(text),
-      answer: (response) => serverRequest.answer(response),
-      refuse: (error) => serverRequest.refuse(error),
-      progress: (notification) => serverRequest.progress(notification),
-    };
+    const reworded = new ForwardedServerRequest(serverRequest, scan(text));
     this.#reworded.set(serverRequest, reworded);
     return reworded;
   }

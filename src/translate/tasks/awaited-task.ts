@@ -1,14 +1,14 @@
 // A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
 // task, waits for its result, and answers the call with that (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
-import { INTERNAL_ERROR, type WireError } from '../../jsonrpc/error.ts';
+import { INTERNAL_ERROR } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
-import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
-import { ForwardedRequest } from '../../ports/forwarded-request.ts';
+import type { Downstream, Reply, ServerRequest } from '../../ports/downstream.ts';
+import { ForwardedRequest, ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Request, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
@@ -129,7 +129,7 @@ export class AwaitedTask extends ForwardedRequest implements TaskSubscriber {
     this.#serverRequests.clear();
     for (const [serverRequest, plain] of open) {
       this.client.withdraw(plain, undefined);
-      serverRequest.refuse({ code: INTERNAL_ERROR, message: 'The call is over.' });
+      serverRequest.settle({ code: INTERNAL_ERROR, message: 'The call is over.' });
     }
   }
 
@@ -170,28 +170,16 @@ function keepOwner(
 }
 
 /** A server request with no word of the task that it is for. */
-class PlainServerRequest implements ServerRequest {
-  readonly frame: Frame;
-  readonly #serverRequest: ServerRequest;
+class PlainServerRequest extends ForwardedServerRequest {
   readonly #settled: () => void;
 
-  constructor(serverRequest: ServerRequest, settled: () => void) {
-    this.frame = withoutRelatedTask(serverRequest.frame);
-    this.#serverRequest = serverRequest;
+  constructor(original: ServerRequest, settled: () => void) {
+    super(original, withoutRelatedTask(original.frame));
     this.#settled = settled;
   }
 
-  answer(response: Frame): void {
+  override settle(reply: Reply): void {
     this.#settled();
-    this.#serverRequest.answer(response);
-  }
-
-  refuse(error: WireError): void {
-    this.#settled();
-    this.#serverRequest.refuse(error);
-  }
-
-  progress(notification: Frame): void {
-    this.#serverRequest.progress(notification);
+    super.settle(reply);
   }
 }

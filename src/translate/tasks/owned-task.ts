@@ -75,7 +75,7 @@ export class OwnedTask implements TaskSubscriber {
   }
 
   ask(serverRequest: ServerRequest): void {
-    serverRequest.refuse(UNASKABLE.modernServer);
+    serverRequest.settle(UNASKABLE.modernServer);
   }
 
   withdraw(_serverRequest: ServerRequest, _notice: Frame | undefined): void {

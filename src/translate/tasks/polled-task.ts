@@ -5,9 +5,8 @@ import { after, type Timer, within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASK_STATUS, TASKS_RESULT } from '../../mcp/methods.ts';
-import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
+import { type Downstream, replyForNobody, type ServerRequest } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
-import { answerForNobody } from '../input-requests.ts';
 import { KeyedServerRequests } from '../keyed-server-requests.ts';
 import { OwnRequest } from '../own-request.ts';
 import { costOf, OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
@@ -87,7 +86,7 @@ export class PolledTask extends OwnedTask {
 
   override ask(serverRequest: ServerRequest): void {
     if (!this.#serverRequests.add(serverRequest)) {
-      answerForNobody(serverRequest);
+      serverRequest.settle(replyForNobody(serverRequest));
       return;
     }
     this.#watchClient();

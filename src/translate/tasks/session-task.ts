@@ -2,15 +2,19 @@
 // session that uses the task, under the id that its client knows, on the stream of `tasks/result` where
 // there is one (2025-11-25 basic/utilities/tasks).
 import { after, type Timer } from '../../base/clock.ts';
-import type { WireError } from '../../jsonrpc/error.ts';
-import type { Frame } from '../../jsonrpc/frame.ts';
+import { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, PROGRESS, TASK_STATUS } from '../../mcp/methods.ts';
 import { withRelatedTask } from '../../mcp/related-task.ts';
-import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
+import {
+  type Downstream,
+  type Reply,
+  replyForNobody,
+  type ServerRequest,
+} from '../../ports/downstream.ts';
+import { ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Request } from '../../ports/request.ts';
-import { answerForNobody } from '../input-requests.ts';
 import { OwnedTask, type TaskIdentity, type TaskKeeper, wantsLog } from './owned-task.ts';
 import { taskStateOf, withParamsTaskId } from './task-text.ts';
 
@@ -60,7 +64,7 @@ export class SessionTask extends OwnedTask {
     if (this.#client !== client) return;
     this.#client = undefined;
     for (const serverRequest of [...this.#serverRequests.values()])
-      serverRequest.release()?.refuseForNobody();
+      serverRequest.release()?.settleForNobody();
   }
 
   /** A client waits for the result: it can be asked on the stream of its request. */
@@ -81,7 +85,7 @@ export class SessionTask extends OwnedTask {
     this.resized();
     const request = [...this.#waiting].at(-1);
     const client = request?.client ?? this.#client;
-    if (client === undefined) asked.refuseForNobody();
+    if (client === undefined) asked.settleForNobody();
     else if (request !== undefined || client.isListening === true) asked.put(client, request);
     else asked.hold(HOLD_MS, () => asked.put(client, undefined));
   }
@@ -114,7 +118,7 @@ export class SessionTask extends OwnedTask {
   protected override closed(): void {
     for (const [serverRequest, asked] of [...this.#serverRequests]) {
       asked.takeBack(undefined);
-      answerForNobody(serverRequest);
+      serverRequest.settle(replyForNobody(serverRequest));
     }
     this.#serverRequests.clear();
   }
@@ -126,17 +130,14 @@ export class SessionTask extends OwnedTask {
 }
 
 /** A server request that the server asks for a task, as the client gets it. */
-class TaskServerRequest implements ServerRequest {
-  readonly frame: Frame;
-  readonly #serverRequest: ServerRequest;
+class TaskServerRequest extends ForwardedServerRequest {
   readonly #task: SessionTask;
   #held: Timer | undefined;
   #client: Downstream | undefined;
 
-  constructor(serverRequest: ServerRequest, task: SessionTask) {
-    this.#serverRequest = serverRequest;
+  constructor(original: ServerRequest, task: SessionTask) {
+    super(original, withRelatedTask(original.frame, task.claims.taskId, task.id));
     this.#task = task;
-    this.frame = withRelatedTask(serverRequest.frame, task.claims.taskId, task.id);
   }
 
   /** Waits for somebody to ask. */
@@ -168,24 +169,21 @@ class TaskServerRequest implements ServerRequest {
   }
 
   /** There is nobody to ask. */
-  refuseForNobody(): void {
-    this.#task.answered(this.#serverRequest);
-    answerForNobody(this.#serverRequest);
+  settleForNobody(): void {
+    this.settle(replyForNobody(this));
   }
 
-  answer(response: Frame): void {
-    this.#task.answered(this.#serverRequest);
+  override settle(reply: Reply): void {
+    this.#task.answered(this.original);
+    super.settle(reply instanceof Frame ? this.#forServer(reply) : reply);
+  }
+
+  override progress(notification: Frame): void {
+    super.progress(this.#forServer(notification));
+  }
+
+  #forServer(message: Frame): Frame {
     const { id, claims } = this.#task;
-    this.#serverRequest.answer(withRelatedTask(response, id, claims.taskId));
-  }
-
-  refuse(error: WireError): void {
-    this.#task.answered(this.#serverRequest);
-    this.#serverRequest.refuse(error);
-  }
-
-  progress(notification: Frame): void {
-    const { id, claims } = this.#task;
-    this.#serverRequest.progress(withRelatedTask(notification, id, claims.taskId));
+    return withRelatedTask(message, id, claims.taskId);
   }
 }

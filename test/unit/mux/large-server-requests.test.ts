@@ -5,6 +5,7 @@ import { scan } from '../../../src/jsonrpc/scan.ts';
 import { TextWalk } from '../../../src/jsonrpc/text-walk.ts';
 import { ServerRequests, type ServerRequestsContext } from '../../../src/mux/server-requests.ts';
 import { inputRequired, requiredCapability } from '../../../src/translate/input-requests.ts';
+import { serverRequestOf } from '../../support/outcomes.ts';
 
 /** Nobody could parse it any more: its text is written over once it was scanned. */
 function unreadable(): Frame {
@@ -39,7 +40,7 @@ it('its client is asked', () => {
 
 it('a client of the stateless era is asked', () => {
   const frame = unreadable();
-  const unanswered = { frame, answer: vi.fn(), refuse: vi.fn(), progress: vi.fn() };
+  const unanswered = serverRequestOf(frame);
   expect(String(inputRequired(new Map([['e1', unanswered]]), 's'))).toContain('"mode":"url"');
   expect(requiredCapability(frame)).toEqual({ elicitation: { url: {} } });
 });

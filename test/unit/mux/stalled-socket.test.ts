@@ -77,7 +77,7 @@ test('an answer that is too long for it becomes an error that it can read', () =
     send: (message: Buffer) => mux.notify(message),
   } as unknown as ServerRequestsContext);
   serverRequests.ask(frameOf({ id: 'q', method: 'sampling/createMessage', params: {} }));
-  asked?.answer(frameOf({ id: 1, result: { text: 'x'.repeat(SHORT) } }));
+  asked?.settle(frameOf({ id: 1, result: { text: 'x'.repeat(SHORT) } }));
   expect(sent).toHaveLength(1);
   expect(JSON.parse(sent[0] ?? '')).toMatchObject({ id: 'q', error: { code: -32603 } });
   expect(sent[0]).toContain('this server does not read its input');

@@ -4,9 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scan } from '../../../src/jsonrpc/scan.ts';
-import type { ServerRequest } from '../../../src/ports/downstream.ts';
 import type { Request } from '../../../src/ports/request.ts';
 import { PendingServerRequests } from '../../../src/session/pending-server-requests.ts';
+import { serverRequestOf } from '../../support/outcomes.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -23,12 +23,9 @@ function setUp(isOpen: boolean, push: () => boolean) {
     prune: () => undefined,
     close: () => undefined,
   };
-  const serverRequest: ServerRequest = {
-    frame: scan(Buffer.from('{"jsonrpc":"2.0","id":"s","method":"roots/list"}')),
-    answer: vi.fn(),
-    refuse: vi.fn(),
-    progress: vi.fn(),
-  };
+  const serverRequest = serverRequestOf(
+    scan(Buffer.from('{"jsonrpc":"2.0","id":"s","method":"roots/list"}')),
+  );
   const request = { push } as unknown as Request;
   return { sent, serverRequest, request, asked: new PendingServerRequests(notificationWriter) };
 }

@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
-import type { Downstream, ServerRequest } from '../../../src/ports/downstream.ts';
+import type { Downstream } from '../../../src/ports/downstream.ts';
 import { type SuspendableCall, SuspendedCalls } from '../../../src/translate/suspended-calls.ts';
 import { PolledTask } from '../../../src/translate/tasks/polled-task.ts';
 import { TaskTable } from '../../../src/translate/tasks/task-table.ts';
+import { serverRequestOf } from '../../support/outcomes.ts';
 
 const KIB = 1024;
 const roomFor = (share: number, all = 10 * share) =>
@@ -78,10 +79,10 @@ describe('a task', () => {
     table.keep(task);
     return task;
   };
-  const serverRequestOf = (bytes: number): ServerRequest => {
+  const askedFor = (bytes: number) => {
     const params = { message: 'x'.repeat(bytes) };
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params });
-    return { frame: scan(Buffer.from(text)), answer: vi.fn(), refuse: vi.fn(), progress: vi.fn() };
+    return serverRequestOf(scan(Buffer.from(text)));
   };
 
   it('counts with what its client said of itself and what its server asks', () => {
@@ -89,7 +90,7 @@ describe('a task', () => {
     const table = new TaskTable([], held);
     const task = taskOf(table, 'ann', 't', { name: 'x'.repeat(50 * KIB) });
     expect(held.byKind.suspended).toBeGreaterThan(50 * KIB);
-    const serverRequest = serverRequestOf(200 * KIB);
+    const serverRequest = askedFor(200 * KIB);
     task.ask(serverRequest);
     expect(held.byKind.suspended).toBeGreaterThan(250 * KIB);
     task.withdraw(serverRequest);
@@ -119,7 +120,7 @@ describe('a task', () => {
     const held = roomFor(900 * KIB, 1_000 * KIB);
     const table = new TaskTable([], held);
     const task = taskOf(table, 'ann', 't');
-    const serverRequest = serverRequestOf(600 * KIB);
+    const serverRequest = askedFor(600 * KIB);
     task.ask(serverRequest);
     held.client(principal('bob')).hold('call', 500 * KIB, () => undefined);
     expect(task.isClosed).toBe(true);

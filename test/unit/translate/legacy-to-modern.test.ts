@@ -54,7 +54,7 @@ describe('a call of a legacy client at a modern server', () => {
 
   it('that ended with a refused server request asks no other', () => {
     const { client, request } = setUp((serverRequest) =>
-      serverRequest.refuse({ code: -1, message: '' }),
+      serverRequest.settle({ code: -1, message: '' }),
     );
     expect(client.ask).toHaveBeenCalledOnce();
     expect(request.answer).toHaveBeenCalledOnce();
@@ -63,7 +63,7 @@ describe('a call of a legacy client at a modern server', () => {
 
   it('goes on, with no timer left, when all are answered', () => {
     const { lease } = setUp((serverRequest) =>
-      serverRequest.answer(message({ result: { roots: [] } })),
+      serverRequest.settle(message({ result: { roots: [] } })),
     );
     expect(lease.dispatch).toHaveBeenCalledTimes(2);
     expect(vi.getTimerCount()).toBe(0);

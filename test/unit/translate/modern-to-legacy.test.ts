@@ -10,7 +10,7 @@ import { ModernToLegacy } from '../../../src/translate/modern-to-legacy.ts';
 import { StateSealer } from '../../../src/translate/request-state.ts';
 import { ModernResultEncoder } from '../../../src/translate/result-text.ts';
 import { SuspendedCalls } from '../../../src/translate/suspended-calls.ts';
-import { settleBy } from '../../support/outcomes.ts';
+import { serverRequestOf, settleBy } from '../../support/outcomes.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -74,12 +74,7 @@ describe('a call of a modern client', () => {
 
   it('outlives its suspension while the client has come back and waits', () => {
     const { sealer, suspendedCalls, first, call } = setUp();
-    const serverRequest = {
-      frame: message({ method: 'roots/list' }),
-      answer: vi.fn(),
-      refuse: vi.fn(),
-      progress: vi.fn(),
-    };
+    const serverRequest = serverRequestOf(message({ method: 'roots/list' }));
     call.ask(serverRequest satisfies ServerRequest);
     vi.advanceTimersByTime(20);
     const { requestState } = JSON.parse(String(first.answer.mock.calls[0]?.[0]));
@@ -98,12 +93,7 @@ describe('a call of a modern client', () => {
   describe('whose client does not come back', () => {
     function giveUp() {
       const harness = setUp();
-      const serverRequest = {
-        frame: message({ method: 'roots/list' }),
-        answer: vi.fn(),
-        refuse: vi.fn(),
-        progress: vi.fn(),
-      } satisfies ServerRequest;
+      const serverRequest = serverRequestOf(message({ method: 'roots/list' }));
       const holder = { id: 1, cancel: vi.fn() };
       harness.call.canceller = holder;
       harness.call.ask(serverRequest);

@@ -12,6 +12,7 @@ import { SessionTasks } from '../../../src/translate/tasks/session-tasks.ts';
 import type { TaskClaims } from '../../../src/translate/tasks/task-ids.ts';
 import { TaskIds } from '../../../src/translate/tasks/task-ids.ts';
 import { type TaskState, TaskTable } from '../../../src/translate/tasks/task-table.ts';
+import { serverRequestOf } from '../../support/outcomes.ts';
 
 const SECRET = 'a text of 32 characters or more, really';
 const A = { key: 'a' };
@@ -182,15 +183,13 @@ describe('the table of tasks', () => {
 });
 
 describe('a server request of a task', () => {
-  const serverRequest = () => ({
-    frame: message({
-      method: 'elicitation/create',
-      params: { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } },
-    }),
-    answer: vi.fn(),
-    refuse: vi.fn(),
-    progress: vi.fn(),
-  });
+  const serverRequest = () =>
+    serverRequestOf(
+      message({
+        method: 'elicitation/create',
+        params: { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } },
+      }),
+    );
 
   it('waits for tasks/result, then is put all the same', () => {
     const table = new TaskTable([]);
