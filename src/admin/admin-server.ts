@@ -1,12 +1,12 @@
 // The admin listener: metrics, liveness, readiness. Never on the public listener
 // (docs/operations.md#health).
 import { lstatSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
 import { onNextTurn } from '../base/turns.ts';
 import { operatorQuota } from '../http/client-turns.ts';
+import { createServer, NO_SCHEMAS } from '../http/light-parts.ts';
 import { OpenSockets, type SocketLimits } from '../http/open-sockets.ts';
 import { RequestTurns } from '../http/request-turns.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -39,6 +39,7 @@ export interface AdminContext {
 export class AdminServer {
   readonly #context: AdminContext;
   readonly #app: FastifyInstance = fastify({
+    ...NO_SCHEMAS,
     forceCloseConnections: true,
     serverFactory: (handler) =>
       createServer(

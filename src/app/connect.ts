@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import { servedEndpoint } from '../listener/context.ts';
 import { StdioConnection } from '../listener/stdio/serve.ts';
 import { createLogger } from '../observe/logger.ts';
-import { Metrics } from '../observe/metrics.ts';
+import { NO_METRICS } from '../observe/no-metrics.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import { MessageChannel } from '../session/message-channel.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
@@ -22,7 +22,7 @@ import type { ServerOptions } from '../upstream/options.ts';
 import { ProcessBudget } from '../upstream/process-budget.ts';
 import type { OpenChannel } from '../upstream/server-channel.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
-import { untilStopped } from './run.ts';
+import { untilStopped } from './stop.ts';
 
 const CLOSE_LIMIT_MS = 5_000;
 const DRAIN_POLL_MS = 25;
@@ -51,14 +51,13 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   const [server] = config.servers;
   if (server === undefined) throw new RangeError('there is no server to connect to');
   const logger = createLogger(config.log);
-  const metrics = new Metrics({ version: options.version, node: process.version });
   const reach: Reach = { isTried: false, isDone: false };
   // The user knows it by its address only.
   const named = { ...server, name: placeOf(server.target) };
   const backend = new ServerBackend(named, {
     budget: new ProcessBudget(config.processes),
     logger,
-    metrics,
+    metrics: NO_METRICS,
     openChannel: complaining(
       channelOpener(options.environment, { servers: [], logger }),
       reach,
@@ -71,7 +70,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);
   const state = createModernState(config.state, new AllLists(logger));
-  const { endpoint, meter } = servedEndpoint(new DirectEndpoint('/', backend, state), metrics);
+  const { endpoint, meter } = servedEndpoint(new DirectEndpoint('/', backend, state), NO_METRICS);
   const connection = new StdioConnection(options.input, options.output);
   const channel = new MessageChannel({
     transportName: 'stdio',

@@ -14,7 +14,7 @@ import {
 import { comparisonReport, plain } from '../catalog/pins/report.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
-import { untilStopped } from './run.ts';
+import { untilStopped } from './stop.ts';
 import { type Survey, surveyTools } from './tool-survey.ts';
 
 const NO_TOOLS: PinnedTools = new Map();

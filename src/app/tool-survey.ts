@@ -9,7 +9,7 @@ import { parseResult, splitArray } from '../jsonrpc/parse.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { NEWEST_LEGACY } from '../mcp/versions.ts';
 import { createLogger } from '../observe/logger.ts';
-import { Metrics } from '../observe/metrics.ts';
+import { NO_METRICS } from '../observe/no-metrics.ts';
 import type { Lease } from '../ports/lease.ts';
 import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
 import { ServerBackend } from '../upstream/backend.ts';
@@ -52,7 +52,7 @@ export async function surveyTools(
   const shared = {
     budget: new ProcessBudget(config.processes),
     logger,
-    metrics: new Metrics({ version: parts.version, node: process.version }),
+    metrics: NO_METRICS,
     openChannel: channelOpener(parts.environment, { servers, logger }),
     gatewayVersion: parts.version,
     exposesDetails: true,

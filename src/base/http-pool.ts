@@ -1,7 +1,9 @@
 // Connections to one origin over HTTP/1.1, through a proxy where there is one: plain HTTP is asked of the
 // proxy itself (RFC 9112 3.2.2), anything else goes through a tunnel (CONNECT), with TLS to the origin.
+import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import type Undici from 'undici';
+import type { buildConnector, Dispatcher, Pool } from 'undici';
 import { codeOf } from './errors.ts';
 
 const CONNECT_MS = 5_000;
@@ -11,6 +13,28 @@ const PROXY_AUTHENTICATION_REQUIRED = 407;
 const MAX_INFORMATIONAL = 100;
 
 export type Connector = buildConnector.connector;
+
+/** What is used of undici. */
+type Http = Pick<typeof Undici, 'Client' | 'Pool' | 'buildConnector'>;
+
+let loaded: Http | undefined;
+
+/**
+ * Loaded when the first connection is to be opened, and not as a whole, which takes 15 MB more: its `fetch`,
+ * caches, mocks. As its index.js does it.
+ */
+function undici(): Http {
+  if (loaded !== undefined) return loaded;
+  const load = createRequire(import.meta.url);
+  const dispatcher = load('undici/lib/dispatcher/dispatcher.js') as typeof Dispatcher;
+  Object.assign(dispatcher.prototype, load('undici/lib/api/index.js'));
+  loaded = {
+    buildConnector: load('undici/lib/core/connect.js') as Http['buildConnector'],
+    Client: load('undici/lib/dispatcher/client.js') as Http['Client'],
+    Pool: load('undici/lib/dispatcher/pool.js') as Http['Pool'],
+  };
+  return loaded;
+}
 
 /** Connections to one origin. */
 export interface HttpPool {
@@ -67,6 +91,7 @@ export function openPool(
 }
 
 function anyPool(origin: string, options: HttpPoolOptions, use: ProxyUse | undefined): HttpPool {
+  const { Pool } = undici();
   if (use === undefined) return new Pool(origin, options);
   // The proxy looks the name up itself where it is asked for a page.
   if (use.addressOf === undefined && origin.startsWith('http:')) {
@@ -88,7 +113,7 @@ function anyPool(origin: string, options: HttpPoolOptions, use: ProxyUse | undef
 }
 
 function forwarded(origin: string, options: HttpPoolOptions, proxy: URL): HttpPool {
-  const pool = new Pool(proxy.origin, { ...options, connect: toProxy() });
+  const pool = new (undici().Pool)(proxy.origin, { ...options, connect: toProxy() });
   const own = { ...credentialsOf(proxy), host: new URL(origin).host };
   return {
     destroy: () => pool.destroy(),
@@ -114,7 +139,7 @@ async function openTunnel(
   const host = (await addressOf?.(hostname.replace(/^\[|\]$/g, ''))) ?? hostname;
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   const authority = `${name}:${port || (protocol === 'https:' ? 443 : 80)}`;
-  const client = new Client(proxy.origin, {
+  const client = new (undici().Client)(proxy.origin, {
     allowH2: false,
     connect: toProxy(),
     headersTimeout: CONNECT_MS,
@@ -138,9 +163,14 @@ async function openTunnel(
   }
 }
 
+/** Opens connections. */
+export function createConnector(options: buildConnector.BuildOptions): Connector {
+  return undici().buildConnector(options);
+}
+
 /** Opens connections with what the system trusts. */
 export function directConnector(timeoutMs: number): Connector {
-  return buildConnector({ timeout: timeoutMs, allowH2: false });
+  return createConnector({ timeout: timeoutMs, allowH2: false });
 }
 
 function toProxy(): Connector {

@@ -15,8 +15,7 @@ import type { Config } from '../config/config.ts';
 import type { ListenerFlags } from '../config/flags.ts';
 import { processEnvironment } from '../config/interpolate.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
-import { type LoadedConfig, load } from '../config/load.ts';
-import { checkReport } from '../config/report.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import {
   type ConnectInvocation,
   type Invocation,
@@ -123,7 +122,7 @@ async function execute(invocation: Invocation, context: ProcessContext): Promise
     case 'connect':
       return connect(invocation, context);
     case 'pin': {
-      const loaded = loadFrom(invocation.config, context);
+      const loaded = await loadFrom(invocation.config, context);
       if (loaded === undefined) {
         return EXIT.failure;
       }
@@ -136,7 +135,7 @@ async function execute(invocation: Invocation, context: ProcessContext): Promise
 
 async function keys(invocation: KeysInvocation, context: ProcessContext): Promise<number> {
   const { config, file: given, ...rest } = invocation;
-  const file = given ?? loadFrom(config, context)?.config.auth?.keys?.file;
+  const file = given ?? (await loadFrom(config, context))?.config.auth?.keys?.file;
   if (file === undefined) {
     context.err('sluice: no key file: give one with --file, or set auth.keys.file\n');
     return EXIT.usage;
@@ -145,13 +144,14 @@ async function keys(invocation: KeysInvocation, context: ProcessContext): Promis
   return runKeys({ ...rest, file: resolve(context.cwd, file), out: context.out, err: context.err });
 }
 
-function check(file: string | undefined, context: ProcessContext): number {
-  const loaded = loadFrom(file, context);
+async function check(file: string | undefined, context: ProcessContext): Promise<number> {
+  const loaded = await loadFrom(file, context);
   if (loaded === undefined) {
     return EXIT.failure;
   }
   for (const warning of warningsOf(loaded)) context.err(`${warning} (warning)\n`);
   for (const note of loaded.renamed) context.err(`${formatIssue(note)} (note)\n`);
+  const { checkReport } = await import('../config/report.ts');
   context.out(checkReport(loaded));
   return EXIT.ok;
 }
@@ -167,7 +167,7 @@ function warningsOf(loaded: LoadedConfig): string[] {
 }
 
 async function serve(invocation: ServeInvocation, context: ProcessContext): Promise<number> {
-  const loaded = loadFrom(invocation.config, context, invocation);
+  const loaded = await loadFrom(invocation.config, context, invocation);
   if (loaded === undefined) return EXIT.failure;
   return context.startGateway(loaded.config, {
     version: packageVersion(),
@@ -211,11 +211,12 @@ function refuse(
   return EXIT.usage;
 }
 
-function loadFrom(
+/** The reader of files is loaded on demand: `run` and `connect` have none. */
+async function loadFrom(
   file: string | undefined,
   context: ProcessContext,
   flags: ListenerFlags = {},
-): LoadedConfig | undefined {
+): Promise<LoadedConfig | undefined> {
   const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(context.cwd, name)));
   if (found === undefined) {
     context.err(
@@ -224,6 +225,7 @@ function loadFrom(
     );
     return undefined;
   }
+  const { load } = await import('../config/load.ts');
   return load(found, context.environment, context.cwd, flags);
 }
 

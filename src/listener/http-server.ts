@@ -10,6 +10,7 @@ import { asGatewayError } from '../base/errors.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import type { WatchedFiles } from '../base/watched-files.ts';
 import { PrincipalTurns } from '../http/client-turns.ts';
+import { NO_SCHEMAS } from '../http/light-parts.ts';
 import { OpenSockets, type SocketLimits } from '../http/open-sockets.ts';
 import { RequestTurns, serveInTurn } from '../http/request-turns.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -153,6 +154,7 @@ export class HttpServer {
   #createApp(bounds: HttpBounds): FastifyInstance {
     const { options } = this.#context;
     const app = fastify({
+      ...NO_SCHEMAS,
       serverFactory: (handler) => {
         const takeIn: RequestListener = (request, response) => {
           try {

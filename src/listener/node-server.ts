@@ -1,13 +1,14 @@
 // Node's HTTP server as the public listener wants it: with its bounds, and on every address that a name
 // stands for.
 import { lookup } from 'node:dns/promises';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import {
   type AddressInfo,
   createServer as createTcpServer,
   type Server as TcpServer,
 } from 'node:net';
+import { createServer } from '../http/light-parts.ts';
 import type { Logger } from '../observe/logger.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import type { HttpBounds } from './http-bounds.ts';

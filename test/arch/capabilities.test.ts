@@ -18,10 +18,10 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long.
   'node:fs/promises': /^listener\/unacknowledged/,
-  'node:http': /^listener\/|^http\/|^admin\//,
+  'node:http': /^listener\/|^http\//,
   'node:https': /^listener\//,
-  // Parsers of syntaxes that few files have are loaded when one does.
-  'node:module': /^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
+  // Parsers of syntaxes that few files have, and the HTTP client, are loaded when they are needed.
+  'node:module': /^base\/http-pool|^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,
   // What is dialled is checked there.
   'node:dns': /^upstream\/credentials\/dialling/,
   // The addresses of `localhost`, to listen on all of them.
@@ -44,7 +44,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'ajv/dist/2019.js': /^catalog\/validation\/compile-schema/,
   'ajv/dist/2020.js': /^catalog\/validation\/compile-schema/,
   'ajv-formats': /^catalog\/validation\/compile-schema/,
-  fastify: /^listener\/http-server|^admin\/admin-server/,
+  fastify: /^listener\/http-server|^admin\/admin-server|^http\/light-parts/,
   'jsonc-parser': /^config\/syntax\/json/,
   // Types only, but in tokens, which loads it when there are issuers.
   jose: /^auth\/(tokens|issuer-keys)/,
@@ -52,8 +52,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   pino: /^observe\/(logger|audit)/,
   'prom-client': /^observe\/metrics/,
   'toml-eslint-parser': /^config\/syntax\/toml/,
-  undici:
-    /^base\/http-pool|^upstream\/streamable-http\/http-endpoint|^upstream\/credentials\/dialling/,
+  // Types only: http-pool loads the part of it that is used.
+  undici: /^base\/http-pool|^upstream\/credentials\/dialling/,
   ws: /^listener\/websocket\//,
   yaml: /^config\//,
   // Never on the path of a message.
@@ -85,11 +85,15 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
     home: /^jsonrpc\/serialize|^config\/issues/,
   },
   { name: 'the environment', uses: /\bprocess\.env\b/, home: /^config\/interpolate/ },
-  { name: 'the end of the process', uses: /\bprocess\.(exit|exitCode)\b/, home: /^main|^app\/run/ },
+  {
+    name: 'the end of the process',
+    uses: /\bprocess\.(exit|exitCode)\b/,
+    home: /^main|^app\/stop/,
+  },
   {
     name: 'signals to the process',
     uses: /\bprocess\.(on|once|ppid)\b/,
-    home: /^app\/run|^catalog\/validation\//,
+    home: /^app\/(run|stop)|^catalog\/validation\//,
   },
   {
     name: 'signals to others',
@@ -97,8 +101,8 @@ const GLOBAL_HOMES: readonly GlobalHome[] = [
     home: /^upstream\/stdio\/|^catalog\/validation\/orphan-guard/,
   },
   { name: 'stdin', uses: /\bprocess\.stdin\b/, home: /^cli\/commands/ },
-  { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/run/ },
-  { name: 'stderr', uses: /\bprocess\.stderr\b/, home: /^main|^cli\/commands|^app\/run/ },
+  { name: 'stdout', uses: /\bprocess\.stdout\b/, home: /^main|^cli\/commands|^app\/stop/ },
+  { name: 'stderr', uses: /\bprocess\.stderr\b/, home: /^main|^cli\/commands|^app\/stop/ },
 ];
 
 /** What nothing here may do at all. */

@@ -32,7 +32,9 @@ describe('layers', () => {
     const seen = files.map(({ path, imports }) => `${path} ${imports.length}`);
     const counted = files.map(({ path, code }) => {
       const mentions =
-        code.match(/^(?:import\b.*|\})? ?(?:.* )?from '[^']*';$|\bimport\('/gm) ?? [];
+        code.match(
+          /^(?:import\b.*|\})? ?(?:.* )?from '[^']*';$|\b(?:import|getBuiltinModule)\('/gm,
+        ) ?? [];
       return `${path} ${mentions.length}`;
     });
     expect(seen).toEqual(counted);

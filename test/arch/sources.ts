@@ -21,6 +21,8 @@ export interface Import {
   readonly specifier: string;
   /** Whether nothing of it is left when the program runs. */
   readonly isTypeOnly: boolean;
+  /** Whether it is loaded with the file. */
+  readonly isStatic: boolean;
 }
 
 /** A file at the top of the repository. */
@@ -66,12 +68,17 @@ function withoutComments(text: string): string {
 
 function importsOf(code: string): Import[] {
   const statements = /^(?:import|export)\b( type\b)?[^;]*?\bfrom '([^']+)'|^import '([^']+)'/gm;
-  const dynamic = /\b(?:import|require)\(\s*'([^']+)'/g;
+  const dynamic = /\b(?:import|require|getBuiltinModule)\(\s*'([^']+)'/g;
   return [
     ...[...code.matchAll(statements)].map(([, type, from, bare]) => ({
       specifier: from ?? bare ?? '',
       isTypeOnly: type !== undefined,
+      isStatic: true,
     })),
-    ...[...code.matchAll(dynamic)].map(([, from = '']) => ({ specifier: from, isTypeOnly: false })),
+    ...[...code.matchAll(dynamic)].map(([, from = '']) => ({
+      specifier: from,
+      isTypeOnly: false,
+      isStatic: false,
+    })),
   ];
 }

@@ -2,7 +2,8 @@
  * A gateway within the process of the tests: the same command line, configuration, sockets and servers, but
  * no start of Node. What it logs is collected; its signals are calls.
  */
-import { createStop, type RunOptions, runUntilStopped, type Stop } from '../../src/app/run.ts';
+import { type RunOptions, runUntilStopped } from '../../src/app/run.ts';
+import { createStop, type Stop } from '../../src/app/stop.ts';
 import { main } from '../../src/cli/commands.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createLogger } from '../../src/observe/logger.ts';

@@ -1,12 +1,13 @@
 // The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
 // (docs/protocol.md#websocket).
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import { after } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { TurnQuota } from '../../base/turns.ts';
+import { STATUS_CODES } from '../../http/light-parts.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';

@@ -3,8 +3,8 @@
 // (docs/reliability.md#d06).
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector } from 'undici';
-import type { Connector, ProxyUse } from '../../base/http-pool.ts';
+import type { buildConnector } from 'undici';
+import { type Connector, createConnector, type ProxyUse } from '../../base/http-pool.ts';
 import { type ProxyRules, parseProxy, proxyFor } from '../../base/proxies.ts';
 import { isPublicAddress } from '../../base/public-address.ts';
 import { AccessFailure } from './access-failure.ts';
@@ -63,9 +63,9 @@ export function dialler(
   { allowPrivate, resolve = lookup as LookupFunction }: DialPolicy,
   subject: string,
 ): Connector {
-  if (allowPrivate) return buildConnector({ ...options, lookup: resolve } as typeof options);
+  if (allowPrivate) return createConnector({ ...options, lookup: resolve } as typeof options);
   const refusal = (): AccessFailure => notPublic(subject);
-  const connect = buildConnector({
+  const connect = createConnector({
     ...options,
     lookup: publicOnly(resolve, refusal),
   } as typeof options);

@@ -1,6 +1,5 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
-import { errors } from 'undici';
 import type { FindOwner } from '../../base/held-bytes.ts';
 import { type HttpPool, ProxyFailure, TooManyInformational } from '../../base/http-pool.ts';
 import { TurnQuota } from '../../base/turns.ts';
@@ -259,7 +258,7 @@ function failureOf(error: unknown): HttpFailure {
       error,
     );
   }
-  const isSlow = error instanceof errors.HeadersTimeoutError;
+  const isSlow = code === 'UND_ERR_HEADERS_TIMEOUT';
   const reason = isSlow ? 'server_timeout' : 'server_exited';
   const what = isSlow
     ? 'did not answer in time.'
