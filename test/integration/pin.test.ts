@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readLockFile } from '../../src/catalog/pins/lock-file.ts';
 import { Pins } from '../../src/catalog/pins/pins.ts';
+import type { CatalogSpec } from '../fixtures/servers/catalog.ts';
+import { CatalogServer, tools } from '../support/catalog-server.ts';
+import { blocksIn } from '../support/doc-blocks.ts';
 import { isAlive } from '../support/processes.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -28,7 +31,7 @@ beforeEach(() => {
   lockFile = join(folder, 'sluice.lock.json');
 });
 
-function configure(servers: Record<string, ScriptedServer>): void {
+function configure(servers: Record<string, Pick<ScriptedServer, 'config'>>): void {
   const entries = Object.entries(servers).map(([name, { config }]) => [name, config]);
   const content = { servers: Object.fromEntries(entries), log: { level: 'fatal' } };
   writeFileSync(join(folder, 'sluice.yaml'), JSON.stringify(content));
@@ -90,6 +93,25 @@ describe('sluice pin', () => {
     expect(out).toMatch(/\+ +"description": "Says it again\.\\udb40/);
     const tool = Buffer.from(JSON.stringify({ name: 'echo', description }));
     expect(new Pins(readLockFile(lockFile)).verdict('one', tool)).toBe('changed');
+  });
+
+  it('prints what docs/pinning.md shows', async () => {
+    const [block] = blocksIn('console');
+    const [shown = ''] = (block?.body ?? '').replace(/^\$ sluice pin\n/, '').split('...\n');
+    const [, before = ''] = /- {3}"description": "(.*)",\n/.exec(shown) ?? [];
+    const [, after = ''] = /\+ {3}"description": "(.*)",\n/.exec(shown) ?? [];
+    const others = Array.from({ length: 12 }, (_, n) => `tool_${n}`);
+    const listed = (description: string, names: readonly string[]): CatalogSpec => {
+      const [readFile] = tools('read_file');
+      return { name: 'files', tools: [{ ...readFile, description }, ...tools(...names)] };
+    };
+    const files = new CatalogServer(listed(before, others));
+    configure({ files });
+    expect(await pin('--yes')).toMatchObject({ status: 0 });
+    files.change(listed(after, [...others, 'write_file']));
+    const { out } = await pin();
+    expect(shown.split('\n').length).toBeGreaterThan(5);
+    expect(out.startsWith(shown)).toBe(true);
   });
 
   it('looks only at the servers that are named, and forgets those that are gone', async () => {
