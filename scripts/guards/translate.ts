@@ -55,8 +55,8 @@ export const translateGuards: readonly Guard[] = [
   {
     name: 'task/unnamed',
     file: 'src/translate/tasks/awaited-task.ts',
-    find: 'keepOwner(this.#target, this.#taskId, this.client, ttlMs);',
-    replace: 'void ttlMs;',
+    find: 'table.keep(new OwnedTask(claims, this.client, table)).noted(undefined, ttlMs);',
+    replace: 'void claims;\n    void table;\n    void ttlMs;',
     test: [TASK_TESTS, 'of a call that the gateway makes one of'],
   },
   {

@@ -70,8 +70,11 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
         return;
       default:
         if (this.#tasks.take(request)) return;
-        if (this.lease.identity?.era !== 'modern') this.lease.dispatch(request);
-        else new LegacyToModern(request, this.lease, this.#wrapped).start();
+        this.lease.dispatch(
+          this.lease.identity?.era === 'modern'
+            ? new LegacyToModern(request, this.lease, this.#wrapped)
+            : request,
+        );
     }
   }
 

@@ -57,10 +57,6 @@ export class LegacyToModern extends ForwardedRequest {
     this.frame = this.#frameWith(new Map());
   }
 
-  start(): void {
-    this.#lease.dispatch(this);
-  }
-
   override settle(outcome: Outcome): void {
     const isError = outcome instanceof Frame && outcome.resultStart < 0;
     super.settle((isError && legacyError(this.original.frame, outcome)) || outcome);

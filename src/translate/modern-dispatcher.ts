@@ -244,7 +244,8 @@ export class ModernDispatcher {
         return;
       }
       const { encoder } = this.#offerOf(identity);
-      new ModernToModern(request, { lease, encoder, claims, task }, this.#calls).start();
+      const place = { lease, encoder, claims, task };
+      lease.dispatch(new ModernToModern(request, place, this.#calls));
     });
   }
 

@@ -22,7 +22,7 @@ import type { CallPlace, ModernCalls } from './modern-to-legacy.ts';
 import { digestOf, type StateClaims } from './request-state.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { OwnedTask } from './tasks/owned-task.ts';
-import type { TaskClaims } from './tasks/task-ids.ts';
+import { claimsOf, type TaskClaims } from './tasks/task-ids.ts';
 import type { TaskTable } from './tasks/task-table.ts';
 import { taskStateOf, withParamsTaskId, withTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
@@ -65,10 +65,6 @@ export class ModernToModern extends ForwardedRequest {
     );
     this.#place = place;
     this.#shared = shared;
-  }
-
-  start(): void {
-    this.#place.lease.dispatch(this);
   }
 
   override settle(outcome: Outcome): void {
@@ -122,11 +118,9 @@ export class ModernToModern extends ForwardedRequest {
     const { taskId, status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
     const isKnown = hasTasks(this.client.capabilities);
     if (!isKnown || !isTextWithin(taskId, TEXT_LIMITS.serverId)) return undefined;
-    const { server, at } = this.#place.lease;
     const { table } = this.#shared;
-    const claims = { server, at, taskId, principal: this.client.principal.key };
-    const task = new OwnedTask(table.identity(claims), this.client, table);
-    table.keep(task);
+    const claims = claimsOf(this.#place.lease, taskId, this.client);
+    const task = table.keep(new OwnedTask(claims, this.client, table));
     task.follow(this.canceller, true);
     task.noted(status, ttlMs);
     return withTaskId(bytes, resultStart, resultEnd, task.id);
@@ -138,7 +132,7 @@ export class ModernToModern extends ForwardedRequest {
     const { taskId, status, ttlMs } = taskStateOf(result, 0, result.length);
     if (taskId !== claims.taskId) return result;
     table.find(claims)?.noted(status, ttlMs);
-    return withTaskId(result, 0, result.length, table.identity(claims).id);
+    return withTaskId(result, 0, result.length, table.idOf(claims));
   }
 
   #sealed(answer: Frame): Buffer {

@@ -7,13 +7,14 @@ import { parseString } from '../../jsonrpc/parse.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { MESSAGE, TASK_STATUS, TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
-import type { Downstream, Reply, ServerRequest } from '../../ports/downstream.ts';
+import type { Reply, ServerRequest } from '../../ports/downstream.ts';
 import { ForwardedRequest, ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Request, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
 import { OwnRequest } from '../own-request.ts';
 import { OwnedTask, wantsLog } from './owned-task.ts';
+import { claimsOf } from './task-ids.ts';
 import type { TaskState, TaskTable } from './task-table.ts';
 import { asTask, madeTask, taskStateOf } from './task-text.ts';
 
@@ -54,10 +55,6 @@ export class AwaitedTask extends ForwardedRequest implements TaskSubscriber {
     return this.client.info;
   }
 
-  start(): void {
-    this.#target.lease.dispatch(this);
-  }
-
   protected override answered(answer: Frame): void {
     const task = madeTask(answer);
     if (task === undefined) {
@@ -66,7 +63,10 @@ export class AwaitedTask extends ForwardedRequest implements TaskSubscriber {
     }
     const { ttlMs } = taskStateOf(answer.bytes, task.valueStart, task.valueEnd);
     this.#taskId = task.taskId;
-    keepOwner(this.#target, this.#taskId, this.client, ttlMs);
+    const { lease, table } = this.#target;
+    // Its owner has no id of it: an older id of somebody else must not mean it.
+    const claims = claimsOf(lease, task.taskId, this.client);
+    table.keep(new OwnedTask(claims, this.client, table)).noted(undefined, ttlMs);
     this.#subscription = this.canceller?.follow?.(this.#taskId, this, true);
     void this.#wait(this.#taskId);
   }
@@ -152,21 +152,8 @@ export async function awaitTaskIfRequired(
   if (call.isSettled) return;
   const { bytes, nameStart, nameEnd } = call.frame;
   const name = parseString(bytes, nameStart, nameEnd) ?? '';
-  if (support.get(name) === 'required') new AwaitedTask(call, { lease, table }).start();
-  else lease.dispatch(call);
-}
-
-/** Whose the task is, whose owner has no id of it: an older id of somebody else must not mean it. */
-function keepOwner(
-  { lease, table }: AwaitedTaskTarget,
-  taskId: string,
-  owner: Downstream,
-  ttlMs: unknown,
-): void {
-  const claims = { server: lease.server, at: lease.at, taskId, principal: owner.principal.key };
-  const task = new OwnedTask(table.identity(claims), owner, table);
-  table.keep(task);
-  task.noted(undefined, ttlMs);
+  const isTask = support.get(name) === 'required';
+  lease.dispatch(isTask ? new AwaitedTask(call, { lease, table }) : call);
 }
 
 /** A server request with no word of the task that it is for. */

@@ -24,17 +24,12 @@ export function isTerminal(status: unknown): boolean {
 
 /** Where a task is kept. */
 export interface TaskKeeper {
+  /** The id that the owner of a task knows. */
+  idOf(claims: TaskClaims): string;
   /** @param isOver whether there is no such task any more: its id means none of its owner's now */
   forget(task: OwnedTask, isOver: boolean): void;
   /** A task costs more now, or less. */
   resized(task: OwnedTask): void;
-}
-
-/** What a task is known by. */
-export interface TaskIdentity {
-  readonly claims: TaskClaims;
-  /** The id that its owner knows. */
-  readonly id: string;
 }
 
 /** What a value costs that was parsed, in bytes. */
@@ -59,9 +54,9 @@ export class OwnedTask implements TaskSubscriber {
   #expiry: Timer | undefined;
   #isClosed = false;
 
-  constructor({ claims, id }: TaskIdentity, owner: Downstream, keeper: TaskKeeper) {
+  constructor(claims: TaskClaims, owner: Downstream, keeper: TaskKeeper) {
     this.claims = claims;
-    this.id = id;
+    this.id = keeper.idOf(claims);
     this.principal = owner.principal;
     this.version = owner.version;
     this.info = owner.info;

@@ -9,7 +9,8 @@ import { type Downstream, replyForNobody, type ServerRequest } from '../../ports
 import type { Lease } from '../../ports/lease.ts';
 import { KeyedServerRequests } from '../keyed-server-requests.ts';
 import { OwnRequest } from '../own-request.ts';
-import { costOf, OwnedTask, type TaskIdentity, type TaskKeeper } from './owned-task.ts';
+import { costOf, OwnedTask, type TaskKeeper } from './owned-task.ts';
+import type { TaskClaims } from './task-ids.ts';
 
 /** How long a server may take to ask once somebody waits for the result. */
 const ASK_LIMIT_MS = 250;
@@ -28,13 +29,13 @@ export class PolledTask extends OwnedTask {
    * @param ttlMs how long a client may leave server requests open
    */
   constructor(
-    identity: TaskIdentity,
+    claims: TaskClaims,
     owner: Downstream,
     capabilities: ClientCapabilities,
     keeper: TaskKeeper,
     ttlMs: number,
   ) {
-    super(identity, owner, keeper);
+    super(claims, owner, keeper);
     this.#capabilities = capabilities;
     this.#ttlMs = ttlMs;
   }

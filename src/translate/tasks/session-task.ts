@@ -15,7 +15,8 @@ import {
 import { ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Request } from '../../ports/request.ts';
-import { OwnedTask, type TaskIdentity, type TaskKeeper, wantsLog } from './owned-task.ts';
+import { OwnedTask, type TaskKeeper, wantsLog } from './owned-task.ts';
+import type { TaskClaims } from './task-ids.ts';
 import { taskStateOf, withParamsTaskId } from './task-text.ts';
 
 /** How long a server request waits for `tasks/result` of a client that reads nothing else. */
@@ -34,12 +35,12 @@ export class SessionTask extends OwnedTask {
    * @param lease where the session's client set which logs it wants
    */
   constructor(
-    identity: TaskIdentity,
+    claims: TaskClaims,
     client: Downstream,
     lease: Pick<Lease, 'severity' | 'isShared'>,
     keeper: TaskKeeper,
   ) {
-    super(identity, client, keeper);
+    super(claims, client, keeper);
     this.#client = client;
     this.#lease = lease;
   }

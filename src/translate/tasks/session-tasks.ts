@@ -24,7 +24,7 @@ import { awaitTaskIfRequired } from './awaited-task.ts';
 import { knowsTasks, sessionCapabilities, takesToolTasks } from './offered.ts';
 import { TaskCreation, TaskList, TaskRequest } from './session-requests.ts';
 import { SessionTask } from './session-task.ts';
-import type { TaskClaims } from './task-ids.ts';
+import { claimsOf, type TaskClaims } from './task-ids.ts';
 import { type TaskState, UNKNOWN_TASK } from './task-table.ts';
 import { notAsTask } from './task-text.ts';
 
@@ -137,7 +137,11 @@ export class SessionTasks {
   }
 
   #create(request: Request): void {
-    this.#lease.dispatch(new TaskCreation(request, (taskId) => this.#keep(this.#claims(taskId))));
+    this.#lease.dispatch(
+      new TaskCreation(request, (taskId) =>
+        this.#keep(claimsOf(this.#lease, taskId, this.#client)),
+      ),
+    );
   }
 
   /**
@@ -173,16 +177,10 @@ export class SessionTasks {
     await awaitTaskIfRequired(call, this.#lease, this.#state);
   }
 
-  #claims(taskId: string): TaskClaims {
-    const { name: server } = this.#backend;
-    return { server, at: this.#lease.at, taskId, principal: this.#client.principal.key };
-  }
-
   #keep(claims: TaskClaims): SessionTask {
     for (const used of this.#used) if (used.isClosed) this.#used.delete(used);
     const { table } = this.#state;
-    const task = new SessionTask(table.identity(claims), this.#client, this.#lease, table);
-    table.keep(task);
+    const task = table.keep(new SessionTask(claims, this.#client, this.#lease, table));
     this.#used.add(task);
     return task;
   }
@@ -197,11 +195,11 @@ export class SessionTasks {
 
   /** The id of a task in a list; undefined: another principal's. */
   #idOf(taskId: string): string | undefined {
-    const claims = this.#claims(taskId);
+    const claims = claimsOf(this.#lease, taskId, this.#client);
     const { table } = this.#state;
     const owner = table.find(claims)?.principal.key;
     const isOwn = owner === undefined ? !this.#lease.isShared : owner === claims.principal;
-    return isOwn ? table.identity(claims).id : undefined;
+    return isOwn ? table.idOf(claims) : undefined;
   }
 }
 

@@ -5,6 +5,8 @@
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { parseText } from '../../jsonrpc/parse.ts';
 import { jsonText } from '../../jsonrpc/serialize.ts';
+import type { Downstream } from '../../ports/downstream.ts';
+import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { Sealer } from '../sealer.ts';
 
@@ -20,6 +22,15 @@ export interface TaskClaims {
   readonly taskId: string;
   /** Key of the principal that it belongs to. */
   readonly principal: string;
+}
+
+/** What the id of a task says that a server made where a lease is, for this owner. */
+export function claimsOf(
+  { server, at }: Pick<Lease, 'server' | 'at'>,
+  taskId: string,
+  { principal }: Pick<Downstream, 'principal'>,
+): TaskClaims {
+  return { server, at, taskId, principal: principal.key };
 }
 
 /** Makes and reads the ids of tasks. */

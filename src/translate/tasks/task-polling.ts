@@ -18,7 +18,7 @@ import { flatTask, outcomeDetail, serverRequestDetail, type TaskDetail } from '.
 import type { TaskTools } from './offered.ts';
 import { isTerminal } from './owned-task.ts';
 import { PolledTask } from './polled-task.ts';
-import type { TaskClaims } from './task-ids.ts';
+import { claimsOf, type TaskClaims } from './task-ids.ts';
 import type { TaskTable } from './task-table.ts';
 import { asTask, madeTask, taskStateOf } from './task-text.ts';
 
@@ -55,11 +55,9 @@ export class TaskPolling {
       lease.dispatch(call);
       return;
     }
-    const made = (taskId: string): PolledTask => {
-      const { name: server } = this.#context.backend;
-      const principal = call.client.principal.key;
-      return this.#keep({ server, at: lease.at, taskId, principal }, call.client, capabilities);
-    };
+    const { client } = call;
+    const made = (taskId: string): PolledTask =>
+      this.#keep(claimsOf(lease, taskId, client), client, capabilities);
     lease.dispatch(new TaskStart(call, made));
   }
 
@@ -94,9 +92,7 @@ export class TaskPolling {
 
   #keep(claims: TaskClaims, owner: Downstream, capabilities: ClientCapabilities): PolledTask {
     const { table, ttlMs } = this.#context;
-    const task = new PolledTask(table.identity(claims), owner, capabilities, table, ttlMs);
-    table.keep(task);
-    return task;
+    return table.keep(new PolledTask(claims, owner, capabilities, table, ttlMs));
   }
 
   #answer(frame: Frame, task: PolledTask, inquiry: Inquiry): Promise<Answer> {

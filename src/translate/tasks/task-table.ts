@@ -6,7 +6,7 @@ import { RecentMap } from '../../base/recent-map.ts';
 import { invalidParams } from '../../jsonrpc/error.ts';
 import { type Principal, quotaKeyOf } from '../../ports/principal.ts';
 import type { TaskTools } from './offered.ts';
-import type { OwnedTask, TaskIdentity, TaskKeeper } from './owned-task.ts';
+import type { OwnedTask, TaskKeeper } from './owned-task.ts';
 import { type TaskClaims, TaskIds, taskKey } from './task-ids.ts';
 
 const MAX_TASKS = 10_000;
@@ -49,9 +49,9 @@ export class TaskTable implements TaskKeeper {
     return this.#tasks.size;
   }
 
-  /** A task by what a server calls it. */
-  identity(claims: TaskClaims): TaskIdentity {
-    return { claims, id: this.#ids.seal(claims) };
+  /** The id that the owner of a task knows. */
+  idOf(claims: TaskClaims): string {
+    return this.#ids.seal(claims);
   }
 
   /**
@@ -73,7 +73,7 @@ export class TaskTable implements TaskKeeper {
   }
 
   /** Keeps a task, in place of what was kept of it. */
-  keep(task: OwnedTask): void {
+  keep<Task extends OwnedTask>(task: Task): Task {
     const key = taskKey(task.claims);
     this.#tasks.get(key)?.close();
     this.#over.delete(overKey(task.claims));
@@ -88,6 +88,7 @@ export class TaskTable implements TaskKeeper {
     const find = (): HeldOwner => this.#held.client(task.principal);
     this.#amounts.set(task, new HeldAmount(find, 'suspended', () => task.close(false)));
     this.resized(task);
+    return task;
   }
 
   resized(task: OwnedTask): void {

@@ -75,7 +75,7 @@ describe('a task', () => {
   const taskOf = (table: TaskTable, key: string, taskId: string, info?: unknown): PolledTask => {
     const claims = { server: 's', at: '0', taskId, principal: key };
     const owner = { principal: principal(key), version: '2026-07-28', info } as Downstream;
-    const task = new PolledTask(table.identity(claims), owner, {}, table, 1_000);
+    const task = new PolledTask(claims, owner, {}, table, 1_000);
     table.keep(task);
     return task;
   };

@@ -35,7 +35,7 @@ function setUp(ask: (serverRequest: ServerRequest) => void) {
   };
   const lease = { severity: undefined, dispatch: vi.fn() };
   const call = new LegacyToModern(request as unknown as Request, lease as unknown as Lease);
-  call.start();
+  lease.dispatch(call);
   const inputRequests = { a: ROOTS, b: ROOTS };
   call.settle(message({ result: { resultType: 'input_required', inputRequests } }));
   return { client, request, lease };

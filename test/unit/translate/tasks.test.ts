@@ -87,14 +87,14 @@ describe('the id of a task', () => {
 describe('the table of tasks', () => {
   const keep = (table: TaskTable, claims: TaskClaims): SessionTask => {
     const owner = clientOf({ key: claims.principal });
-    const task = new SessionTask(table.identity(claims), owner, LEASE, table);
+    const task = new SessionTask(claims, owner, LEASE, table);
     table.keep(task);
     return task;
   };
 
   it('says to its owner, and to nobody else, which server a task is at', () => {
     const table = new TaskTable([]);
-    const { id } = table.identity(CLAIMS);
+    const id = table.idOf(CLAIMS);
     expect(table.open(id, A)?.server).toBe('s');
     expect(table.open(id, B)).toBeUndefined();
     expect(table.open(undefined, A)).toBeUndefined();
@@ -102,7 +102,7 @@ describe('the table of tasks', () => {
 
   it("does not open one's task with an id that a server gave twice", () => {
     const table = new TaskTable([]);
-    const before = table.identity(CLAIMS).id;
+    const before = table.idOf(CLAIMS);
     keep(table, CLAIMS);
     keep(table, { ...CLAIMS, principal: 'b' });
     expect(table.open(before, A)).toBeUndefined();
@@ -112,7 +112,7 @@ describe('the table of tasks', () => {
 
   it('opens none that is over, until its owner gets the id anew', () => {
     const table = new TaskTable([]);
-    const { id } = table.identity(CLAIMS);
+    const id = table.idOf(CLAIMS);
     keep(table, CLAIMS).noted('completed', 1_000);
     vi.advanceTimersByTime(999);
     expect(table.open(id, A)).toEqual(CLAIMS);
@@ -127,7 +127,7 @@ describe('the table of tasks', () => {
 
   it('opens none of a call that the gateway makes one of, for somebody who had its id', async () => {
     const table = new TaskTable([]);
-    const before = table.identity({ ...CLAIMS, principal: 'b' }).id;
+    const before = table.idOf({ ...CLAIMS, principal: 'b' });
     const sent: Request[] = [];
     const lease = {
       server: 's',
@@ -149,7 +149,7 @@ describe('the table of tasks', () => {
 
   it('opens one that was lost with its connection, or forgotten for a newer one', () => {
     const table = new TaskTable([]);
-    const { id } = table.identity(CLAIMS);
+    const id = table.idOf(CLAIMS);
     keep(table, CLAIMS).lost();
     expect(table.open(id, A)).toEqual(CLAIMS);
     keep(table, CLAIMS);
@@ -194,7 +194,7 @@ describe('a server request of a task', () => {
   it('waits for tasks/result, then is put all the same', () => {
     const table = new TaskTable([]);
     const client = clientOf(A);
-    const task = new SessionTask(table.identity(CLAIMS), client, LEASE, table);
+    const task = new SessionTask(CLAIMS, client, LEASE, table);
     task.ask(serverRequest());
     expect(client.ask).not.toHaveBeenCalled();
     const waiting = { client, push: vi.fn() } as unknown as Request;
@@ -210,7 +210,7 @@ describe('a server request of a task', () => {
   it('is taken back, or answered for somebody who left', () => {
     const table = new TaskTable([]);
     const client = clientOf(A);
-    const task = new SessionTask(table.identity(CLAIMS), client, LEASE, table);
+    const task = new SessionTask(CLAIMS, client, LEASE, table);
     const held = serverRequest() satisfies ServerRequest;
     const left = serverRequest();
     const late = serverRequest();
@@ -228,7 +228,7 @@ describe('a server request of a task', () => {
 describe('GW-134 a request about a task of another principal', () => {
   it('is refused, and no server sees it', () => {
     const table = new TaskTable([]);
-    const { id } = table.identity(CLAIMS);
+    const id = table.idOf(CLAIMS);
     const identity = {
       era: 'legacy',
       capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
