@@ -22,6 +22,7 @@ import type { ServerOptions } from '../upstream/options.ts';
 import { ProcessBudget } from '../upstream/process-budget.ts';
 import type { OpenChannel } from '../upstream/server-channel.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
+import { watchIdleMemory } from './idle-memory.ts';
 import { untilStopped } from './stop.ts';
 
 const CLOSE_LIMIT_MS = 5_000;
@@ -83,6 +84,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     isDraining: () => false,
   });
   const stopped = untilStopped(false);
+  const memory = watchIdleMemory();
   await Promise.race([connection.serve(channel, server.limits.message), stopped.reason]);
   channel.closeInput();
   state.listens.end();
@@ -95,6 +97,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   state.suspendedCalls.close();
   state.tasks.table.close();
   sessions.close();
+  memory?.close();
   if (stopped.isBroken) return EXIT.internal;
   if (reach.isDone || !reach.isTried) return EXIT.ok;
   options.tell(`${placeOf(server.target)}: it never answered as an MCP server does`);

@@ -5,6 +5,8 @@ import { MemoryGauge } from '../base/memory.ts';
 
 /** How often it is looked whether there is something to do: an idle period is so long at least. */
 const PERIOD_MS = 10_000;
+/** The same after the start, so that what it left goes soon. */
+const SETTLE_MS = 1_000;
 /** Processor time in a period that leaves a gateway idle, as a share of it. */
 const IDLE_UTILIZATION = 0.1;
 /** More than the resident memory after the last time, by so much, is worth a collection. */
@@ -30,6 +32,7 @@ export interface IdleMemorySources {
 export class IdleMemory {
   readonly #sources: IdleMemorySources;
   readonly #timer: Timer;
+  #settling: Timer | undefined;
   #floorBytes: number;
   #periods = MIN_PERIODS;
 
@@ -41,16 +44,31 @@ export class IdleMemory {
 
   close(): void {
     this.#timer.cancel();
+    this.#settling?.cancel();
+  }
+
+  /** Collects once, whatever the size, as soon as the process is idle: most of what a start made is garbage. */
+  settle(): void {
+    this.#settling = every(SETTLE_MS, () => {
+      if (this.#sources.utilization() >= IDLE_UTILIZATION) return;
+      this.#settling?.cancel();
+      this.#collect();
+    });
   }
 
   #look(): void {
-    const { utilization, residentBytes, heapBytes, collect, compact } = this.#sources;
+    const { utilization, residentBytes } = this.#sources;
     this.#periods += 1;
     const isIdle = utilization() < IDLE_UTILIZATION;
     if (!isIdle) return;
     const bytes = residentBytes();
     this.#floorBytes = Math.min(this.#floorBytes, bytes);
     if (bytes <= this.#floorBytes * GROWTH || this.#periods <= MIN_PERIODS) return;
+    this.#collect();
+  }
+
+  #collect(): void {
+    const { residentBytes, heapBytes, collect, compact } = this.#sources;
     this.#periods = 0;
     collect();
     if (heapBytes() <= MAX_COMPACTED_BYTES) compact();
@@ -59,7 +77,7 @@ export class IdleMemory {
 }
 
 /**
- * Looks after the memory of this process.
+ * Looks after the memory of this process, which starts now.
  * @returns undefined where Node was started without `--expose-gc`
  */
 export function watchIdleMemory(): IdleMemory | undefined {
@@ -68,7 +86,7 @@ export function watchIdleMemory(): IdleMemory | undefined {
   const gauge = new MemoryGauge();
   let sinceMs = monotonicMs();
   let since = process.cpuUsage();
-  return new IdleMemory({
+  const memory = new IdleMemory({
     utilization: () => {
       const { user, system } = process.cpuUsage(since);
       const elapsedMs = monotonicMs() - sinceMs;
@@ -81,4 +99,6 @@ export function watchIdleMemory(): IdleMemory | undefined {
     collect: () => gc({ type: 'major' }),
     compact: () => gc({ type: 'major', flavor: 'last-resort' }),
   });
+  memory.settle();
+  return memory;
 }

@@ -69,6 +69,18 @@ describe('memory of an idle gateway', () => {
     memory.close();
   });
 
+  it('is collected once after the start, in the first second that is idle', () => {
+    const { state, done, memory } = process();
+    memory.settle();
+    state.utilization = 0.5;
+    vi.advanceTimersByTime(1_500);
+    expect(done).toEqual([]);
+    state.utilization = 0;
+    vi.advanceTimersByTime(20_000);
+    expect(done).toEqual(['collect', 'compact']);
+    memory.close();
+  });
+
   it('is left alone after the end', () => {
     const { state, done, memory } = process();
     vi.advanceTimersByTime(PERIOD_MS);
