@@ -111,10 +111,10 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'server/share-of-a-principal',
-    file: 'src/upstream/admission.ts',
+    file: 'src/upstream/call-queue.ts',
     find: 'if (overQuota !== undefined && quotaKeyOf(request.client.principal) === overQuota) return false;',
     replace: '',
-    test: ['test/unit/upstream/admission.test.ts', 'leaves a quarter'],
+    test: ['test/unit/upstream/call-queue.test.ts', 'leaves a quarter'],
   },
   {
     name: 'server/long-names-in-the-log',
@@ -174,10 +174,10 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'elicitations/owner',
-    file: 'src/upstream/elicitation-owners.ts',
+    file: 'src/mux/elicitation-owners.ts',
     find: 'isSame ? client : undefined',
     replace: 'client',
-    test: ['test/unit/upstream/elicitation-owners.test.ts', 'that two people were given'],
+    test: ['test/unit/mux/elicitation-owners.test.ts', 'that two people were given'],
   },
   {
     name: 'elicitations/told-to-owner',

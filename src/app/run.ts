@@ -4,7 +4,7 @@ import { messageOf, UserFileError } from '../base/errors.ts';
 import { EXIT } from '../base/exit-codes.ts';
 import type { Config } from '../config/config.ts';
 import { createLogger, type Logger } from '../observe/logger.ts';
-import { FirstStarts } from '../upstream/first-starts.ts';
+import { FirstStarts } from '../upstream/restarts.ts';
 import { killChildren } from '../upstream/stdio/child-process.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
 import { Gateway } from './gateway.ts';

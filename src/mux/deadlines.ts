@@ -2,8 +2,10 @@
 // a timer for each call would cost more than the call.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
+import type { CallTable } from './call-table.ts';
+import type { Waiting } from './mux-contract.ts';
+import type { ServerRequests } from './server-requests.ts';
 
 /** A pause of the whole program longer than this moves all deadlines (docs/reliability.md#f61). */
 const LOOP_GAP_MS = 5_000;
@@ -16,31 +18,30 @@ export function lateAnswer(server: string, limitMs: number): GatewayError {
   return new GatewayError('server_timeout', text, { outcome: 'unknown', server });
 }
 
-export interface DeadlinesContext {
-  /** How long a call may take; the timer looks more often than that. */
-  readonly requestMs: number;
-  calls(): Iterable<Call>;
-  isEmpty(): boolean;
-  /** Whether calls of other clients wait until this client has answered. */
-  isAwaited(client: Downstream): boolean;
-  /** The client has not answered the server requests of a call while others waited. */
-  unanswered(call: Call): void;
-  /** The deadline of a call has passed. */
-  expired(call: Call): void;
-  /** After a look in which calls expired. */
-  swept(): void;
+/** What is looked at. */
+export interface Watched {
+  readonly calls: CallTable;
+  /** Told of calls whose client has not answered them while others waited. */
+  readonly serverRequests: ServerRequests;
+  readonly queue: Waiting;
 }
 
 /** Watches deadlines. */
 export class Deadlines {
-  readonly #context: DeadlinesContext;
+  readonly #watched: Watched;
+  readonly #expired: (call: Call) => void;
   readonly #periodMs: number;
   #timer: Timer | undefined;
   #lastLookMs = 0;
 
-  constructor(context: DeadlinesContext) {
-    this.#context = context;
-    this.#periodMs = Math.min(Math.max(context.requestMs / 20, MIN_PERIOD_MS), MAX_PERIOD_MS);
+  /**
+   * @param requestMs how long a call may take; the timer looks more often than that
+   * @param expired told when the deadline of a call has passed
+   */
+  constructor(requestMs: number, watched: Watched, expired: (call: Call) => void) {
+    this.#watched = watched;
+    this.#expired = expired;
+    this.#periodMs = Math.min(Math.max(requestMs / 20, MIN_PERIOD_MS), MAX_PERIOD_MS);
   }
 
   /** There is a call: begins to look, unless it does already. */
@@ -59,21 +60,22 @@ export class Deadlines {
     const nowMs = monotonicMs();
     const gapMs = nowMs - this.#lastLookMs - this.#periodMs;
     this.#lastLookMs = nowMs;
-    if (this.#context.isEmpty()) {
+    const { calls, serverRequests, queue } = this.#watched;
+    if (calls.size === 0) {
       this.stop();
       return;
     }
     const shiftMs = gapMs > LOOP_GAP_MS ? gapMs : 0;
     let hasExpired = false;
-    for (const call of this.#context.calls()) {
+    for (const call of calls.all()) {
       call.deadlineMs += shiftMs;
       call.askedAtMs += shiftMs;
-      if (this.#isSlow(call, nowMs)) this.#context.unanswered(call);
+      if (this.#isSlow(call, nowMs)) serverRequests.unanswered(call);
       if (!isOver(call, nowMs)) continue;
       hasExpired = true;
-      this.#context.expired(call);
+      this.#expired(call);
     }
-    if (hasExpired) this.#context.swept();
+    if (hasExpired) queue.pump();
   }
 
   /** Whether the client was asked long ago, and somebody else waits for the answer. */
@@ -83,7 +85,7 @@ export class Deadlines {
   ): boolean {
     if (openServerRequests === 0 || abandonedAtMs !== undefined || request === undefined)
       return false;
-    return nowMs >= askedAtMs + limitMs && this.#context.isAwaited(request.client);
+    return nowMs >= askedAtMs + limitMs && this.#watched.queue.isAwaited(request.client);
   }
 }
 

@@ -12,8 +12,10 @@ import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
+import { requiredIds } from '../mcp/url-elicitation.ts';
+import { RareLine } from '../observe/rare-line.ts';
 import type { Traffic } from '../observe/traffic.ts';
-import type { Channel, RequestFailure } from '../ports/channel.ts';
+import type { RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Request, TaskSubscriber, TaskSubscription } from '../ports/request.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
@@ -21,56 +23,58 @@ import { CallTable } from './call-table.ts';
 import { sendCancel } from './cancel.ts';
 import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
-import type { InteractiveTools } from './interactive-tools.ts';
 import { ownerOfInvalid, settleWith, stringIdText } from './invalid-answers.ts';
-import type { MuxEvents, MuxOptions, MuxParts } from './mux-contract.ts';
+import type { MuxOptions, MuxParts } from './mux-contract.ts';
 import { oversizeFailure, ownerOfOversize } from './oversize.ts';
 import { passProgress } from './progress.ts';
-import type { ServerRequests } from './server-requests.ts';
+import { ServerRequests } from './server-requests.ts';
 import { TaskSubscriptions } from './task-subscriptions.ts';
 
 /** How long the right answer may come after one with a wrong id. */
 const RIGHT_ANSWER_MS = 100;
+/** How much of what is no message is logged. */
+const SHOWN = 200;
 const EMPTY_RESULT = Buffer.from('{}');
 
 /** The client side of one connection. */
 export class Mux implements CallOwner {
   readonly #options: MuxOptions;
-  readonly #channel: Channel;
-  readonly #events: MuxEvents;
-  readonly #tools: InteractiveTools;
+  readonly #parts: MuxParts;
   readonly #traffic: Traffic;
   readonly #dialect: Dialect;
   readonly #calls: CallTable;
   readonly tasks: TaskSubscriptions;
-  #serverRequests: ServerRequests | undefined;
+  readonly #serverRequests: ServerRequests;
   #lastId = 0;
   readonly #deadlines: Deadlines;
+  readonly #misnamed: RareLine<number>;
   #isClosed = false;
 
   constructor(options: MuxOptions, parts: MuxParts) {
     this.#options = options;
-    this.#channel = parts.channel;
-    this.#events = parts.events;
-    this.#tools = parts.tools;
+    this.#parts = parts;
     this.#traffic = parts.traffic;
     this.#dialect = DIALECTS[options.protocol];
-    this.#calls = new CallTable(parts.recent);
-    this.tasks = new TaskSubscriptions(parts.recent);
-    this.#deadlines = new Deadlines({
-      requestMs: options.requestMs,
-      calls: () => this.#calls.all(),
-      isEmpty: () => this.#calls.size === 0,
-      isAwaited: (client) => this.#events.isAwaited(client),
-      unanswered: (call) => this.#serverRequests?.unanswered(call),
-      expired: (call) => this.#expire(call),
-      swept: () => this.#events.settled(),
+    const calls = new CallTable(parts.audience.recent);
+    this.#calls = calls;
+    this.tasks = new TaskSubscriptions(parts.audience.recent);
+    const send = (message: Buffer): boolean => this.notify(message);
+    const serverRequests = new ServerRequests({
+      ...options,
+      parts,
+      calls,
+      tasks: this.tasks,
+      send,
     });
-  }
-
-  /** Who answers the server's own requests. Set once, right after construction. */
-  set serverRequests(serverRequests: ServerRequests) {
     this.#serverRequests = serverRequests;
+    const watched = { calls, serverRequests, queue: parts.queue };
+    this.#deadlines = new Deadlines(options.requestMs, watched, (call) => this.#expire(call));
+    this.#misnamed = new RareLine((count, id) =>
+      parts.logger.warn(
+        { count, id },
+        'server answers with the id as a text where it was sent as a number: its calls fail',
+      ),
+    );
   }
 
   get inFlight(): number {
@@ -82,16 +86,22 @@ export class Mux implements CallOwner {
    * server, and a request of the server's could then be either's.
    */
   hasInteractiveCallOfOthers(client: Downstream): boolean {
-    return this.#calls.hasInteractiveCallOfOthers(client, this.#tools);
+    return this.#calls.hasInteractiveCallOfOthers(client, this.#parts.tools);
   }
 
   get isWritable(): boolean {
-    return this.#channel.isWritable;
+    return this.#parts.channel.isWritable;
   }
 
   /** Calls at the server, oldest first, those whose caller left included. */
   calls(): IterableIterator<Call> {
     return this.#calls.all();
+  }
+
+  /** Whose calls and tasks are here, those included whose caller left. */
+  *callers(): Iterable<Downstream> {
+    for (const { client } of this.calls()) if (client !== undefined) yield client;
+    yield* this.tasks.subscribers();
   }
 
   /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
@@ -107,7 +117,7 @@ export class Mux implements CallOwner {
       {
         request,
         mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
-        interactiveTool: this.#tools.match(frame),
+        interactiveTool: this.#parts.tools.match(frame),
       },
       {
         limitMs,
@@ -188,7 +198,7 @@ export class Mux implements CallOwner {
     const texts = batchTexts(batch);
     if (texts === undefined) {
       this.#traffic.noise++;
-      this.#events.violated('batch_too_long');
+      this.#parts.events.violated('batch_too_long');
     }
     // Copied: what is kept of one message must not keep the others.
     for (const text of texts ?? []) {
@@ -221,7 +231,7 @@ export class Mux implements CallOwner {
     const call = this.#callOf(ownerOfOversize(head, tail));
     const { reason, text } = oversizeFailure(this.#options.server, length, isForRoom);
     if (call !== undefined) this.#fail(call, reason, text);
-    if (!isForRoom) this.#events.violated('message_too_large');
+    if (!isForRoom) this.#parts.events.violated('message_too_large');
   }
 
   /** The answer to a call will not come. */
@@ -239,12 +249,12 @@ export class Mux implements CallOwner {
   cancel(call: Call, notice: Frame | undefined): void {
     if (call.abandonedAtMs !== undefined || this.#calls.find(call.id) !== call) return;
     this.#giveUp(call, notice);
-    this.#events.settled();
+    this.#parts.queue.pump();
   }
 
   follow(taskId: string, subscriber: TaskSubscriber, maker: Call | undefined): TaskSubscription {
-    const followed = this.tasks.follow(taskId, subscriber, maker, () => this.#events.settled());
-    this.#serverRequests?.followed(taskId, subscriber);
+    const followed = this.tasks.follow(taskId, subscriber, maker, () => this.#parts.queue.pump());
+    this.#serverRequests.followed(taskId, subscriber);
     return followed;
   }
 
@@ -260,7 +270,7 @@ export class Mux implements CallOwner {
     if (this.#isClosed) return [];
     this.#isClosed = true;
     this.#deadlines.stop();
-    this.#serverRequests?.close();
+    this.#serverRequests.close();
     const again: Request[] = [];
     for (const { id, onAnswer, abandonedAtMs, request } of this.#calls.clear()) {
       onAnswer?.(undefined);
@@ -280,7 +290,7 @@ export class Mux implements CallOwner {
   #send(message: Buffer, request?: Request): boolean {
     this.#traffic.sentMessages++;
     this.#traffic.sentBytes += message.length;
-    return this.#channel.send(message, request?.client.principal);
+    return this.#parts.channel.send(message, request?.client.principal);
   }
 
   #onResponse(frame: Frame): void {
@@ -291,19 +301,21 @@ export class Mux implements CallOwner {
     }
     this.#calls.settle(call);
     const { request } = call;
-    if (!call.hasAsked) this.#tools.noteQuiet(call);
+    if (!call.hasAsked) this.#parts.tools.noteQuiet(call);
     if (call.abandonedAtMs === undefined) {
       call.onAnswer?.(frame);
       if (request !== undefined) this.#respond(request, frame);
     }
     // A task that it made is told of for long, and needs no more of the call than its id.
     call.request = undefined;
-    this.#serverRequests?.callSettled(call);
-    this.#events.settled();
+    this.#serverRequests.callSettled(call);
+    this.#parts.queue.pump();
   }
 
   #respond(request: Request, frame: Frame): void {
-    this.#events.answered(request, frame);
+    const { lists, audience } = this.#parts;
+    if (frame.resultStart >= 0) lists.note(request.frame, frame);
+    else for (const id of requiredIds(frame)) audience.elicitations.given(id, request.client);
     settleWith(request, frame, this.#options.server);
   }
 
@@ -315,15 +327,16 @@ export class Mux implements CallOwner {
     call.isMisnamed = true;
     after(RIGHT_ANSWER_MS, () => {
       if (this.#calls.find(call.id) !== call) return;
-      this.#events.misnamed(call.id);
+      this.#misnamed.note(call.id);
       this.#fail(call, 'server_protocol_error', stringIdText(this.#options.server, call.id));
     });
   }
 
   #onNotification(frame: Frame, about: number | undefined): void {
     if (frame.method === PROGRESS) passProgress(frame, this.#calls, this.tasks);
-    else if (frame.method === CANCELLED) this.#serverRequests?.cancelledByServer(frame);
-    else if (!this.tasks.tell(frame)) this.#events.notified(frame, this.#callOf(about)?.caller);
+    else if (frame.method === CANCELLED) this.#serverRequests.cancelledByServer(frame);
+    else if (!this.tasks.tell(frame))
+      this.#parts.events.notified(frame, this.#callOf(about)?.caller);
   }
 
   #onServerRequest(frame: Frame, about: number | undefined): void {
@@ -331,7 +344,7 @@ export class Mux implements CallOwner {
       const id = frame.idBytes;
       if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
     } else {
-      this.#serverRequests?.ask(frame, this.#callOf(about));
+      this.#serverRequests.ask(frame, this.#callOf(about));
     }
   }
 
@@ -346,7 +359,8 @@ export class Mux implements CallOwner {
     this.#traffic.noise++;
     // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.
     if (call === undefined) {
-      this.#events.dropped(what, frame.bytes);
+      const line = frame.bytes.toString('utf8', 0, SHOWN);
+      this.#parts.logger.debug({ what, line }, 'server wrote something that is no message');
       return;
     }
     this.#fail(
@@ -354,7 +368,7 @@ export class Mux implements CallOwner {
       'server_protocol_error',
       `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`,
     );
-    this.#events.violated(what);
+    this.#parts.events.violated(what);
   }
 
   #fail(
@@ -372,14 +386,14 @@ export class Mux implements CallOwner {
       const details = { outcome, server, retryAfterMs };
       request.settle(new GatewayError(reason, message, details));
     }
-    this.#serverRequests?.callSettled(call);
-    this.#events.settled();
+    this.#serverRequests.callSettled(call);
+    this.#parts.queue.pump();
   }
 
   /** Tells the server that nobody waits for the call any more. */
   #giveUp(call: Call, notice: Frame | undefined): void {
     this.#calls.abandon(call, monotonicMs());
-    this.#serverRequests?.callAbandoned(call);
+    this.#serverRequests.callAbandoned(call);
     if (this.#isClosed) return;
     sendCancel(call, notice, {
       dialect: this.#dialect,
@@ -394,7 +408,7 @@ export class Mux implements CallOwner {
     if (request === undefined) {
       this.#calls.settle(call);
       call.onAnswer?.(undefined);
-      this.#serverRequests?.callSettled(call);
+      this.#serverRequests.callSettled(call);
       return;
     }
     this.#giveUp(call, undefined);

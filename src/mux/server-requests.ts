@@ -18,8 +18,6 @@ import { replaceSpan } from '../jsonrpc/splice.ts';
 import { refusalFor } from '../mcp/capabilities.ts';
 import { ELICITATION, isTaskMethod, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
 import { relatedTaskOf } from '../mcp/related-task.ts';
-import type { Logger } from '../observe/logger.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import {
   type Downstream,
   type Reply,
@@ -29,7 +27,9 @@ import {
 import type { TaskSubscriber } from '../ports/request.ts';
 import { candidatesOf, judge, nextDropoutMs, stillCandidates } from './attribution.ts';
 import type { Call } from './call.ts';
-import type { InteractiveTools } from './interactive-tools.ts';
+import type { CallTable } from './call-table.ts';
+import type { MuxOptions, MuxParts } from './mux-contract.ts';
+import type { TaskSubscriptions } from './task-subscriptions.ts';
 
 /**
  * How long a server request waits for the candidates to become one (docs/protocol.md#attribution).
@@ -50,24 +50,14 @@ const NOT_READ: WireError = {
   message: 'The response of the client was dropped: this server does not read its input.',
 };
 
-/** What the server requests of one connection need of their surroundings. */
-export interface ServerRequestsContext {
-  readonly server: string;
-  readonly protocol: 'mcp' | 'jsonrpc';
-  /** The only client of a private instance that has one; undefined otherwise. */
-  soleClient(): Downstream | undefined;
-  /** The answer to `roots/list` when the gateway has it, as JSON text. */
-  readonly staticRoots: Buffer | undefined;
-  readonly tools: InteractiveTools;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  calls(): Iterable<Call>;
-  /** Who is asked for a task of the server. */
-  subscriberOf(taskId: string): TaskSubscriber | undefined;
+/** What server requests have to do with on their connection. */
+export interface ServerRequestsContext extends Pick<MuxOptions, 'server' | 'protocol'> {
+  readonly parts: Pick<MuxParts, 'audience' | 'tools' | 'logger' | 'metrics' | 'staticRoots'>;
+  readonly calls: CallTable;
+  /** Who is asked for the tasks of the server. */
+  readonly tasks: TaskSubscriptions;
   /** @returns false when it was dropped, since far too much waits for the server */
   send(message: Buffer): boolean;
-  /** An elicitation with this id was given to this client. */
-  elicited(elicitationId: string, client: Downstream): void;
 }
 
 /** One request of the server that is not answered yet. */
@@ -144,8 +134,8 @@ export class ServerRequests {
     this.#open.set(request.key, request);
     if (this.#open.size > MAX_OPEN) {
       request.settle({ code: INTERNAL_ERROR, message: 'Too many questions are open.' });
-    } else if (frame.method === ROOTS_LIST && this.#context.staticRoots !== undefined) {
-      request.settle(this.#context.staticRoots);
+    } else if (frame.method === ROOTS_LIST && this.#context.parts.staticRoots !== undefined) {
+      request.settle(this.#context.parts.staticRoots);
     } else {
       this.#route(request, asker);
     }
@@ -235,7 +225,7 @@ export class ServerRequests {
    * A server request that names its task is for whoever the task belongs to, and for nobody else.
    */
   #routeToTask(request: OpenServerRequest, taskId: string): void {
-    const subscriber = this.#context.subscriberOf(taskId);
+    const subscriber = this.#context.tasks.find(taskId);
     request.taskId = taskId;
     // The answer to the call that made the task may be on its way.
     if (subscriber === undefined) request.hold = after(HOLD_MS, () => this.#giveUp(request));
@@ -248,11 +238,11 @@ export class ServerRequests {
       this.#routeToTask(request, taskId);
       return;
     }
-    const sole = this.#context.soleClient();
+    const sole = this.#context.parts.audience.soleClient;
     request.isCertain = asker?.client !== undefined;
     request.candidates =
       asker?.client === undefined
-        ? candidatesOf(this.#context.calls(), monotonicMs())
+        ? candidatesOf(this.#context.calls.all(), monotonicMs())
         : new Set([asker]);
     if (sole !== undefined && request.candidates.size === 0) {
       this.#deliver(request, sole, undefined);
@@ -280,13 +270,14 @@ export class ServerRequests {
   /** Remembers which tools ask, so that their calls wait for each other from now on. */
   #learn(candidates: ReadonlySet<Call>, mayBeSuspected: boolean): void {
     // On a private instance there is nobody else to mix a server request up with.
-    if (this.#context.soleClient() !== undefined) return;
+    const { audience, tools: known } = this.#context.parts;
+    if (audience.soleClient !== undefined) return;
     const tools: (string | undefined)[] = [];
     for (const call of candidates) {
       call.hasAsked = true;
       if (call.client !== undefined) tools.push(call.tool);
     }
-    this.#context.tools.learn(tools, mayBeSuspected);
+    known.learn(tools, mayBeSuspected);
   }
 
   /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
@@ -313,7 +304,7 @@ export class ServerRequests {
       const tools = calls.map(({ tool }) => tool);
       // Those whose callers left: the server was told to cancel them, and did not answer.
       const abandoned = calls.filter(({ abandonedAtMs }) => abandonedAtMs !== undefined).length;
-      this.#context.logger.warn(
+      this.#context.parts.logger.warn(
         { method: request.frame.method, tools: [...new Set(tools)].filter(Boolean), abandoned },
         'a question of a shared server could not be attributed; set `sharing: session` for it',
       );
@@ -343,7 +334,7 @@ export class ServerRequests {
   #refusal(frame: Frame, client: Downstream): WireError | undefined {
     if (this.#context.protocol === 'jsonrpc') return undefined;
     // A server of several clients was not told that they have tasks.
-    const isShared = this.#context.soleClient() === undefined;
+    const isShared = this.#context.parts.audience.soleClient === undefined;
     const refusal =
       isTaskMethod(frame.method) && isShared
         ? 'method'
@@ -359,7 +350,7 @@ export class ServerRequests {
     if (frame.method !== ELICITATION) return;
     const elicitationId = textParam(frame, 'elicitationId');
     if (!isTextWithin(elicitationId, TEXT_LIMITS.serverId)) return;
-    this.#context.elicited(elicitationId, client);
+    this.#context.parts.audience.elicitations.given(elicitationId, client);
   }
 
   /** The server can't use an answer any more: nothing is sent to it. */
@@ -383,8 +374,12 @@ export class ServerRequests {
   }
 
   #count(request: OpenServerRequest, outcome: string): void {
-    const { server, metrics } = this.#context;
-    metrics.serverRequests.inc({ server, method: methodLabel(request.frame.method), outcome });
+    const { server, parts } = this.#context;
+    parts.metrics.serverRequests.inc({
+      server,
+      method: methodLabel(request.frame.method),
+      outcome,
+    });
   }
 
   /** @returns false when it was dropped */

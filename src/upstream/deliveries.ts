@@ -1,7 +1,7 @@
 // What of a server's messages is on its way to many clients: so many are told in one turn of the event
 // loop, in the order in which the server wrote, and the server is not read on before all are told.
 import { nextTurn } from '../base/turns.ts';
-import type { Subscriber } from './fan-out.ts';
+import type { Subscriber } from './subscriptions.ts';
 
 /** Clients that are told something in one turn. */
 const CLIENTS_PER_TURN = 256;

@@ -1,6 +1,6 @@
 // Why a server ended, as callers, metrics and the next start read it.
 import { cutText } from '../base/cut-text.ts';
-import type { FirstStarts } from './first-starts.ts';
+import type { FirstStarts } from './restarts.ts';
 
 /** Reasons that are not ours: the process left, whatever we did. */
 const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
@@ -49,9 +49,12 @@ export function describeEnd(
   return lastStderrLine === '' ? why : `${why}; it last said: ${lastStderrLine.slice(0, 400)}`;
 }
 
-export interface LastEndContext {
+/** Who is told how a server ended. */
+export interface EndAudience {
   /** Whether callers run the gateway themselves. */
   readonly exposesDetails: boolean;
+  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  readonly isTriedOnDemand?: boolean;
   /** Told too; undefined where it does not matter whether the server was ever ready. */
   readonly firstStarts?: FirstStarts | undefined;
 }
@@ -62,9 +65,9 @@ export class LastEnd {
   readonly #firstStarts: FirstStarts | undefined;
   #texts: { readonly all: string; readonly publicReason: string } | undefined = NOT_STARTED;
 
-  constructor(context: LastEndContext) {
-    this.#exposesDetails = context.exposesDetails;
-    this.#firstStarts = context.firstStarts;
+  constructor({ exposesDetails, firstStarts }: EndAudience) {
+    this.#exposesDetails = exposesDetails;
+    this.#firstStarts = firstStarts;
   }
 
   /** For whoever runs the gateway; undefined when nothing is wrong. */

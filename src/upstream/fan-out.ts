@@ -14,65 +14,42 @@ import {
 } from '../mcp/methods.ts';
 import { TASK_UPDATE } from '../mcp/modern-methods.ts';
 import { taskKind } from '../mcp/subscription.ts';
+import { soleCaller } from '../mux/attribution.ts';
+import { ElicitationOwners } from '../mux/elicitation-owners.ts';
+import type { Audience } from '../mux/mux-contract.ts';
 import { RecentCallers } from '../mux/recent-callers.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Caller, Request } from '../ports/request.ts';
 import { Deliveries } from './deliveries.ts';
-import { ElicitationOwners } from './elicitation-owners.ts';
-import { type FindHeldOwner, Subscriptions } from './subscriptions.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { ServerContext } from './server-context.ts';
+import { type Subscriber, Subscriptions } from './subscriptions.ts';
 import type { DesiredSubscriptions } from './upstream-subscriptions.ts';
 
 /** Several changes in a row are told once (docs/protocol.md#changes-and-subscriptions). */
 const DEBOUNCE_MS = 100;
 
-/** What fan-out knows of one client. */
-export interface Subscriber {
-  readonly client: Downstream;
-  /** Least severity that it wants; undefined while it has set none. */
-  severity: number | undefined;
-  /** Wants to know when the server can be used again. */
-  readonly onUp: (() => void) | undefined;
-}
-
-/** Which call a server may mean, for messages that say nothing of it. */
-export interface FanOutContext {
-  readonly server: string;
-  readonly isShared: boolean;
-  /** Whether the server speaks plain JSON-RPC: its notifications are for everybody. */
-  readonly isPlain: boolean;
-  readonly metrics: Metrics;
-  /** Whether the server logs only for requests that ask for it, as modern ones do. */
-  logsOnDemand(): boolean;
-  /**
-   * The call of the only client with calls at the server, of those that `mayBeFor` lets through;
-   * undefined when there is not one.
-   */
-  soleCaller(mayBeFor: (client: Downstream) => boolean): Request | undefined;
-  /** Whose calls and tasks the server works on, those included whose caller left. */
-  callers(): Iterable<Downstream>;
-  /** Where what is held for a principal counts; absent where nobody counts. */
-  readonly heldFor?: FindHeldOwner;
-}
-
 /** The audience of one instance. */
-export class FanOut {
+export class FanOut implements Audience {
   /** Whose calls were over lately, and who left. */
   readonly recent = new RecentCallers();
   /** Who watches which resource, by URI. */
   readonly resources: Subscriptions;
   /** Who watches which task, by the server's id. */
   readonly tasks: Subscriptions;
+  /** Who was given an elicitation, since its end is told by id only. */
+  readonly elicitations = new ElicitationOwners();
   readonly #deliveries = new Deliveries();
-  readonly #context: FanOutContext;
+  readonly #server: ServerContext;
+  readonly #life: Lifecycle;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #elicitations = new ElicitationOwners();
   readonly #pending = new Map<string, { message: Buffer; timer: Timer }>();
 
-  constructor(context: FanOutContext) {
-    this.#context = context;
-    this.resources = new Subscriptions(context.heldFor);
-    this.tasks = new Subscriptions(context.heldFor);
+  constructor(server: ServerContext, life: Lifecycle) {
+    this.#server = server;
+    this.#life = life;
+    this.resources = new Subscriptions((principal) => server.held?.client(principal));
+    this.tasks = new Subscriptions((principal) => server.held?.client(principal));
   }
 
   /** Clients that were told something so far, each time. */
@@ -99,13 +76,12 @@ export class FanOut {
    */
   leave(subscriber: Subscriber): DesiredSubscriptions {
     if (this.#subscribers.delete(subscriber)) this.recent.note(subscriber.client, monotonicMs());
-    this.#elicitations.left(subscriber.client);
+    this.elicitations.left(subscriber.client);
     return { uris: this.resources.leave(subscriber), taskIds: this.tasks.leave(subscriber) };
   }
 
-  /** The only client, or undefined when there are none or several. */
   get soleClient(): Downstream | undefined {
-    if (this.#subscribers.size !== 1) return undefined;
+    if (this.#server.isShared || this.#subscribers.size !== 1) return undefined;
     for (const subscriber of this.#subscribers) return subscriber.client;
     return undefined;
   }
@@ -129,11 +105,6 @@ export class FanOut {
     return this.resources.size + this.tasks.size > 0;
   }
 
-  /** Remembers who was given an elicitation, since its end is told by id only. */
-  elicited(elicitationId: string, client: Downstream): void {
-    this.#elicitations.given(elicitationId, client);
-  }
-
   /** The server can be used again. */
   up(): void {
     for (const subscriber of [...this.#subscribers]) subscriber.onUp?.();
@@ -145,7 +116,8 @@ export class FanOut {
    */
   deliver(notification: Frame, about?: Caller): void {
     const { method } = notification;
-    if (this.#context.isPlain) this.#toAll(notification, undefined);
+    // The notifications of plain JSON-RPC are for everybody.
+    if (this.#server.options.protocol === 'jsonrpc') this.#toAll(notification, undefined);
     else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
     else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
     else if (method === MESSAGE) this.#logMessage(notification, about);
@@ -177,7 +149,7 @@ export class FanOut {
     this.#subscribers.clear();
     this.resources.clear();
     this.tasks.clear();
-    this.#elicitations.clear();
+    this.elicitations.clear();
   }
 
   #resourceUpdated(notification: Frame): void {
@@ -187,7 +159,7 @@ export class FanOut {
     const kind = `${RESOURCE_UPDATED} ${uri}`;
     const watchers = this.resources.coveringWatchers(uri);
     if (watchers.size > 0) this.#deliveries.tell(watchers, bytes, kind);
-    else if (this.#context.isShared) this.#withhold('not_subscribed');
+    else if (this.#server.isShared) this.#withhold('not_subscribed');
     else this.#deliveries.tell(this.#subscribers, bytes, kind);
   }
 
@@ -212,7 +184,7 @@ export class FanOut {
   #elicitationComplete(notification: Frame): void {
     const elicitationId = parseParams(notification)['elicitationId'];
     const client =
-      typeof elicitationId === 'string' ? this.#elicitations.end(elicitationId) : undefined;
+      typeof elicitationId === 'string' ? this.elicitations.end(elicitationId) : undefined;
     if (client === undefined) this.#withhold('unattributable');
     else client.notify(notification.bytes, undefined);
   }
@@ -231,15 +203,18 @@ export class FanOut {
 
   // Calls that asked for no logs, or for none of this kind, are not what it is about.
   #soleCaller(severity: number | undefined): Request | undefined {
-    const isAskedFor = severity !== undefined && this.#context.logsOnDemand();
+    const { identity, mux } = this.#life;
+    if (mux === undefined) return undefined;
+    // A modern server logs only for requests that ask for it.
+    const isAskedFor = severity !== undefined && identity?.era === 'modern';
     const mayBeFor = (client: Downstream): boolean =>
       !isAskedFor || this.#asksFor(client, severity);
-    const caller = this.#context.soleCaller(mayBeFor);
+    const caller = soleCaller(mux.calls(), monotonicMs(), mayBeFor);
     if (caller === undefined) return undefined;
     // A call of somebody else's may be over, or gone on as a task, and this still be about it.
     const { key } = caller.client.principal;
     if (this.recent.isOther(key, monotonicMs(), isAskedFor)) return undefined;
-    for (const other of this.#context.callers()) {
+    for (const other of mux.callers()) {
       if (other.principal.key !== key && mayBeFor(other)) return undefined;
     }
     return caller;
@@ -277,7 +252,7 @@ export class FanOut {
   // Without a level the server chooses, where it serves one client only
   // (docs/protocol.md#log-messages).
   #wants(subscriber: Subscriber | undefined, severity: number): boolean {
-    const unset = this.#context.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
+    const unset = this.#server.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
     return severity >= (subscriber?.severity ?? unset ?? 0);
   }
 
@@ -285,12 +260,13 @@ export class FanOut {
   #isOnePrincipal(): boolean {
     const keys = new Set<string>();
     for (const { client } of this.#subscribers) keys.add(client.principal.key);
-    for (const { principal } of this.#context.callers()) keys.add(principal.key);
+    for (const { principal } of this.#life.mux?.callers() ?? []) keys.add(principal.key);
     const [key] = keys;
     return keys.size <= 1 && (key === undefined || !this.recent.isOther(key, monotonicMs(), false));
   }
 
   #withhold(reason: string): void {
-    this.#context.metrics.notificationsWithheld.inc({ server: this.#context.server, reason });
+    const { metrics, options } = this.#server;
+    metrics.notificationsWithheld.inc({ server: options.name, reason });
   }
 }

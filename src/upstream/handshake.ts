@@ -6,12 +6,18 @@ import { cutText } from '../base/cut-text.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject, parseError, parseResult } from '../jsonrpc/parse.ts';
 import { callMessage, jsonText } from '../jsonrpc/serialize.ts';
-import { type ClientCapabilities, modernCapabilities } from '../mcp/capabilities.ts';
+import {
+  type ClientCapabilities,
+  legacyCapabilities,
+  modernCapabilities,
+  principalClientCapabilities,
+} from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { INITIALIZE, INITIALIZED, PING } from '../mcp/methods.ts';
 import { DISCOVER } from '../mcp/modern-methods.ts';
-import { MODERN_VERSION, NEWEST_LEGACY } from '../mcp/versions.ts';
+import { isLegacyVersion, MODERN_VERSION, NEWEST_LEGACY } from '../mcp/versions.ts';
 import type { Mux } from '../mux/mux.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import type { ServerIdentity } from '../ports/lease.ts';
 
 /** How long a silent server is waited for before it is also asked in the old way. */
@@ -43,6 +49,21 @@ export function gatewayIdentity(
     version: NEWEST_LEGACY,
     capabilities,
     clientInfo: { name: 'sluice', title: 'Sluice', version: gatewayVersion },
+  };
+}
+
+/**
+ * What a private server is told. That of one session sees its client as it is; a modern one as far as the handshake
+ * can say. That of one principal is told what all of its clients may be, by the newest revision.
+ * @param isOnly whether it is the only client
+ */
+export function identityOf(client: Downstream, isOnly: boolean): ClientIdentity {
+  const isLegacy = isLegacyVersion(client.version);
+  const own = isLegacy ? client.capabilities : legacyCapabilities(client.capabilities);
+  return {
+    version: isLegacy && isOnly ? client.version : NEWEST_LEGACY,
+    capabilities: isOnly ? own : principalClientCapabilities(own),
+    clientInfo: client.info ?? { name: 'unknown', version: '0' },
   };
 }
 

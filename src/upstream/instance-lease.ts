@@ -10,9 +10,8 @@ import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Lease, ListKind, ServerIdentity, SubscribeAnswered } from '../ports/lease.ts';
 import type { Request } from '../ports/request.ts';
-import type { Subscriber } from './fan-out.ts';
 import type { Instance } from './instance.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { Subscriber, Subscriptions } from './subscriptions.ts';
 import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
 
 const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
@@ -20,15 +19,36 @@ const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS])
 const IN_TURN = new TurnQuota(256 * LEAST_COST);
 const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
-/** What a lease needs of the backend that gave it. */
-export interface LeaseContext {
-  readonly server: string;
-  readonly isShared: boolean;
-  /** The name of an instance. */
+/** Stands between the name of an instance and its generation. */
+export const GENERATION_MARK = '@';
+
+/** The instances of one server: which client has which. */
+export interface InstancePool {
+  readonly all: readonly Instance[];
+  /**
+   * The instance of a client; give it back with `release`.
+   * @throws GatewayError when no process may be started for it
+   */
+  acquire(client: Downstream): Instance;
+  /**
+   * The instance of a client, if it is there already; give it back with `release`.
+   * @throws GatewayError when the client lacks something that its instance needs
+   */
+  acquireExisting(client: Downstream): Instance | undefined;
+  /**
+   * An instance that is there already; give it back with `release`.
+   * @param name of it, as `nameOf` has it
+   * @returns undefined when there is none of that name for the client's principal and credentials
+   */
+  acquireNamed(client: Downstream, name: string): Instance | undefined;
+  /** What an instance is called. */
   nameOf(instance: Instance): string;
-  /** Where a call that can't go to its own instance now may go instead. */
-  alternative(request: Request, own: Instance): Instance;
-  left(lease: InstanceLease): void;
+  /** Where a call goes: to its client's own instance, or to another one if it can't go there now. */
+  instanceFor(request: Request, own: Instance): Instance;
+  /** A client is done with its instance. */
+  release(instance: Instance, client: Downstream): void;
+  /** Ends all of them. */
+  close(reason: 'server_unavailable' | 'draining'): Promise<void>;
 }
 
 /** One client at one instance. */
@@ -37,14 +57,14 @@ export class InstanceLease implements Lease, Subscriber {
   readonly instance: Instance;
   severity: number | undefined = undefined;
   onUp: (() => void) | undefined = undefined;
-  readonly #context: LeaseContext;
+  readonly #pool: InstancePool;
   #hasJoined = false;
   #hasLeft = false;
 
-  constructor(client: Downstream, instance: Instance, context: LeaseContext) {
+  constructor(client: Downstream, instance: Instance, pool: InstancePool) {
     this.client = client;
     this.instance = instance;
-    this.#context = context;
+    this.#pool = pool;
   }
 
   get identity(): ServerIdentity | undefined {
@@ -52,15 +72,15 @@ export class InstanceLease implements Lease, Subscriber {
   }
 
   get server(): string {
-    return this.#context.server;
+    return this.instance.server.options.name;
   }
 
   get at(): string {
-    return this.#context.nameOf(this.instance);
+    return `${this.#pool.nameOf(this.instance)}${GENERATION_MARK}${this.instance.generation}`;
   }
 
   get isShared(): boolean {
-    return this.#context.isShared;
+    return this.instance.server.isShared;
   }
 
   get isDown(): boolean {
@@ -72,7 +92,7 @@ export class InstanceLease implements Lease, Subscriber {
   }
 
   listKey(kind: ListKind): object {
-    return this.instance.listKeys.of(kind);
+    return this.instance.lists.keyOf(kind);
   }
 
   list(method: string, cursor: string | undefined): Promise<Frame | undefined> {
@@ -88,14 +108,14 @@ export class InstanceLease implements Lease, Subscriber {
   }
 
   dispatch(request: Request): void {
-    const isBound = request.isBoundToLease === true;
     const { instance } = this;
-    (isBound ? instance : this.#context.alternative(request, instance)).dispatch(request);
+    const isBound = request.isBoundToLease === true;
+    (isBound ? instance : this.#pool.instanceFor(request, instance)).dispatch(request);
   }
 
   notify(notification: Frame): void {
     // Roots, and tasks at a client, belong to one client: a shared server knows of none.
-    if (OF_ONE_CLIENT.has(notification.method) && this.#context.isShared) return;
+    if (OF_ONE_CLIENT.has(notification.method) && this.isShared) return;
     this.instance.notify(notification.bytes);
   }
 
@@ -188,7 +208,7 @@ export class InstanceLease implements Lease, Subscriber {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     if (this.#hasJoined) this.#leaveFanOut();
-    this.#context.left(this);
+    this.#pool.release(this.instance, this.client);
   }
 
   #leaveFanOut(): void {
@@ -210,7 +230,7 @@ export class InstanceLease implements Lease, Subscriber {
     if (!this.isDown) await this.instance.running().catch(() => undefined);
     const { upstreamSubscriptions } = this.instance;
     if (upstreamSubscriptions !== undefined) return await tell(upstreamSubscriptions);
-    const { server } = this.#context;
+    const { server } = this;
     const text = `Server "${server}" is not available.`;
     const details = { outcome: 'not_sent', server } as const;
     return wireErrorOf(new GatewayError('server_unavailable', text, details));

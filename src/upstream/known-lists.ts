@@ -1,14 +1,22 @@
-// The lists that clients of an instance have seen, so that after a restart they are told exactly
-// when one is another now. What nobody has listed can't have changed for anybody.
+// What is known of the lists of an instance: those that clients have seen, so that after a restart they are told
+// exactly when one is another now, and since when each is what it is. What nobody has listed can't have changed
+// for anybody.
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parsedCost } from '../jsonrpc/parse.ts';
 import { callMessage, jsonBytes } from '../jsonrpc/serialize.ts';
+import { LIST_CHANGED, RESOURCE_UPDATED } from '../mcp/methods.ts';
+import type { ListKind } from '../ports/lease.ts';
 
 const CHANGED_BY_LIST: ReadonlyMap<string, string> = new Map([
   ['tools/list', 'notifications/tools/list_changed'],
   ['prompts/list', 'notifications/prompts/list_changed'],
   ['resources/list', 'notifications/resources/list_changed'],
+]);
+/** After these a resource may have other contents. */
+const OF_CONTENTS: ReadonlySet<string> = new Set([
+  RESOURCE_UPDATED,
+  'notifications/resources/list_changed',
 ]);
 /** Larger lists are remembered only as "seen": they count as changed. */
 const MAX_REMEMBERED = 1024 * 1024;
@@ -23,6 +31,7 @@ export interface ChangedList {
 /** First pages as clients saw them last. They count as held for the server. */
 export class KnownLists {
   readonly #seen = new Map<string, Buffer | undefined>();
+  readonly #keys = new Map<ListKind, object>();
   readonly #owner: FindOwner;
   readonly #held: HeldAmount;
   /** What the server said of itself costs so much. */
@@ -34,8 +43,26 @@ export class KnownLists {
     this.#held = new HeldAmount(owner, 'list', () => this.#forget());
   }
 
-  /** The server introduced itself. */
+  /** An object for each list, another one whenever it may have changed: what is kept of a list is kept by it. */
+  keyOf(kind: ListKind): object {
+    let key = this.#keys.get(kind);
+    if (key === undefined) {
+      key = {};
+      this.#keys.set(kind, key);
+    }
+    return key;
+  }
+
+  /** The server said something: perhaps that a list is another one now. */
+  noticed(method: string): void {
+    // notifications/KIND/list_changed
+    if (LIST_CHANGED.has(method)) this.#keys.delete(method.split('/')[1] as ListKind);
+    if (OF_CONTENTS.has(method)) this.#keys.delete('contents');
+  }
+
+  /** The server was started anew, and introduced itself. */
   introduced(handshakeResult: JsonObject | undefined): void {
+    this.#keys.clear();
     if (this.#isClosed) return;
     const text = jsonBytes(handshakeResult ?? null);
     this.#countHandshakeResult(parsedCost(text, 0, text.length));

@@ -6,12 +6,15 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { isModernVersion } from '../mcp/versions.ts';
-import type { Logger } from '../observe/logger.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import { quotaKeyOf } from '../ports/principal.ts';
-import type { Instance } from './instance.ts';
-import { PrivateInstance } from './private-instance.ts';
-import type { ProcessBudget, ProcessSlot } from './process-budget.ts';
+import type { Request } from '../ports/request.ts';
+import { instanceFingerprint } from './credential-fingerprint.ts';
+import { identityOf } from './handshake.ts';
+import { Instance } from './instance.ts';
+import type { InstancePool } from './instance-lease.ts';
+import type { SlotOwner } from './process-budget.ts';
+import type { ServerContext } from './server-context.ts';
 
 /**
  * A modern client has no session that would end, and its server may keep state between its requests:
@@ -21,67 +24,116 @@ const KEPT_FOR_MODERN_MS = 1_800_000;
 /** How often it is looked whose clients are absent. */
 const SWEEPS = 4;
 
-/** What the private instances of a server need of it. */
-export interface PrivateInstancesParts {
+/** After this without a call a client that had a stream open and has none now has probably left. */
+const ABSENT_MS = 300_000;
+/** The same for a client that never opened one: some don't, and show that they are there by calls alone. */
+const UNHEARD_MS = 1_800_000;
+
+/** One of them: which clients have it, and since when none of them seems to need its process. */
+class PrivateInstance implements SlotOwner {
+  readonly key: string;
+  readonly principalKey: string;
+  readonly quotaKey: string;
+  /** What it is made with of its clients' credentials. */
+  readonly fingerprint: string;
   readonly server: string;
-  readonly sharing: 'principal' | 'session';
+  readonly instance: Instance;
+  /** How long it stays without a client. */
+  keptMs = 0;
+  timer: Timer | undefined;
+  readonly #pool: PrivateInstances;
   /** Whether a new process can be told what the last one was: plain JSON-RPC has no handshake. */
-  readonly isReplaceable: boolean;
-  /** After this the process of clients that are absent is stopped; 0 is never. */
-  readonly absentMs: number;
-  /** The same where a client never opened a stream. */
-  readonly unheardMs: number;
-  readonly budget: ProcessBudget;
-  readonly logger: Logger;
-  /**
-   * What of a client makes another instance necessary, besides who it is; empty when nothing does.
-   * @throws GatewayError when the client lacks something that its instance needs
-   */
-  instanceFingerprint(client: Downstream): string;
-  create(client: Downstream, key: string, takePlace: () => ProcessSlot): Instance;
+  readonly #isReplaceable: boolean;
+  /** A client may have several places at once. */
+  readonly #clients = new Map<Downstream, number>();
+  #leftAtMs = monotonicMs();
+
+  /** @param client the first one */
+  constructor(
+    pool: PrivateInstances,
+    server: ServerContext,
+    client: Downstream,
+    { key, fingerprint }: Pick<PrivateInstance, 'key' | 'fingerprint'>,
+  ) {
+    const { options, logger } = server;
+    this.#pool = pool;
+    this.key = key;
+    this.fingerprint = fingerprint;
+    this.principalKey = client.principal.key;
+    this.quotaKey = quotaKeyOf(client.principal);
+    this.server = options.name;
+    this.#isReplaceable = options.protocol === 'mcp';
+    const identity = identityOf(client, options.sharing === 'session');
+    this.instance = new Instance(server, identity, logger.child({ key }), this);
+  }
+
+  get isInUse(): boolean {
+    return this.#clients.size > 0;
+  }
+
+  enter(client: Downstream): void {
+    this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
+  }
+
+  leave(client: Downstream): void {
+    const held = (this.#clients.get(client) ?? 0) - 1;
+    if (held > 0) this.#clients.set(client, held);
+    else this.#clients.delete(client);
+    this.#leftAtMs = monotonicMs();
+  }
+
+  get idleSinceMs(): number | undefined {
+    if (!this.instance.isUnused) return undefined;
+    if (!this.isInUse) return this.#leftAtMs;
+    if (!this.#isReplaceable) return undefined;
+    let sinceMs = 0;
+    for (const { absentSinceMs } of this.#clients.keys()) {
+      if (absentSinceMs === undefined) return undefined;
+      sinceMs = Math.max(sinceMs, absentSinceMs);
+    }
+    return sinceMs;
+  }
+
+  /** Whether a client of its never opened a stream, and may be there all the same. */
+  get isUnheard(): boolean {
+    for (const { hasListened } of this.#clients.keys()) if (hasListened === false) return true;
+    return false;
+  }
+
+  evict(): void {
+    if (this.isInUse) this.instance.stopIdle();
+    else this.#pool.end(this);
+  }
 }
 
 /** Private instances of one server. */
-export class PrivateInstances {
-  readonly #parts: PrivateInstancesParts;
+export class PrivateInstances implements InstancePool {
+  readonly #server: ServerContext;
   readonly #byKey = new Map<string, PrivateInstance>();
   readonly #byInstance = new Map<Instance, PrivateInstance>();
   readonly #closing = new Set<Promise<void>>();
   #sweeper: Timer | undefined;
   #sessions = 0;
 
-  constructor(parts: PrivateInstancesParts) {
-    this.#parts = parts;
+  constructor(server: ServerContext) {
+    this.#server = server;
   }
 
-  all(): Instance[] {
+  get all(): Instance[] {
     return [...this.#byInstance.keys()];
   }
 
-  /**
-   * The instance of a client; give it back with `release`.
-   * @throws GatewayError when no process may be started for it
-   */
   acquire(client: Downstream): Instance {
-    const fingerprint = this.#parts.instanceFingerprint(client);
+    const fingerprint = this.#fingerprintOf(client);
     const key = this.#keyOf(client, fingerprint);
     return this.#use(this.#byKey.get(key) ?? this.#create(client, key, fingerprint), client);
   }
 
-  /**
-   * The instance of a client, if it is there already; give it back with `release`.
-   * @throws GatewayError when the client lacks something that its instance needs
-   */
-  acquireIfThere(client: Downstream): Instance | undefined {
-    const entry = this.#byKey.get(this.#keyOf(client, this.#parts.instanceFingerprint(client)));
+  acquireExisting(client: Downstream): Instance | undefined {
+    const entry = this.#byKey.get(this.#keyOf(client, this.#fingerprintOf(client)));
     return entry && this.#use(entry, client);
   }
 
-  /**
-   * An instance that is there already; give it back with `release`.
-   * @param name of it, as `nameOf` has it
-   * @returns undefined when there is none of that name for the client's principal and credentials
-   */
   acquireNamed(client: Downstream, name: string): Instance | undefined {
     const entry = this.#byKey.get(name);
     if (entry?.principalKey !== client.principal.key) return undefined;
@@ -89,18 +141,30 @@ export class PrivateInstances {
     return this.#use(entry, client);
   }
 
+  /**
+   * What of a client makes another instance necessary, besides who it is; empty when nothing does.
+   * @throws GatewayError when the client lacks something that its instance needs
+   */
+  #fingerprintOf({ principal }: Downstream): string {
+    return instanceFingerprint(this.#server.options, principal);
+  }
+
   #isMadeFor({ fingerprint }: PrivateInstance, client: Downstream): boolean {
     try {
-      return fingerprint === this.#parts.instanceFingerprint(client);
+      return fingerprint === this.#fingerprintOf(client);
     } catch (error) {
       if (error instanceof GatewayError) return false;
       throw error;
     }
   }
 
-  /** What an instance is called. */
   nameOf(instance: Instance): string {
     return this.#byInstance.get(instance)?.key ?? '';
+  }
+
+  /** There is no other one. */
+  instanceFor(_: Request, own: Instance): Instance {
+    return own;
   }
 
   #use(entry: PrivateInstance, client: Downstream): Instance {
@@ -111,19 +175,17 @@ export class PrivateInstances {
     return entry.instance;
   }
 
-  /** A client is done with its instance. */
   release(instance: Instance, client: Downstream): void {
     const entry = this.#byInstance.get(instance);
     if (entry === undefined) return;
     entry.leave(client);
     if (entry.isInUse) return;
-    if (entry.keptMs === 0) this.#end(entry);
-    else entry.timer = after(entry.keptMs, () => this.#end(entry));
+    if (entry.keptMs === 0) this.end(entry);
+    else entry.timer = after(entry.keptMs, () => this.end(entry));
   }
 
-  /** Ends all of them. */
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
-    for (const entry of [...this.#byKey.values()]) this.#end(entry, reason);
+    for (const entry of [...this.#byKey.values()]) this.end(entry, reason);
     await Promise.all(this.#closing);
   }
 
@@ -132,25 +194,13 @@ export class PrivateInstances {
   }
 
   #ownerKeyOf(client: Downstream): string {
-    if (this.#parts.sharing === 'principal') return `principal ${client.principal.key}`;
+    if (this.#server.options.sharing === 'principal') return `principal ${client.principal.key}`;
     if (!isModernVersion(client.version)) return `session ${++this.#sessions}`;
     return `modern ${client.principal.key} ${jsonText(sorted(client.capabilities))}`;
   }
 
   #create(client: Downstream, key: string, fingerprint: string): PrivateInstance {
-    const { server, isReplaceable, budget } = this.#parts;
-    const entry = new PrivateInstance(
-      {
-        key,
-        principalKey: client.principal.key,
-        quotaKey: quotaKeyOf(client.principal),
-        fingerprint,
-        server,
-        isReplaceable,
-        end: (unused) => this.#end(unused),
-      },
-      (owner) => this.#parts.create(client, key, () => budget.take(owner)),
-    );
+    const entry = new PrivateInstance(this, this.#server, client, { key, fingerprint });
     // Whoever comes when there are too many is told so at once.
     entry.instance.takeSlot();
     this.#byKey.set(key, entry);
@@ -160,26 +210,28 @@ export class PrivateInstances {
   }
 
   #watchAbsent(): void {
-    const { absentMs } = this.#parts;
+    const absentMs = this.#server.options.timeouts.idle ?? ABSENT_MS;
     if (absentMs > 0) this.#sweeper ??= every(absentMs / SWEEPS, () => this.#sweep());
   }
 
   /** Stops processes whose clients probably left without a word. */
   #sweep(): void {
-    const { absentMs, unheardMs, logger } = this.#parts;
+    const { options, logger } = this.#server;
+    const { idle } = options.timeouts;
     const nowMs = monotonicMs();
     for (const entry of this.#byKey.values()) {
       // Those without a client have a timer of their own.
       if (!entry.isInUse || !entry.instance.hasProcess) continue;
       const { idleSinceMs, isUnheard } = entry;
-      const limitMs = isUnheard ? unheardMs : absentMs;
+      const limitMs = idle ?? (isUnheard ? UNHEARD_MS : ABSENT_MS);
       if (idleSinceMs === undefined || nowMs - idleSinceMs < limitMs) continue;
       logger.info({ key: entry.key }, 'server stopped, since its clients are absent');
       entry.instance.stopIdle();
     }
   }
 
-  #end(entry: PrivateInstance, reason?: 'server_unavailable' | 'draining'): void {
+  /** Ends one for good, as nobody has it. */
+  end(entry: PrivateInstance, reason?: 'server_unavailable' | 'draining'): void {
     entry.timer?.cancel();
     this.#byKey.delete(entry.key);
     this.#byInstance.delete(entry.instance);

@@ -20,15 +20,9 @@ export interface SlotOwner {
 }
 
 /** A slot for one private process: taken before it starts, given back when it is told to end. */
-export interface ProcessSlot {
-  /** Resolves when the process may start: the one that had the slot before is gone. */
-  readonly free: Promise<unknown>;
-  /** @param gone resolves when the process is gone */
-  giveBack(gone: Promise<unknown>): void;
-}
-
-class Slot implements ProcessSlot {
+export class ProcessSlot {
   readonly owner: SlotOwner;
+  /** Resolves when the process may start: the one that had the slot before is gone. */
   readonly free: Promise<unknown>;
   readonly #budget: ProcessBudget;
   /** Resolves when its process is gone; undefined until that was told to end. */
@@ -40,6 +34,7 @@ class Slot implements ProcessSlot {
     this.free = free;
   }
 
+  /** @param gone resolves when the process is gone */
   giveBack(gone: Promise<unknown>): void {
     if (this.gone !== undefined) return;
     this.gone = gone;
@@ -50,7 +45,7 @@ class Slot implements ProcessSlot {
 /** Counts private processes. */
 export class ProcessBudget {
   readonly #options: ProcessOptions;
-  readonly #slots = new Set<Slot>();
+  readonly #slots = new Set<ProcessSlot>();
   readonly starts: StartTurns;
 
   constructor(options: ProcessOptions) {
@@ -80,18 +75,18 @@ export class ProcessBudget {
       free = this.#room(own) ?? this.#room(all);
       if (free === undefined) throw tooMany(owner.server, `${max} in all (processes.max)`);
     }
-    const slot = new Slot(this, owner, free);
+    const slot = new ProcessSlot(this, owner, free);
     this.#slots.add(slot);
     return slot;
   }
 
   /** The process of a slot is gone. */
-  forget(slot: Slot): void {
+  forget(slot: ProcessSlot): void {
     this.#slots.delete(slot);
   }
 
   /** Frees one of some slots; undefined when all are needed. */
-  #room(slots: readonly Slot[]): Promise<unknown> | undefined {
+  #room(slots: readonly ProcessSlot[]): Promise<unknown> | undefined {
     const room = slots.find(({ gone }) => gone !== undefined) ?? longestIdle(slots);
     if (room === undefined) return undefined;
     if (room.gone === undefined) room.owner.evict();
@@ -100,9 +95,53 @@ export class ProcessBudget {
   }
 }
 
-function longestIdle(slots: readonly Slot[]): Slot | undefined {
+/** The slot that an instance holds for its process, and why it has none when it has none. */
+export class ProcessSlotHolder {
+  readonly #budget: ProcessBudget;
+  readonly #owner: SlotOwner | undefined;
+  #slot: ProcessSlot | undefined;
+  #refusal: GatewayError | undefined;
+
+  /** @param owner undefined where there is always a slot */
+  constructor(budget: ProcessBudget, owner: SlotOwner | undefined) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  /** Why there was none when it was last asked for. */
+  get refusal(): GatewayError | undefined {
+    return this.#refusal;
+  }
+
+  /** Resolves when the process that had the slot before is gone. */
+  get free(): Promise<unknown> | undefined {
+    return this.#slot?.free;
+  }
+
+  /**
+   * Takes it, unless it is held.
+   * @throws GatewayError when there is none
+   */
+  take(): void {
+    try {
+      this.#slot ??= this.#owner && this.#budget.take(this.#owner);
+      this.#refusal = undefined;
+    } catch (error) {
+      if (error instanceof GatewayError) this.#refusal = error;
+      throw error;
+    }
+  }
+
+  /** @param gone resolves when the process is gone */
+  giveBack(gone: Promise<unknown>): void {
+    this.#slot?.giveBack(gone);
+    this.#slot = undefined;
+  }
+}
+
+function longestIdle(slots: readonly ProcessSlot[]): ProcessSlot | undefined {
   let sinceMs = monotonicMs();
-  let longest: Slot | undefined;
+  let longest: ProcessSlot | undefined;
   for (const slot of slots) {
     const { idleSinceMs } = slot.owner;
     if (idleSinceMs === undefined || idleSinceMs > sinceMs) continue;

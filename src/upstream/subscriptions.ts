@@ -6,8 +6,8 @@
 import type { HeldOwner } from '../base/held-bytes.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import { WatchedUris } from '../mcp/subscription.ts';
+import type { Downstream } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
-import type { Subscriber } from './fan-out.ts';
 
 const KIB = 1_024;
 /** Things that one client may watch, and all clients of a principal. */
@@ -18,6 +18,15 @@ const MAX_PRINCIPAL_BYTES = 512 * KIB;
 const MAX_BYTES = 2_048 * KIB;
 /** What it costs besides its text that somebody watches something: places in tables. */
 const ENTRY_BYTES = 256;
+
+/** What is known of a client that may be told something. */
+export interface Subscriber {
+  readonly client: Downstream;
+  /** Least severity that it wants; undefined while it has set none. */
+  severity: number | undefined;
+  /** Wants to know when the server can be used again. */
+  readonly onUp: (() => void) | undefined;
+}
 
 interface WatchedItem {
   readonly watchers: Set<Subscriber>;

@@ -17,11 +17,13 @@ const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
 
 /** What comes of a server's line, and how often it was walked over. */
 function received(line: string) {
-  const events = { notified: vi.fn(), violated: vi.fn(), dropped: vi.fn() };
+  const events = { notified: vi.fn(), violated: vi.fn() };
+  const dropped = vi.fn();
   const traffic = new Traffic();
-  const mux = new Mux(OPTIONS, { events, traffic } as unknown as MuxParts);
+  const parts = { events, traffic, logger: { debug: dropped }, audience: {} };
+  const mux = new Mux(OPTIONS, parts as unknown as MuxParts);
   const passes = scannedBytes(() => mux.receive(Buffer.from(line))) / line.length;
-  return { ...events, traffic, passes };
+  return { ...events, dropped, traffic, passes };
 }
 
 const batchOf = (count: number, element: string): string =>
@@ -49,7 +51,7 @@ test('a batch in a batch is no message, and nobody looks into it', () => {
   const line = `${'['.repeat(depth)}"${'x'.repeat(10_000)}"${']'.repeat(depth)}`;
   const { dropped, traffic, passes } = received(line);
   expect(dropped).toHaveBeenCalledOnce();
-  expect(dropped.mock.calls[0]?.[0]).toBe('array');
+  expect(dropped.mock.calls[0]?.[0]).toMatchObject({ what: 'array' });
   expect(traffic.noise).toBe(1);
   expect(traffic.receivedBytes).toBe(line.length);
   expect(passes).toBeLessThan(4);

@@ -28,10 +28,11 @@ it('its client is asked', () => {
   const requests = new ServerRequests({
     server: 's',
     protocol: 'mcp',
-    soleClient: () => client,
-    calls: () => [],
-    metrics: { serverRequests: { inc: vi.fn() } },
-    elicited,
+    parts: {
+      audience: { soleClient: client, elicitations: { given: elicited } },
+      metrics: { serverRequests: { inc: vi.fn() } },
+    },
+    calls: { all: () => [] },
   } as unknown as ServerRequestsContext);
   requests.ask(unreadable());
   expect(ask).toHaveBeenCalledOnce();

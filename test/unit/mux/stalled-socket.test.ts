@@ -31,8 +31,9 @@ function clogged() {
     channel,
     tools: new InteractiveTools(),
     traffic: new Traffic(),
-    recent: new RecentCallers(),
-    events: { settled: vi.fn(), notified: vi.fn() },
+    audience: { recent: new RecentCallers() },
+    queue: { pump: vi.fn() },
+    events: { notified: vi.fn() },
   } as unknown as MuxParts);
   return { mux, sent };
 }
@@ -71,9 +72,11 @@ test('an answer that is too long for it becomes an error that it can read', () =
   const serverRequests = new ServerRequests({
     server: 's',
     protocol: 'mcp',
-    soleClient: () => sole,
-    calls: () => [],
-    metrics: { serverRequests: { inc: vi.fn() } },
+    parts: {
+      audience: { soleClient: sole },
+      metrics: { serverRequests: { inc: vi.fn() } },
+    },
+    calls: { all: () => [] },
     send: (message: Buffer) => mux.notify(message),
   } as unknown as ServerRequestsContext);
   serverRequests.ask(frameOf({ id: 'q', method: 'sampling/createMessage', params: {} }));

@@ -17,12 +17,15 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function muxWithCall() {
-  const events = { settled: vi.fn(), answered: vi.fn(), misnamed: vi.fn(), violated: vi.fn() };
+  const events = { misnamed: vi.fn(), violated: vi.fn() };
   const mux = new Mux({ server: 's', protocol: 'mcp', ...LIMITS }, {
     channel: { isWritable: true, send: () => true },
     tools: new InteractiveTools(),
     traffic: new Traffic(),
-    recent: new RecentCallers(),
+    audience: { recent: new RecentCallers() },
+    queue: { pump: vi.fn() },
+    lists: { note: vi.fn() },
+    logger: { warn: ({ id }: { id: number }) => events.misnamed(id) },
     events,
   } as unknown as MuxParts);
   const text = '{"jsonrpc":"2.0","id":"own","method":"tools/call","params":{"name":"t"}}';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { nextTurn, TurnQuota } from '../../../src/base/turns.ts';
 import { Deliveries } from '../../../src/upstream/deliveries.ts';
-import type { Subscriber } from '../../../src/upstream/fan-out.ts';
+import type { Subscriber } from '../../../src/upstream/subscriptions.ts';
 
 function audience(size: number) {
   const got: string[][] = Array.from({ length: size }, () => []);

@@ -1,7 +1,7 @@
 // A server that has never been ready is given up after a number of tries, one that has been never.
 import { expect, it } from 'vitest';
 import { LastEnd } from '../../../src/upstream/end-reasons.ts';
-import { FirstStarts } from '../../../src/upstream/first-starts.ts';
+import { FirstStarts } from '../../../src/upstream/restarts.ts';
 
 it('gives up once, with what was said last', () => {
   const told: string[] = [];

@@ -4,26 +4,20 @@ import { monotonicMs } from '../../../src/base/clock.ts';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { nextTurn } from '../../../src/base/turns.ts';
 import type { WireError } from '../../../src/jsonrpc/error.ts';
-import type { Metrics } from '../../../src/observe/metrics.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
 import type { SubscribeAnswered } from '../../../src/ports/lease.ts';
-import { FanOut, type Subscriber } from '../../../src/upstream/fan-out.ts';
+import { FanOut } from '../../../src/upstream/fan-out.ts';
 import type { Instance } from '../../../src/upstream/instance.ts';
-import { InstanceLease } from '../../../src/upstream/instance-lease.ts';
-import { Subscriptions } from '../../../src/upstream/subscriptions.ts';
+import { InstanceLease, type InstancePool } from '../../../src/upstream/instance-lease.ts';
+import type { Lifecycle } from '../../../src/upstream/lifecycle.ts';
+import type { ServerContext } from '../../../src/upstream/server-context.ts';
+import { type Subscriber, Subscriptions } from '../../../src/upstream/subscriptions.ts';
 
 const CLIENT = { principal: { key: 'a' } } as Downstream;
 
 function setUp() {
-  const fanOut = new FanOut({
-    server: 's',
-    isShared: true,
-    isPlain: false,
-    metrics: {} as Metrics,
-    logsOnDemand: () => false,
-    soleCaller: () => undefined,
-    callers: () => [],
-  });
+  const server = { options: { name: 's', protocol: 'mcp' }, isShared: true } as ServerContext;
+  const fanOut = new FanOut(server, { mux: undefined } as Lifecycle);
   const started = Promise.withResolvers<void>();
   const upstreamSubscriptions = {
     replay: vi.fn(async () => undefined),
@@ -36,18 +30,13 @@ function setUp() {
     unsubscribeAll: vi.fn(),
   };
   const instance = {
+    server,
     fanOut,
     upstreamSubscriptions,
     running: () => started.promise,
   } as unknown as Instance;
-  const leaseOf = (client: Downstream) =>
-    new InstanceLease(client, instance, {
-      server: 's',
-      isShared: true,
-      nameOf: () => '0',
-      alternative: (_exchange, own) => own,
-      left: () => undefined,
-    });
+  const pool = { release: () => undefined } as unknown as InstancePool;
+  const leaseOf = (client: Downstream) => new InstanceLease(client, instance, pool);
   return { fanOut, started, upstreamSubscriptions, lease: leaseOf(CLIENT), leaseOf };
 }
 

@@ -158,7 +158,7 @@ describe('a call that can’t be served within its time in the queue', () => {
     const ended = vi.fn<(error: GatewayError) => void>();
     const waited = vi.fn<(error: GatewayError) => void>();
     for (const fail of [ended, ended, waited]) lease.dispatch(callOf(fail));
-    expect(lease.instance.queued).toBe(1);
+    expect(lease.instance.queue.queued).toBe(1);
     await vi.advanceTimersByTimeAsync(0);
     expect(ended.mock.calls.map(([error]) => error.reason)).toEqual([
       'server_exited',

@@ -1,6 +1,6 @@
 // When a server that ended is started again.
 import { expect, it } from 'vitest';
-import { RestartPolicy } from '../../../src/upstream/restart-policy.ts';
+import { RestartPolicy } from '../../../src/upstream/restarts.ts';
 
 /** A server that is ready for `servesMs` each time. @returns how long each of its restarts waits */
 function waits(times: number, servesMs: number): { waitsMs: number[]; policy: RestartPolicy } {

@@ -1,7 +1,7 @@
 /** B15: who hears of the end of an elicitation that a server gave an id. */
 import { expect, it } from 'vitest';
+import { ElicitationOwners } from '../../../src/mux/elicitation-owners.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
-import { ElicitationOwners } from '../../../src/upstream/elicitation-owners.ts';
 
 const clientOf = (key: string): Downstream => ({ principal: { key } }) as Downstream;
 const ann = clientOf('ann');

@@ -1,7 +1,6 @@
 // What is remembered of a server's era, and for how long.
 import { expect, it } from 'vitest';
-import { EraSearch } from '../../../src/upstream/era-search.ts';
-import { KnownEra } from '../../../src/upstream/known-era.ts';
+import { EraSearch, KnownEra } from '../../../src/upstream/known-era.ts';
 
 const searches = (count: number): EraSearch[] => {
   const known = new KnownEra();

@@ -1,57 +1,69 @@
-// Whether a call goes to an instance now, waits, or is refused, and with which words
-// (docs/protocol.md#attribution). Owns the calls that wait.
-import { monotonicMs } from '../base/clock.ts';
+// The calls of one instance: whether one goes to the server now, waits, or is refused, and with which words
+// (docs/protocol.md#attribution). What waits is bounded in number and time; its bytes count as held for its
+// callers. Callers take turns, large calls several, so that one caller's bulk delays that caller; and when there is
+// no more room, it is the one with the most there whose last call has to go.
+import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import { type FailureReason, GatewayError } from '../base/errors.ts';
-import type { InteractiveTools } from '../mux/interactive-tools.ts';
-import type { Mux } from '../mux/mux.ts';
+import { FairQueue } from '../base/fair-queue.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import type { Waiting } from '../mux/mux-contract.ts';
+import { type Caller, callerOf } from '../ports/caller.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import { isAnonymous, quotaKeyOf } from '../ports/principal.ts';
-import type { Request } from '../ports/request.ts';
-import type { InstanceState } from './instance-state.ts';
-import type { ServerOptions } from './options.ts';
-import { WaitingCalls } from './waiting-calls.ts';
+import type { Canceller, Request } from '../ports/request.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { ServerContext } from './server-context.ts';
 
 /**
  * How long a tool waits for others' server requests that was only near one of them, and asked
  * nothing before. A look more, and it has been a second.
  */
 const SUSPECT_MS = 800;
+const SWEEP_MS = 100;
+/** A caller's call of so many bytes takes one turn, a larger one several: others' small calls go first. */
+const TURN_BYTES = 64 * 1024;
+/** Turns that one call takes at most. */
+const MOST_TURNS = 16;
 
-/** What admission looks at. */
-export interface AdmissionContext {
-  readonly options: ServerOptions;
-  readonly tools: InteractiveTools;
-  state(): InstanceState;
-  /** Undefined while there is no connection. */
-  mux(): Mux | undefined;
-  /** Whether callers are refused at once, since the server keeps failing. */
-  failsFast(): boolean;
-  /** Why the server is not there. */
-  lastFailure(): string;
-  /** How long until it is started again, in milliseconds; 0 while nothing has to be waited for. */
-  startsInMs(): number;
-  /** Starts the server if nothing else will. */
-  start(): void;
+class WaitingCall implements Canceller {
+  readonly id = undefined;
+  readonly request: Request;
+  readonly owner: Caller;
+  readonly turns: number;
+  readonly sinceMs = monotonicMs();
+  readonly deadlineMs: number;
+  readonly #queue: CallQueue;
+
+  constructor(queue: CallQueue, request: Request, limitMs: number) {
+    this.#queue = queue;
+    this.request = request;
+    this.owner = callerOf(request.client);
+    this.turns = Math.min(1 + Math.floor(request.frame.bytes.length / TURN_BYTES), MOST_TURNS);
+    this.deadlineMs = this.sinceMs + limitMs;
+  }
+
+  cancel(_notice: Frame | undefined): void {
+    this.#queue.remove(this);
+  }
 }
 
-/** The door of one instance. */
-export class Admission {
-  readonly #context: AdmissionContext;
-  readonly #waiting: WaitingCalls;
+/** The queue of one instance. */
+export class CallQueue implements Waiting {
+  readonly #server: ServerContext;
+  readonly #life: Lifecycle;
+  readonly #waiting: FairQueue<Caller, WaitingCall>;
   /** Calls that one principal may have at a shared server, so that there are places for others. */
   readonly #share: number;
+  #sweeper: Timer | undefined;
   #closedBecause: 'server_unavailable' | 'draining' = 'server_unavailable';
 
-  constructor(context: AdmissionContext) {
-    this.#context = context;
-    const { queue, inFlight } = context.options.limits;
-    const isShared = context.options.sharing === 'shared';
+  constructor(server: ServerContext, life: Lifecycle) {
+    this.#server = server;
+    this.#life = life;
+    const { queue, inFlight } = server.options.limits;
+    const isShared = server.options.sharing === 'shared';
     this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
-    this.#waiting = new WaitingCalls(queue, {
-      expired: (request) => this.#waitedTooLong(request),
-      displaced: (request) => request.settle(this.#overloaded()),
-      passed: () => this.pump(),
-    });
+    this.#waiting = new FairQueue(queue, ({ request }) => request.settle(this.#overloaded()));
   }
 
   /** Calls that wait. */
@@ -59,11 +71,10 @@ export class Admission {
     return this.#waiting.size;
   }
 
-  /** Whether calls of tools that ask wait until `client` has answered. */
   isAwaited(client: Downstream): boolean {
-    const { tools } = this.#context;
+    const { tools } = this.#server;
     return this.#waiting.some(
-      (request) => request.client !== client && tools.match(request.frame) !== undefined,
+      ({ request }) => request.client !== client && tools.match(request.frame) !== undefined,
     );
   }
 
@@ -71,7 +82,7 @@ export class Admission {
   admit(request: Request): void {
     const isFree = this.#waiting.size === 0 && this.#hasRoom();
     if (isFree && this.#canGo(request, this.#overQuota())) {
-      this.#context.mux()?.dispatch(request);
+      this.#life.mux?.dispatch(request);
       return;
     }
     this.#wait(request);
@@ -81,33 +92,42 @@ export class Admission {
 
   /** Sends on what waits, as far as there is room. */
   pump(): void {
+    this.#life.usedMs = monotonicMs();
     while (this.#waiting.size > 0 && this.#hasRoom()) {
       const overQuota = this.#overQuota();
-      const request = this.#waiting.take((candidate, sinceMs) =>
-        this.#canGo(candidate, overQuota, sinceMs),
+      const waiting = this.#waiting.take(({ request, sinceMs }) =>
+        this.#canGo(request, overQuota, sinceMs),
       );
-      if (request === undefined) return;
-      this.#context.mux()?.dispatch(request);
+      if (waiting === undefined) return;
+      this.#restIfEmpty();
+      const { request } = waiting;
+      request.canceller = undefined;
+      this.#life.mux?.dispatch(request);
     }
+  }
+
+  /** Takes a call out, if it is here. */
+  remove(waiting: WaitingCall): void {
+    this.#waiting.remove(waiting);
+    this.#restIfEmpty();
   }
 
   /** Refuses everything that waits. */
   refuseWaiting(failure = this.unavailable()): void {
-    for (const request of this.#waiting.clear()) request.settle(failure);
+    for (const request of this.#takeOut()) request.settle(failure);
   }
 
   /** The server is started again after its backoff: refuses everything that can't wait for that. */
   refuseLate(): void {
     const failure = this.unavailable();
-    const startMs = monotonicMs() + this.#context.startsInMs();
-    for (const request of this.#waiting.clear(startMs)) request.settle(failure);
+    const startMs = monotonicMs() + this.#life.restarts.dueInMs;
+    for (const request of this.#takeOut(startMs)) request.settle(failure);
   }
 
   /** Refuses everything that waits, since the server is being stopped. */
   close(reason: 'server_unavailable' | 'draining'): void {
     this.#closedBecause = reason;
-    const failure = this.stopped();
-    for (const request of this.#waiting.clear()) request.settle(failure);
+    this.refuseWaiting(this.stopped());
   }
 
   /** The error of callers who come too late. */
@@ -122,7 +142,7 @@ export class Admission {
 
   /** The error of callers who find the server gone. */
   unavailable(): GatewayError {
-    const failure = this.#context.lastFailure();
+    const failure = this.#life.lastEnd.publicReason;
     // A whole sentence behind a label for metrics: the log would not say more.
     const said = /^(?:cannot_start|refused): (it .*)$/s.exec(failure)?.[1];
     if (said !== undefined) return this.#failure('server_unavailable', `is not available: ${said}`);
@@ -135,7 +155,7 @@ export class Admission {
    * nobody is looked for while there is room for everybody. Without auth all clients are one.
    */
   #overQuota(): string | undefined {
-    const mux = this.#context.mux();
+    const { mux } = this.#life;
     if (mux === undefined || mux.inFlight < this.#share) return undefined;
     const counts = new Map<string, number>();
     for (const { request, abandonedAtMs } of mux.calls()) {
@@ -152,9 +172,9 @@ export class Admission {
 
   /** Whether the server takes any call at all. */
   #hasRoom(): boolean {
-    const mux = this.#context.mux();
-    if (mux === undefined || this.#context.state() !== 'ready') return false;
-    return mux.isWritable && mux.inFlight < this.#context.options.limits.inFlight;
+    const { mux, state } = this.#life;
+    if (mux === undefined || state !== 'ready') return false;
+    return mux.isWritable && mux.inFlight < this.#server.options.limits.inFlight;
   }
 
   /**
@@ -162,9 +182,9 @@ export class Admission {
    * @param sinceMs since when it waits; absent: not yet
    */
   #canGo(request: Request, overQuota: string | undefined, sinceMs?: number): boolean {
-    const { tools } = this.#context;
+    const { tools } = this.#server;
     if (overQuota !== undefined && quotaKeyOf(request.client.principal) === overQuota) return false;
-    if (this.#context.mux()?.hasInteractiveCallOfOthers(request.client) !== true) return true;
+    if (this.#life.mux?.hasInteractiveCallOfOthers(request.client) !== true) return true;
     const tool = tools.match(request.frame);
     if (tool === undefined) return true;
     const hasWaited = sinceMs !== undefined && monotonicMs() - sinceMs >= SUSPECT_MS;
@@ -172,26 +192,51 @@ export class Admission {
   }
 
   #wait(request: Request): void {
-    const state = this.#context.state();
+    const { state, restarts } = this.#life;
     if (state === 'closed') {
       request.settle(this.stopped());
       return;
     }
     const limitMs = this.#waitLimitMs(request);
-    const isHopeless = this.#context.failsFast() || this.#context.startsInMs() >= limitMs;
+    const isHopeless = restarts.failFast || restarts.dueInMs >= limitMs;
     if (isHopeless && state !== 'ready') {
       request.settle(this.unavailable());
       return;
     }
-    if (this.#waiting.add(request, limitMs)) {
-      this.#context.start();
+    const waiting = new WaitingCall(this, request, limitMs);
+    if (!this.#waiting.add(waiting)) {
+      request.settle(this.#overloaded());
       return;
     }
-    request.settle(this.#overloaded());
+    request.canceller = waiting;
+    this.#sweeper ??= every(SWEEP_MS, () => this.#sweep());
+    this.#life.start();
+  }
+
+  /**
+   * Takes every call out, or those only whose time is over then.
+   * @param atMs by the monotonic clock
+   */
+  #takeOut(atMs = Number.POSITIVE_INFINITY): Request[] {
+    const over = this.#waiting.all().filter(({ deadlineMs }) => deadlineMs <= atMs);
+    for (const waiting of over) this.remove(waiting);
+    return over.map(({ request }) => request);
+  }
+
+  #restIfEmpty(): void {
+    if (this.#waiting.size > 0) return;
+    this.#sweeper?.cancel();
+    this.#sweeper = undefined;
+  }
+
+  #sweep(): void {
+    for (const request of this.#takeOut(monotonicMs())) this.#waitedTooLong(request);
+    // Some of those that wait may go now.
+    if (this.#waiting.size > 0) this.pump();
   }
 
   #overloaded(): GatewayError {
-    const { queue } = this.#context.options.limits;
+    const { queue } = this.#server.options.limits;
     return this.#failure(
       'overloaded',
       `already has ${queue} calls in its queue (limits.queue). Retry later.`,
@@ -201,16 +246,16 @@ export class Admission {
   // Who waits for another client's server request to be answered waits for a human being, who has
   // the time of a call for it, and then for the call to end.
   #waitLimitMs(request: Request): number {
-    const { options, tools } = this.#context;
+    const { options, tools } = this.#server;
     const { timeouts } = options;
-    const state = this.#context.state();
+    const { state } = this.#life;
     if (state === 'idle' || state === 'starting') return timeouts.start;
     const isForPerson = state === 'ready' && tools.match(request.frame) !== undefined;
     return isForPerson ? Math.min(2 * timeouts.request, timeouts.requestMax) : timeouts.queue;
   }
 
   #waitedTooLong(request: Request): void {
-    switch (this.#context.state()) {
+    switch (this.#life.state) {
       case 'ready':
         request.settle(this.#failure('queue_timeout', this.#whyItWaited(request)));
         return;
@@ -223,16 +268,16 @@ export class Admission {
   }
 
   #whyItWaited({ frame, client }: Request): string {
-    const { tools, mux } = this.#context;
-    const tool = tools.match(frame);
-    if (tool !== undefined && mux()?.hasInteractiveCallOfOthers(client) === true) {
+    const { mux } = this.#life;
+    const tool = this.#server.tools.match(frame);
+    if (tool !== undefined && mux?.hasInteractiveCallOfOthers(client) === true) {
       return (
         `could not take the call: tool "${tool}" is interactive, and another client is using an ` +
         'interactive tool, maybe waiting for its user to answer. ' +
         'Retry later, or set sharing: session for this server.'
       );
     }
-    if (mux()?.isWritable === false) {
+    if (mux?.isWritable === false) {
       return 'was too busy to read the call within timeouts.queue: it has not read earlier messages. Retry later.';
     }
     const overQuota = this.#overQuota();
@@ -243,7 +288,7 @@ export class Admission {
   }
 
   #failure(reason: FailureReason, what: string): GatewayError {
-    const server = this.#context.options.name;
+    const server = this.#server.options.name;
     return new GatewayError(reason, `Server "${server}" ${what}`, { outcome: 'not_sent', server });
   }
 }

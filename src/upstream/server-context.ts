@@ -1,0 +1,38 @@
+// What a configured server is given, and what its instances have in common.
+import type { FindOwner, HeldBytes } from '../base/held-bytes.ts';
+import type { InteractiveTools } from '../mux/interactive-tools.ts';
+import type { Logger } from '../observe/logger.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { KnownEra } from './known-era.ts';
+import type { ServerOptions } from './options.ts';
+import type { ProcessBudget } from './process-budget.ts';
+import type { FirstStarts } from './restarts.ts';
+import type { OpenChannel } from './server-channel.ts';
+
+export interface BackendParts {
+  readonly budget: ProcessBudget;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Where what is held for servers and clients counts; absent: there is no limit. */
+  readonly held?: HeldBytes | undefined;
+  readonly openChannel: OpenChannel;
+  readonly gatewayVersion: string;
+  /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
+  readonly exposesDetails: boolean;
+  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  readonly isTriedOnDemand?: boolean;
+  /** Told of starts, where a server that is never ready ends the gateway. */
+  readonly firstStarts?: FirstStarts | undefined;
+}
+
+/** One configured server, as its instances see it. */
+export interface ServerContext extends BackendParts {
+  readonly options: ServerOptions;
+  readonly isShared: boolean;
+  readonly tools: InteractiveTools;
+  readonly era: KnownEra;
+  readonly traffic: Traffic;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
+}
