@@ -3,7 +3,7 @@ import type { Guard } from './guard.ts';
 
 const CHILD = 'src/upstream/stdio/child-process.ts';
 const CHANNEL = 'src/upstream/stdio/stdio-channel.ts';
-const HTTP_ENDPOINT = 'src/upstream/streamable-http/http-endpoint.ts';
+const HTTP_ENDPOINT = 'src/upstream/remote/http-endpoint.ts';
 const BUDGET = 'src/upstream/process-budget.ts';
 const DIALLING = 'src/upstream/credentials/dialling.ts';
 const DIALLING_TESTS = 'test/unit/upstream/credentials/dialling.test.ts';
@@ -132,10 +132,10 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'remote/retry-floor',
-    file: 'src/upstream/streamable-http/answer-body.ts',
+    file: 'src/upstream/remote/answer-body.ts',
     find: 'Math.max(retryMs, floorMs)',
     replace: 'retryMs',
-    test: ['test/unit/upstream/streamable-http/reconnecting.test.ts', 'retry: 0'],
+    test: ['test/unit/upstream/remote/reconnecting.test.ts', 'retry: 0'],
   },
   {
     name: 'child/oversize',
@@ -279,7 +279,7 @@ export const serverGuards: readonly Guard[] = [
   },
   {
     name: 'remote/client-authorization',
-    file: 'src/upstream/streamable-http/message-headers.ts',
+    file: 'src/upstream/streamable-http/link.ts',
     find: "return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own };",
     replace: `return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own, 'x-client': ${LEAK} ?? '' };`,
     also: [LEAKING],

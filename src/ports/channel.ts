@@ -56,3 +56,13 @@ export interface Channel {
   /** Ends it in order and resolves when nothing of it is left. */
   close(): Promise<void>;
 }
+
+/** A channel with what is known of who is behind it. */
+export interface ServerChannel extends Channel {
+  /** Process id; undefined when there is no process. */
+  readonly pid: number | undefined;
+  /** What the server last said besides messages, to explain why it ended; may be empty. */
+  readonly lastStderrLine: string;
+  /** Which version of which program runs; absent where nobody knows. */
+  readonly program?: string;
+}

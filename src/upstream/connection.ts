@@ -11,13 +11,13 @@ import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { isCacheable } from '../mcp/modern-methods.ts';
 import { Mux } from '../mux/mux.ts';
 import type { Logger } from '../observe/logger.ts';
+import type { ServerChannel } from '../ports/channel.ts';
 import type { Caller, Request } from '../ports/request.ts';
 import type { CallQueue } from './call-queue.ts';
 import { DRAINING, describeEnd, SESSION_LOST } from './end-reasons.ts';
 import type { FanOut } from './fan-out.ts';
 import type { KnownLists } from './known-lists.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { ServerChannel } from './server-channel.ts';
 import type { ServerContext } from './server-context.ts';
 import { UpstreamListen } from './upstream-listen.ts';
 

@@ -1,16 +1,42 @@
 // The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
+import type { FindOwner } from '../base/held-bytes.ts';
 import { proxyRules } from '../base/proxies.ts';
 import { MAX_STALL_MS } from '../base/stalled-socket.ts';
+import type { TurnQuota } from '../base/turns.ts';
+import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
+import type { MessageLine, MessageLog } from '../observe/message-log.ts';
+import type { ChannelEvents, ServerChannel } from '../ports/channel.ts';
+import type { Principal } from '../ports/principal.ts';
+import type { RemoteTarget } from './credentials/options.ts';
 import { RemoteAccess } from './credentials/remote-access.ts';
 import type { ServerOptions } from './options.ts';
 import { RemoteChannel } from './remote-channel.ts';
-import type { OpenChannel } from './server-channel.ts';
 import type { Environment } from './stdio/environment.ts';
 import type { StdioTarget } from './stdio/options.ts';
 import type { Program } from './stdio/program.ts';
 import { programOf, StdioChannel } from './stdio/stdio-channel.ts';
-import type { RemoteTarget } from './streamable-http/options.ts';
+
+export interface ChannelParts {
+  readonly events: ChannelEvents;
+  /** What the messages of the server may cost in one turn of the event loop. */
+  readonly quota: TurnQuota;
+  readonly logger: Logger;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
+  /**
+   * In whose name the gateway itself asks: whoever of those with equal credentials was seen last.
+   * Absent, or undefined, for a server that everybody shares.
+   */
+  readonly principal?: (() => Principal | undefined) | undefined;
+}
+
+/**
+ * Starts a server and connects to it. Failures are told through `closed`, but for those of what the
+ * client has to bring.
+ * @throws GatewayError when the client lacks something that the server is started with
+ */
+export type OpenChannel = (options: ServerOptions, parts: ChannelParts) => ServerChannel;
 
 /**
  * What opens the channel of any server.
@@ -46,5 +72,43 @@ export function channelOpener(
       { messageBytes: limits.message, stopMs: timeouts.stop, stallMs },
       { ...parts, environment, startedFor, program },
     );
+  };
+}
+
+/** The same with channels that log what passes, where `log.messages` asks for it. */
+export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
+  return (options, parts) => {
+    const server = options.name;
+    const note = (direction: MessageLine['direction'], bytes: Buffer): void => {
+      const { kind, method, idBytes } = scan(bytes, { anyParams: true });
+      const id = idBytes?.toString('utf8');
+      log.log({ direction, kind, method: method || undefined, id, bytes }, { server });
+    };
+    const { events } = parts;
+    const received = (message: Buffer, about?: number): boolean => {
+      note('from_server', message);
+      return events.received(message, about);
+    };
+    const channel = open(options, { ...parts, events: { ...events, received } });
+    const send: ServerChannel['send'] = (message, from) => {
+      note('to_server', message);
+      return channel.send(message, from);
+    };
+    return {
+      get pid() {
+        return channel.pid;
+      },
+      get lastStderrLine() {
+        return channel.lastStderrLine;
+      },
+      get program() {
+        return channel.program ?? '';
+      },
+      get isWritable() {
+        return channel.isWritable;
+      },
+      send,
+      close: () => channel.close(),
+    } satisfies ServerChannel;
   };
 }

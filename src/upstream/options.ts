@@ -13,6 +13,7 @@ import {
   split,
   text,
 } from '../base/options.ts';
+import { type RemoteTarget, remoteKeys, resolveRemote } from './credentials/options.ts';
 import {
   framingKey,
   hasPrincipalVariable,
@@ -21,7 +22,6 @@ import {
   type StdioTarget,
 } from './stdio/options.ts';
 import { isLimitable, NO_PRLIMIT, resourceKeys } from './stdio/resource-limits.ts';
-import { type RemoteTarget, remoteKeys, resolveRemote } from './streamable-http/options.ts';
 
 const root = section({
   uri: text('a file:// URI')

@@ -1,35 +1,24 @@
 // A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
 // where the server takes no POST at its address (docs/protocol.md#httpsse).
-import type { FindOwner } from '../base/held-bytes.ts';
-import type { Logger } from '../observe/logger.ts';
-import type { ChannelEvents } from '../ports/channel.ts';
+import type { ServerChannel } from '../ports/channel.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { Access } from './credentials/remote-access.ts';
+import type { RemoteTarget } from './credentials/options.ts';
 import { SseChannel } from './http-sse/sse-channel.ts';
-import type { ServerOptions } from './options.ts';
-import type { ServerChannel } from './server-channel.ts';
+import type { RemoteOptions, RemoteParts } from './remote/http-endpoint.ts';
+import type { HttpRefusal } from './remote/refusals.ts';
 import { HttpChannel } from './streamable-http/http-channel.ts';
-import type { RemoteTarget } from './streamable-http/options.ts';
-import type { HttpRefusal } from './streamable-http/refusals.ts';
-
-export interface RemoteChannelParts {
-  readonly events: ChannelEvents;
-  readonly logger: Logger;
-  readonly access: Access;
-  readonly owner: FindOwner;
-}
 
 /** One remote server. */
 export class RemoteChannel implements ServerChannel {
   readonly pid = undefined;
   readonly #target: RemoteTarget;
-  readonly #options: ServerOptions;
-  readonly #parts: RemoteChannelParts;
+  readonly #options: RemoteOptions;
+  readonly #parts: RemoteParts;
   #channel: ServerChannel;
   /** The transport that turned out to be the wrong one, on its way out. */
   #left: Promise<void> = Promise.resolve();
 
-  constructor(target: RemoteTarget, options: ServerOptions, parts: RemoteChannelParts) {
+  constructor(target: RemoteTarget, options: RemoteOptions, parts: RemoteParts) {
     this.#target = target;
     this.#options = options;
     this.#parts = parts;

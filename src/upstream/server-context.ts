@@ -4,11 +4,11 @@ import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Traffic } from '../observe/traffic.ts';
+import type { OpenChannel } from './kinds.ts';
 import type { KnownEra } from './known-era.ts';
 import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import type { FirstStarts } from './restarts.ts';
-import type { OpenChannel } from './server-channel.ts';
 
 export interface BackendParts {
   readonly budget: ProcessBudget;

@@ -1,10 +1,13 @@
 // Who may import whom (layers.json): a folder knows only what is below it. biome.layers.json says the
 // same to editors; this test is the one that can't be switched off.
+import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LAYERS, layerConfiguration } from './layer-rules.ts';
 import { layerOf, readRootFile, type SourceFile, sourceFiles, target } from './sources.ts';
 
 const files = sourceFiles();
+/** Layers without any arrow upwards inside. */
+const FLAT = ['upstream'];
 
 interface Edge {
   readonly from: SourceFile;
@@ -63,6 +66,28 @@ describe('layers', () => {
     for (const { from, to, isTypeOnly } of edges) {
       if (!isTypeOnly || layerOf(to) !== from.layer) graph.get(from.path)?.push(to);
     }
+    expect(cycleIn(graph)).toBeUndefined();
+  });
+
+  test.each(FLAT)('inside %s no two files mention each other, not even their types', (flat) => {
+    const graph = new Map<string, string[]>();
+    for (const { from, to } of edges) {
+      if (from.layer === flat && layerOf(to) === flat) {
+        graph.set(from.path, [...(graph.get(from.path) ?? []), to]);
+      }
+    }
+    expect(cycleIn(graph)).toBeUndefined();
+  });
+
+  test.each(FLAT)('inside %s a folder knows only those below it', (flat) => {
+    const graph = new Map<string, string[]>();
+    for (const { from, to } of edges) {
+      const [here, there] = [posix.dirname(from.path), posix.dirname(to)];
+      if (from.layer === flat && layerOf(to) === flat && here !== there) {
+        graph.set(here, [...(graph.get(here) ?? []), there]);
+      }
+    }
+    expect(graph.size).toBeGreaterThan(1);
     expect(cycleIn(graph)).toBeUndefined();
   });
 

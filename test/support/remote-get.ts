@@ -1,9 +1,9 @@
 /** A GET of the kind that Sluice sends to a remote server, with all that decides where it goes. */
 
 import { createLogger } from '../../src/observe/logger.ts';
+import type { RemoteTarget } from '../../src/upstream/credentials/options.ts';
 import { RemoteAccess } from '../../src/upstream/credentials/remote-access.ts';
-import { HttpEndpoint } from '../../src/upstream/streamable-http/http-endpoint.ts';
-import type { RemoteTarget } from '../../src/upstream/streamable-http/options.ts';
+import { HttpEndpoint } from '../../src/upstream/remote/http-endpoint.ts';
 import { anyOwner } from './held.ts';
 
 type Network = ConstructorParameters<typeof RemoteAccess>[2];

@@ -38,7 +38,7 @@ import { ownerOfOversize } from '../../src/mux/oversize.ts';
 import { digestOf } from '../../src/translate/request-state.ts';
 import { Sealer } from '../../src/translate/sealer.ts';
 import { toolsWithoutExecution } from '../../src/translate/tool-lists.ts';
-import { retryAfterMs } from '../../src/upstream/streamable-http/retry-after.ts';
+import { retryAfterMs } from '../../src/upstream/remote/http-endpoint.ts';
 import { growthOf } from '../support/growth.ts';
 
 const KIB = 1_024;

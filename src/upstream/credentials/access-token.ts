@@ -3,7 +3,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import type { Logger } from '../../observe/logger.ts';
-import { AccessFailure } from './access-failure.ts';
+import { HttpFailure, notCalled } from './http-failure.ts';
 import type { IssuedToken } from './token-request.ts';
 
 /** Calls take a moment to arrive, and clocks differ. */
@@ -30,7 +30,7 @@ export class AccessToken {
   #held: CachedToken | undefined;
   #pending: Promise<string> | undefined;
   #failures = 0;
-  #failure: AccessFailure | undefined;
+  #failure: HttpFailure | undefined;
   #quietUntilMs = 0;
 
   constructor(request: () => Promise<IssuedToken>, logger: Logger) {
@@ -40,7 +40,7 @@ export class AccessToken {
 
   /**
    * The token, at once where it is there.
-   * @throws AccessFailure when it can't be had
+   * @throws HttpFailure when it can't be had
    */
   current(): string | Promise<string> {
     const held = this.#held;
@@ -85,8 +85,7 @@ export class AccessToken {
       return value;
     } catch (error) {
       this.#failures++;
-      this.#failure =
-        error instanceof AccessFailure ? error : new AccessFailure('was not called.', error);
+      this.#failure = error instanceof HttpFailure ? error : notCalled('was not called.', error);
       this.#quietUntilMs = monotonicMs() + backoffMs(this.#failures, RETRY);
       this.#logger.warn({ err: this.#failure }, 'no access token could be had for the server');
       throw this.#failure;

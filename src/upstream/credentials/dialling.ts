@@ -7,7 +7,7 @@ import type { buildConnector } from 'undici';
 import { type Connector, createConnector, type ProxyUse } from '../../base/http-pool.ts';
 import { type ProxyRules, parseProxy, proxyFor } from '../../base/proxies.ts';
 import { isPublicAddress } from '../../base/public-address.ts';
-import { AccessFailure } from './access-failure.ts';
+import { type HttpFailure, notCalled } from './http-failure.ts';
 
 /** Who may be called. */
 export interface DialPolicy {
@@ -31,7 +31,7 @@ export function proxyUse(url: URL, policy: DialPolicy, subject: string): ProxyUs
   const proxy = policy.proxy === undefined ? proxyFor(url, proxies) : parseProxy(policy.proxy);
   if (proxy === undefined || policy.proxy === 'none') return undefined;
   if (allowPrivate) return { proxy };
-  const refusal = (): AccessFailure => notPublic(subject);
+  const refusal = (): HttpFailure => notPublic(subject);
   return {
     proxy,
     addressOf: (host) =>
@@ -49,8 +49,8 @@ export function proxyUse(url: URL, policy: DialPolicy, subject: string): ProxyUs
   };
 }
 
-function notPublic(subject: string): AccessFailure {
-  return new AccessFailure(`${subject} has no public address, and allowPrivate is false.`);
+function notPublic(subject: string): HttpFailure {
+  return notCalled(`${subject} has no public address, and allowPrivate is false.`);
 }
 
 /**
@@ -64,7 +64,7 @@ export function dialler(
   subject: string,
 ): Connector {
   if (allowPrivate) return createConnector({ ...options, lookup: resolve } as typeof options);
-  const refusal = (): AccessFailure => notPublic(subject);
+  const refusal = (): HttpFailure => notPublic(subject);
   const connect = createConnector({
     ...options,
     lookup: publicOnly(resolve, refusal),

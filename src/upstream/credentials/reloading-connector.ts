@@ -2,8 +2,8 @@
 import { readTextFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import type { Connector } from '../../base/http-pool.ts';
-import { AccessFailure } from './access-failure.ts';
 import { type DialPolicy, dialler } from './dialling.ts';
+import { notCalled } from './http-failure.ts';
 import type { RemoteTls } from './options.ts';
 
 const CONNECT_MS = 5_000;
@@ -58,7 +58,7 @@ export class ReloadingConnector {
 
 /**
  * The gateway's own certificate and its key, as texts.
- * @throws AccessFailure when they can't be read
+ * @throws HttpFailure when they can't be read
  */
 export function ownCertificate({ cert, key }: RemoteTls): { cert?: string; key?: string } {
   if (cert === undefined || key === undefined) return {};
@@ -70,9 +70,6 @@ function readPem(name: string, path: string): string {
     return readTextFile(path, MAX_PEM_BYTES);
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
-    throw new AccessFailure(
-      `can't be called: its tls.${name} can't be used, ${error.message}.`,
-      error,
-    );
+    throw notCalled(`can't be called: its tls.${name} can't be used, ${error.message}.`, error);
   }
 }

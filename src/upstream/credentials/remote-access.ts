@@ -9,11 +9,11 @@ import { TurnQuota } from '../../base/turns.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { isHeaderValue, type RemoteTarget } from '../streamable-http/options.ts';
-import { AccessFailure } from './access-failure.ts';
 import { AccessToken } from './access-token.ts';
 import { type DialPolicy, proxyUse } from './dialling.ts';
+import { notCalled } from './http-failure.ts';
 import type { OAuthOptions } from './options.ts';
+import { isHeaderValue, type RemoteTarget } from './options.ts';
 import { ownCertificate, ReloadingConnector, SUBJECT } from './reloading-connector.ts';
 import { TemplateValues } from './template-values.ts';
 import { type IssuedToken, requestToken, type TokenCredentials } from './token-request.ts';
@@ -32,7 +32,7 @@ export interface Access {
   /**
    * The headers of a request, at once where nothing has to be asked for.
    * @param from whose request it is; undefined where it is the gateway's own
-   * @throws AccessFailure when no token can be had
+   * @throws HttpFailure when no token can be had
    */
   headers(from?: Principal): Headers | Promise<Headers>;
   /**
@@ -160,7 +160,7 @@ export class RemoteAccess {
   }
 }
 
-const NO_SUBJECT = new AccessFailure(
+const NO_SUBJECT = notCalled(
   'was not called: it is called in the name of each client with an access token of theirs, and you came without one.',
 );
 

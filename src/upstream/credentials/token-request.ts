@@ -5,8 +5,8 @@ import { codeOf } from '../../base/errors.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { openPool, ProxyFailure } from '../../base/http-pool.ts';
 import { isObject, type JsonObject, parseText } from '../../jsonrpc/parse.ts';
-import { AccessFailure } from './access-failure.ts';
 import { type DialPolicy, dialler, proxyUse } from './dialling.ts';
+import { HttpFailure, notCalled } from './http-failure.ts';
 import type { OAuthOptions } from './options.ts';
 
 /** How a sentence about the address begins. */
@@ -40,7 +40,7 @@ export interface TokenCredentials {
 /**
  * Asks for a token.
  * @param policy who may be called
- * @throws AccessFailure
+ * @throws HttpFailure
  */
 export async function requestToken(
   options: OAuthOptions,
@@ -67,16 +67,16 @@ export async function requestToken(
     });
     return read(statusCode, await collect(body), options, subject);
   } catch (error) {
-    if (error instanceof AccessFailure) throw error;
+    if (error instanceof HttpFailure) throw error;
     if (error instanceof ProxyFailure) {
-      throw new AccessFailure(`was not called: the proxy of its token endpoint ${error.message}.`);
+      throw notCalled(`was not called: the proxy of its token endpoint ${error.message}.`);
     }
     const { name } = error as Error;
     // Never its message: that may have the address in it.
     const code = codeOf(error) ?? name;
     const isLate = name === 'TimeoutError';
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
-    throw new AccessFailure(`was not called: its token endpoint ${what}.`, error);
+    throw notCalled(`was not called: its token endpoint ${what}.`, error);
   } finally {
     await pool.destroy();
   }
@@ -88,7 +88,7 @@ function trustOf({ ca }: OAuthOptions): { ca?: string } {
     return { ca: readTextFile(ca, MAX_CA_BYTES) };
   } catch (error) {
     const why = (error as UnusableFile).message;
-    throw new AccessFailure(`was not called: auth.ca can't be used, ${why}.`, error);
+    throw notCalled(`was not called: auth.ca can't be used, ${why}.`, error);
   }
 }
 
@@ -142,7 +142,7 @@ async function collect(body: AsyncIterable<Buffer>): Promise<string> {
   const bytes = new GatheredBytes();
   for await (const chunk of body) {
     if (bytes.length + chunk.length > MAX_BYTES) {
-      throw new AccessFailure('was not called: its token endpoint answered with too much.');
+      throw notCalled('was not called: its token endpoint answered with too much.');
     }
     bytes.push(chunk);
   }
@@ -156,16 +156,16 @@ function read(
   subject: string | undefined,
 ): IssuedToken {
   const answer = objectOf(text);
-  if (status !== 200) throw new AccessFailure(refusalOf(status, answer, subject !== undefined));
+  if (status !== 200) throw notCalled(refusalOf(status, answer, subject !== undefined));
   const { access_token: value, token_type: type } = answer;
   const isBearer = type === undefined || (typeof type === 'string' && /^bearer$/i.test(type));
   if (typeof value !== 'string' || !ACCESS_TOKEN.test(value) || !isBearer) {
-    throw new AccessFailure('was not called: its token endpoint answered without a bearer token.');
+    throw notCalled('was not called: its token endpoint answered without a bearer token.');
   }
   // It is for us, and says so to whoever checks: the next server must never see it.
   if (value === subject) {
     const what = 'gave the token of the client back, which is not passed on';
-    throw new AccessFailure(
+    throw notCalled(
       `was not called: its token endpoint ${what}; set ${options.audience === undefined ? 'auth.audience or auth.resource' : 'another auth.audience'}.`,
     );
   }

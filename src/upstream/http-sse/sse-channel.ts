@@ -9,22 +9,13 @@ import type { SseEvent } from '../../jsonrpc/sse-parsing.ts';
 import { INITIALIZE } from '../../mcp/methods.ts';
 import { DISCOVER } from '../../mcp/modern-methods.ts';
 import type { Logger } from '../../observe/logger.ts';
-import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { ChannelEvents, RequestFailure, ServerChannel } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { Access } from '../credentials/remote-access.ts';
-import type { ServerOptions } from '../options.ts';
-import type { ServerChannel } from '../server-channel.ts';
-import { readEvents } from '../streamable-http/answer-body.ts';
-import { HttpEndpoint, HttpFailure } from '../streamable-http/http-endpoint.ts';
-import { sessionHeaders } from '../streamable-http/message-headers.ts';
-import type { RemoteTarget } from '../streamable-http/options.ts';
-import {
-  cannotStart,
-  type HttpRefusal,
-  noEndpoint,
-  refusalOf,
-} from '../streamable-http/refusals.ts';
-import { SessionLoss } from '../streamable-http/session-loss.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
+import { readEvents } from '../remote/answer-body.ts';
+import { HttpEndpoint, type RemoteOptions, type RemoteParts } from '../remote/http-endpoint.ts';
+import { cannotStart, type HttpRefusal, noEndpoint, refusalOf } from '../remote/refusals.ts';
+import { SessionLoss, sessionHeaders } from '../remote/session.ts';
 
 /** How long a server may take to accept a message. */
 const ACCEPT_MS = 30_000;
@@ -52,12 +43,7 @@ interface Message {
   readonly from: Principal | undefined;
 }
 
-export interface SseChannelParts {
-  readonly events: ChannelEvents;
-  readonly logger: Logger;
-  readonly access: Access;
-  /** Where what is held for the server counts. */
-  readonly owner: FindOwner;
+export interface SseChannelParts extends RemoteParts {
   /** How a POST to the address itself was refused; undefined where none was tried. */
   readonly postRefused?: HttpRefusal;
 }
@@ -67,7 +53,7 @@ export class SseChannel implements ServerChannel {
   readonly pid = undefined;
   readonly lastStderrLine = '';
   readonly isWritable = true;
-  readonly #options: ServerOptions;
+  readonly #options: RemoteOptions;
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
   readonly #endpoint: HttpEndpoint;
@@ -88,7 +74,7 @@ export class SseChannel implements ServerChannel {
   #version: string | undefined;
   #isOver = false;
 
-  constructor(target: RemoteTarget, options: ServerOptions, parts: SseChannelParts) {
+  constructor(target: { readonly url: string }, options: RemoteOptions, parts: SseChannelParts) {
     this.#postRefused = parts.postRefused;
     this.#options = options;
     this.#events = parts.events;

@@ -7,8 +7,7 @@ import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../../json
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { RareLine } from '../../observe/rare-line.ts';
-import type { ChannelEvents } from '../../ports/channel.ts';
-import type { ServerChannel } from '../server-channel.ts';
+import type { ChannelEvents, ServerChannel } from '../../ports/channel.ts';
 import type { OutputConsumer } from './child-output.ts';
 import { ChildProcess } from './child-process.ts';
 import { childEnvironment, type Environment } from './environment.ts';

@@ -1,26 +1,17 @@
 // A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
 // comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
 
-import type { FindOwner } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { CANCELLED, INITIALIZE, INITIALIZED, TOOLS_CALL, TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Logger } from '../../observe/logger.ts';
-import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
+import type { ChannelEvents, RequestFailure, ServerChannel } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
-import type { Access } from '../credentials/remote-access.ts';
-import type { ServerOptions } from '../options.ts';
-import type { ServerChannel } from '../server-channel.ts';
-import { type HttpAnswer, HttpEndpoint, HttpFailure } from './http-endpoint.ts';
-import { ListeningStream } from './listening-stream.ts';
-import { type HttpSession, messageHeaders, sessionHeaders } from './message-headers.ts';
-import type { RemoteTarget } from './options.ts';
-import { Outgoing } from './outgoing.ts';
-import { deleteSession } from './own-request.ts';
-import { ENDED_EARLY, failureOfLost, NO_ROOM, PostAnswers } from './post-answer.ts';
-import { PostWatch } from './post-watch.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
+import { NO_ROOM } from '../remote/answer-body.ts';
+import type { HttpAnswer, RemoteOptions, RemoteParts } from '../remote/http-endpoint.ts';
 import {
   cannotStart,
   type HttpRefusal,
@@ -30,10 +21,14 @@ import {
   isSessionText,
   refusalOf,
   withId,
-} from './refusals.ts';
+} from '../remote/refusals.ts';
+import { SessionLoss } from '../remote/session.ts';
+import { HttpLink } from './link.ts';
+import { ListeningStream } from './listening-stream.ts';
+import { Outgoing } from './outgoing.ts';
+import { ENDED_EARLY, failureOfLost, type PostTaker, readPostAnswer } from './post-answer.ts';
+import { PostWatch } from './post-watch.ts';
 import { ServerCheck } from './server-check.ts';
-import { SessionLoss } from './session-loss.ts';
-import { ToolHeaders } from './tool-headers.ts';
 import { refreshTools } from './tool-refresh.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -45,12 +40,7 @@ const MAX_UNANSWERED = 1_024;
 const MESSAGE_COST = 8 * 1024;
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
-export interface HttpChannelParts {
-  readonly events: ChannelEvents;
-  readonly logger: Logger;
-  readonly access: Access;
-  /** Where what is held for the server counts. */
-  readonly owner: FindOwner;
+export interface HttpChannelParts extends RemoteParts {
   /**
    * The server does not speak this transport at all: told instead of `closed`, with the message that
    * showed it.
@@ -62,46 +52,32 @@ export interface HttpChannelParts {
 export class HttpChannel implements ServerChannel {
   readonly pid = undefined;
   readonly lastStderrLine = '';
-  readonly #options: ServerOptions;
+  readonly #options: RemoteOptions;
   readonly #events: ChannelEvents;
   readonly #logger: Logger;
   readonly #parts: HttpChannelParts;
-  readonly #endpoint: HttpEndpoint;
-  readonly #answers: PostAnswers;
+  readonly #link: HttpLink;
   readonly #check: ServerCheck;
-  readonly #tools: ToolHeaders;
   readonly #posts = new Set<Outgoing>();
   readonly #watch = new PostWatch(this.#posts, (id) => this.#events.awaits(id));
   /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
   #waiting: Outgoing[] | undefined;
-  #session: HttpSession | undefined;
   #listening: ListeningStream | undefined;
   readonly #loss: SessionLoss;
   #isDropping = false;
   #isOver = false;
 
-  constructor(target: RemoteTarget, options: ServerOptions, parts: HttpChannelParts) {
+  constructor(target: { readonly url: string }, options: RemoteOptions, parts: HttpChannelParts) {
     this.#options = options;
     this.#parts = parts;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
-    this.#tools = new ToolHeaders(parts.logger);
-    this.#answers = new PostAnswers({
-      endpoint: this.#endpoint,
-      maxBytes: options.limits.message,
-      headers: () => sessionHeaders(this.#session),
-      isMissing: (id) => this.#isMissing(id),
-      deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
-      oversize: (...dropped) => this.#events.oversize(...dropped),
-    });
+    this.#link = new HttpLink(target, options, parts);
     this.#loss = new SessionLoss(
       () => [...this.#posts].some(({ id, isBegun }) => id !== undefined && !isBegun),
       () => this.#end('session_lost'),
     );
-    this.#check = new ServerCheck({
-      endpoint: this.#endpoint,
-      headers: (message) => messageHeaders(message, this.#session, this.#tools),
+    this.#check = new ServerCheck(this.#link, {
       hasOlderCalls: ({ id = 0 }) => [...this.#posts].some((post) => (post.id ?? id) < id),
       sessionGone: () => this.#lose(),
       refuses: ({ what }) => this.#end(`stopped_serving: it ${what}`),
@@ -125,8 +101,8 @@ export class HttpChannel implements ServerChannel {
   async close(): Promise<void> {
     this.#isOver = true;
     this.#letGo();
-    await deleteSession(this.#endpoint, this.#session, this.#options.timeouts.stop);
-    await this.#endpoint.close();
+    await this.#link.deleteSession(this.#options.timeouts.stop);
+    await this.#link.endpoint.close();
   }
 
   /** @returns false when it was dropped */
@@ -137,7 +113,7 @@ export class HttpChannel implements ServerChannel {
       return false;
     }
     // A server that asks much gets as many answers: they cost more than to read what it asks.
-    if (out.id === undefined) this.#endpoint.quota.spend(MESSAGE_COST);
+    if (out.id === undefined) this.#link.endpoint.quota.spend(MESSAGE_COST);
     this.#posts.add(out);
     out.hold(this.#parts.owner());
     this.#watch.begin();
@@ -169,17 +145,17 @@ export class HttpChannel implements ServerChannel {
     // Nobody waits for what a session's server may still say; without this its stream would stay.
     notice.cancels = call;
     if (call !== undefined) call.isCancelled = true;
-    return this.#session === undefined;
+    return this.#link.session === undefined;
   }
 
   async #run(out: Outgoing): Promise<void> {
-    const quiet = this.#endpoint.quiet(out.from);
+    const quiet = this.#link.endpoint.quiet(out.from);
     try {
-      if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet, false);
+      if (quiet !== undefined && out.id !== undefined) throw new HttpFailure(quiet);
       const { requestMax: requestMaxMs } = this.#options.timeouts;
-      const answer = await this.#endpoint.request({
+      const answer = await this.#link.endpoint.request({
         method: 'POST',
-        headers: messageHeaders(out, this.#session, this.#tools),
+        headers: this.#link.headersOf(out),
         body: out.frame.bytes,
         signal: out.signal,
         isCall: out.isCall,
@@ -197,17 +173,11 @@ export class HttpChannel implements ServerChannel {
   #onAccepted(out: Outgoing, answer: HttpAnswer): void {
     answer.discard();
     if (out.method !== INITIALIZED || this.#isOver) return;
-    this.#listening = new ListeningStream({
-      endpoint: this.#endpoint,
-      maxBytes: this.#options.limits.message,
-      logger: this.#logger,
-      headers: () => sessionHeaders(this.#session),
+    this.#listening = new ListeningStream(this.#link, {
       refused: (refusal, wasOpen) => this.#onStreamRefused(out, refusal, wasOpen),
       unreachable: () => this.#end('unreachable'),
-      taker: {
-        message: (bytes) => this.#events.received(bytes),
-        oversize: (...dropped) => this.#events.oversize(...dropped),
-      },
+      message: (bytes) => this.#events.received(bytes),
+      oversize: (...dropped) => this.#events.oversize(...dropped),
     });
   }
 
@@ -224,7 +194,12 @@ export class HttpChannel implements ServerChannel {
 
   async #onAnswer(out: Outgoing, id: number, answer: HttpAnswer): Promise<void> {
     out.isBegun = true;
-    const failure = await this.#answers.read(out, id, answer);
+    const taker: PostTaker = {
+      isMissing: (asked) => this.#isMissing(asked),
+      deliver: (...message) => this.#deliver(...message),
+      oversize: (...dropped) => this.#events.oversize(...dropped),
+    };
+    const failure = await readPostAnswer(this.#link, taker, { out, id, answer });
     await out.doubt;
     const isBrokenOff = failure === ENDED_EARLY && this.#isMissing(id);
     if (isBrokenOff && out.repeat()) await this.#run(out);
@@ -240,7 +215,8 @@ export class HttpChannel implements ServerChannel {
       out.doubt = this.#doubt(out, id, bytes);
       return;
     }
-    const message = out.isModern && out.method === TOOLS_LIST ? this.#tools.learn(bytes) : bytes;
+    const message =
+      out.isModern && out.method === TOOLS_LIST ? this.#link.tools.learn(bytes) : bytes;
     if (message instanceof Promise) out.doubt = message.then((list) => this.#receive(list, id));
     else this.#events.received(message, id);
   }
@@ -262,14 +238,14 @@ export class HttpChannel implements ServerChannel {
     if (frame.kind !== 'response' || frame.resultStart < 0) return;
     const id = answer.header('mcp-session-id');
     const version = parseResult(frame)?.['protocolVersion'];
-    this.#session = {
+    this.#link.session = {
       id: id !== undefined && SESSION_ID.test(id) ? id : undefined,
       version: typeof version === 'string' ? version : '',
     };
   }
 
   async #onRefused(out: Outgoing, answer: HttpAnswer): Promise<void> {
-    const refusal = await refusalOf(answer, out.id, this.#options.limits.message);
+    const refusal = await refusalOf(answer, out.id, this.#link.maxBytes);
     if (this.#isOver) return;
     if (out.isHandshake) this.#onHandshakeRefused(out, answer.status, refusal);
     else if (await this.#isSessionGone(out, refusal)) this.#lose(out);
@@ -314,14 +290,14 @@ export class HttpChannel implements ServerChannel {
   }
 
   #isInSession(out: Outgoing): boolean {
-    return this.#session !== undefined && !out.isModern;
+    return this.#link.session !== undefined && !out.isModern;
   }
 
   /** By its status, or by its words and what the server says when it is asked. */
   async #isSessionGone(out: Outgoing, refusal: HttpRefusal): Promise<boolean> {
     if (!this.#isInSession(out)) return false;
     const { status, saysSessionIsGone, isAboutSession } = refusal;
-    if (saysSessionIsGone && this.#session?.id !== undefined) return true;
+    if (saysSessionIsGone && this.#link.session?.id !== undefined) return true;
     // A server that failed may have begun to work on it, whatever it says.
     if (!saysSessionIsGone && !(isAboutSession && status < 500)) return false;
     return (await this.#check.ask(out)) === 'session_gone';
@@ -335,7 +311,7 @@ export class HttpChannel implements ServerChannel {
   async #callWithNewHeaders(out: Outgoing): Promise<void> {
     out.hasNewHeaders = true;
     this.#logger.debug('server wants other headers: its tools are listed again');
-    await refreshTools(this.#endpoint, out, this.#tools, this.#options.limits.message);
+    await refreshTools(this.#link, out);
     await this.#run(out);
   }
 
@@ -381,7 +357,7 @@ export class HttpChannel implements ServerChannel {
   #end(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (reason === 'session_lost') this.#session = undefined;
+    if (reason === 'session_lost') this.#link.session = undefined;
     for (const out of this.#waiting ?? []) this.#loss.noteNotTaken(out.id);
     this.#letGo();
     this.#events.closed(reason, this.#loss.notTaken);

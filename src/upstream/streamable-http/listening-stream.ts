@@ -1,10 +1,16 @@
 // The GET stream of a session: what the server says outside any call (2025-11-25 basic/transports).
 // Opened again when it ends or was refused, with growing pauses, behind the last event that came.
 import { monotonicMs, pause } from '../../base/clock.ts';
-import type { Logger } from '../../observe/logger.ts';
-import { readEvents, reconnectMs, type StreamPosition, type StreamTaker } from './answer-body.ts';
-import { type HttpAnswer, type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
-import { type HttpRefusal, refusalOf } from './refusals.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
+import {
+  readEvents,
+  reconnectMs,
+  type StreamPosition,
+  type StreamTaker,
+} from '../remote/answer-body.ts';
+import type { HttpAnswer } from '../remote/http-endpoint.ts';
+import { type HttpRefusal, refusalOf } from '../remote/refusals.ts';
+import type { HttpLink } from './link.ts';
 
 const BACKOFF = { floorMs: 1_000, firstMs: 1_000, capMs: 30_000 };
 /** A stream that held for so long did well: the next pause is short again. */
@@ -13,13 +19,8 @@ const HELD_MS = 10_000;
 const METHOD_NOT_ALLOWED = 405;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-export interface ListeningContext {
-  readonly endpoint: HttpEndpoint;
-  readonly maxBytes: number;
-  readonly logger: Logger;
-  readonly taker: StreamTaker;
-  /** The headers of the session. */
-  headers(): Readonly<Record<string, string>>;
+/** Who takes what comes on it. */
+export interface ListeningTaker extends StreamTaker {
   /** The server refused the stream. @returns whether that is since it does not know the session */
   refused(refusal: HttpRefusal, wasOpen: boolean): Promise<boolean>;
   /** There is nobody at the address any more. */
@@ -28,15 +29,17 @@ export interface ListeningContext {
 
 /** One session's listening stream. */
 export class ListeningStream {
-  readonly #context: ListeningContext;
+  readonly #link: HttpLink;
+  readonly #taker: ListeningTaker;
   readonly #abort = new AbortController();
   readonly #position: StreamPosition = { lastId: undefined, retryMs: undefined };
   #wasOpen = false;
   #isRefused = false;
   #failures = 0;
 
-  constructor(context: ListeningContext) {
-    this.#context = context;
+  constructor(link: HttpLink, taker: ListeningTaker) {
+    this.#link = link;
+    this.#taker = taker;
     void this.#run();
   }
 
@@ -50,7 +53,7 @@ export class ListeningStream {
       const openedMs = monotonicMs();
       if (!(await this.#listen())) return;
       this.#failures = monotonicMs() - openedMs >= HELD_MS ? 1 : this.#failures + 1;
-      const { retryAfterMs = 0 } = this.#context.endpoint.quiet() ?? {};
+      const { retryAfterMs = 0 } = this.#link.endpoint.quiet() ?? {};
       const waitMs = Math.max(reconnectMs(this.#position, this.#failures, BACKOFF), retryAfterMs);
       if (!(await pause(waitMs, signal))) return;
     }
@@ -58,14 +61,14 @@ export class ListeningStream {
 
   /** @returns whether to try again */
   async #listen(): Promise<boolean> {
-    const { endpoint, maxBytes, taker, headers, unreachable } = this.#context;
+    const { endpoint, maxBytes, sessionHeaders } = this.#link;
     const { signal } = this.#abort;
     const { lastId } = this.#position;
     const resume = lastId === undefined ? {} : { 'last-event-id': lastId };
     try {
       const answer = await endpoint.request({
         method: 'GET',
-        headers: { accept: 'text/event-stream', ...headers(), ...resume },
+        headers: { accept: 'text/event-stream', ...sessionHeaders, ...resume },
         signal,
         headMs: 0,
       });
@@ -73,11 +76,11 @@ export class ListeningStream {
         return await this.#onRefused(answer);
       }
       this.#onOpen();
-      await readEvents(answer, maxBytes, this.#position, taker);
+      await readEvents(answer, maxBytes, this.#position, this.#taker);
     } catch (error) {
       if (signal.aborted) return false;
       if (error instanceof HttpFailure && error.isUnreachable) {
-        unreachable();
+        this.#taker.unreachable();
         return false;
       }
     }
@@ -85,13 +88,13 @@ export class ListeningStream {
   }
 
   #onOpen(): void {
-    if (this.#isRefused) this.#context.logger.info('server gives its listening stream now');
+    if (this.#isRefused) this.#link.logger.info('server gives its listening stream now');
     this.#isRefused = false;
     this.#wasOpen = true;
   }
 
   async #onRefused(answer: HttpAnswer): Promise<boolean> {
-    const { logger, refused } = this.#context;
+    const { logger } = this.#link;
     const { status } = answer;
     if (status === METHOD_NOT_ALLOWED) {
       answer.discard();
@@ -99,7 +102,8 @@ export class ListeningStream {
       return false;
     }
     const refusal = await refusalOf(answer, undefined, MAX_REFUSAL_BYTES);
-    if (this.#abort.signal.aborted || (await refused(refusal, this.#wasOpen))) return false;
+    if (this.#abort.signal.aborted || (await this.#taker.refused(refusal, this.#wasOpen)))
+      return false;
     if (!this.#isRefused) {
       const what = 'server refuses its listening stream, it is asked again; changes may be missed';
       logger.warn({ status }, what);

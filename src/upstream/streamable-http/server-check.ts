@@ -9,10 +9,11 @@ import { callMessage } from '../../jsonrpc/serialize.ts';
 import { PING } from '../../mcp/methods.ts';
 import { DISCOVER } from '../../mcp/modern-methods.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
-import { type HttpAnswer, type HttpEndpoint, HttpFailure } from './http-endpoint.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
+import type { HttpAnswer } from '../remote/http-endpoint.ts';
+import { hintsAtLostSession, refusalOf } from '../remote/refusals.ts';
+import { envelopeOf, type HttpLink, lastMessage } from './link.ts';
 import { Outgoing } from './outgoing.ts';
-import { envelopeOf, lastMessage, requestOwn } from './own-request.ts';
-import { hintsAtLostSession, refusalOf } from './refusals.ts';
 
 /** No id of the connection's own, which are numbers. */
 const ID = 'sluice-check';
@@ -28,10 +29,8 @@ const FRESH_MS = 1_000;
 /** Whether the server serves; if not, why. */
 export type Verdict = 'serves' | 'session_gone' | RequestFailure;
 
-export interface ServerCheckContext {
-  readonly endpoint: HttpEndpoint;
-  /** The headers of a message now. */
-  headers(message: Outgoing): Readonly<Record<string, string>>;
+/** Whose server it is. */
+export interface CheckOwner {
   /** Whether calls are on their way that were sent before `about`: the server may be at work on them. */
   hasOlderCalls(about: Outgoing): boolean;
   /** The server does not know the session any more. */
@@ -42,14 +41,16 @@ export interface ServerCheckContext {
 
 /** Checks one server. */
 export class ServerCheck {
-  readonly #context: ServerCheckContext;
+  readonly #link: HttpLink;
+  readonly #owner: CheckOwner;
   readonly #abort = new AbortController();
   #asking: Promise<Verdict> | undefined;
   #isWatching = false;
   #servedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(context: ServerCheckContext) {
-    this.#context = context;
+  constructor(link: HttpLink, owner: CheckOwner) {
+    this.#link = link;
+    this.#owner = owner;
   }
 
   close(): void {
@@ -85,16 +86,15 @@ export class ServerCheck {
   #isDecided(verdict: Verdict, about: Outgoing, refusals: number): boolean {
     if (verdict === 'serves') return true;
     if (verdict === 'session_gone') {
-      this.#context.sessionGone();
+      this.#owner.sessionGone();
       return true;
     }
-    if (refusals < MAX_REFUSALS || this.#context.hasOlderCalls(about)) return false;
-    this.#context.refuses(verdict);
+    if (refusals < MAX_REFUSALS || this.#owner.hasOlderCalls(about)) return false;
+    this.#owner.refuses(verdict);
     return true;
   }
 
   async #ask(about: Outgoing): Promise<Verdict> {
-    const { endpoint, headers } = this.#context;
     const message = new Outgoing(
       about.isModern
         ? callMessage(DISCOVER, { _meta: envelopeOf(about) }, ID)
@@ -103,8 +103,8 @@ export class ServerCheck {
     const { signal } = this.#abort;
     let verdict: Verdict;
     try {
-      const request = { message, headers: headers(message), from: about.from, isCall: false };
-      const answer = await requestOwn(endpoint, { ...request, signal, limitMs: CHECK_MS });
+      const { from } = about;
+      const answer = await this.#link.requestOwn(message, CHECK_MS, { from, signal });
       verdict = answer.status > 299 ? await refusedWith(answer) : await answeredWith(answer);
       if (verdict === 'session_gone' && about.isModern) verdict = UNANSWERED;
     } catch (error) {

@@ -7,11 +7,8 @@ import { parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { callMessage } from '../../jsonrpc/serialize.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
-import type { HttpEndpoint } from './http-endpoint.ts';
-import { messageHeaders } from './message-headers.ts';
+import { envelopeOf, type HttpLink, lastMessage } from './link.ts';
 import { Outgoing } from './outgoing.ts';
-import { envelopeOf, lastMessage, requestOwn } from './own-request.ts';
-import type { ToolHeaders } from './tool-headers.ts';
 
 const MAX_PAGES = 64;
 const PAGE_MS = 10_000;
@@ -19,36 +16,25 @@ const PAGE_MS = 10_000;
 const ID = 'sluice-tools';
 
 /**
- * Makes `tools` learn every page.
+ * Makes the link learn every page.
  * @param call whose envelope the requests carry, and with which they end
  * @throws when the connection breaks off
  */
-export async function refreshTools(
-  endpoint: HttpEndpoint,
-  call: Outgoing,
-  tools: ToolHeaders,
-  maxBytes: number,
-): Promise<void> {
+export async function refreshTools(link: HttpLink, call: Outgoing): Promise<void> {
   const envelope = envelopeOf(call);
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope };
     const message = new Outgoing(callMessage(TOOLS_LIST, params, ID));
-    const answer = await requestOwn(endpoint, {
-      message,
-      headers: messageHeaders(message, undefined, tools),
-      from: call.from,
-      signal: call.signal,
-      isCall: true,
-      limitMs: PAGE_MS,
-    });
+    const { from, signal } = call;
+    const answer = await link.requestOwn(message, PAGE_MS, { from, signal, isCall: true });
     if (answer.status !== 200) {
       answer.discard();
       return;
     }
-    const text = await lastMessage(answer, maxBytes);
+    const text = await lastMessage(answer, link.maxBytes);
     if (text === undefined) return;
-    await tools.learn(text);
+    await link.tools.learn(text);
     const next = nextCursorOf(scan(text));
     if (next === undefined || next === cursor) return;
     cursor = next;

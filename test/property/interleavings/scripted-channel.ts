@@ -1,7 +1,6 @@
 // A server without a process: it does what the test tells it, one step at a time, with everything it
 // reads and writes waiting in order as in two pipes. Checks what it is told by the gateway.
-import type { ChannelEvents } from '../../../src/ports/channel.ts';
-import type { ServerChannel } from '../../../src/upstream/server-channel.ts';
+import type { ChannelEvents, ServerChannel } from '../../../src/ports/channel.ts';
 import { fail, read, type Wire, write } from './wire.ts';
 
 /** A call that the server works on. */

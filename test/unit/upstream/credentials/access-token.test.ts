@@ -1,10 +1,10 @@
 // One access token: how often it is asked for, and when it is let go.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../../src/observe/logger.ts';
-import { AccessFailure } from '../../../../src/upstream/credentials/access-failure.ts';
 import { AccessToken } from '../../../../src/upstream/credentials/access-token.ts';
+import { notCalled } from '../../../../src/upstream/credentials/http-failure.ts';
 import type { IssuedToken } from '../../../../src/upstream/credentials/token-request.ts';
-import { retryAfterMs } from '../../../../src/upstream/streamable-http/retry-after.ts';
+import { retryAfterMs } from '../../../../src/upstream/remote/http-endpoint.ts';
 
 const logger = createLogger({ level: 'fatal', messages: false });
 
@@ -68,7 +68,7 @@ describe('an access token', () => {
 
   it('that can not be had is not asked for all the time', async () => {
     const { token, asked } = tokenWith((nth) =>
-      nth < 3 ? Promise.reject(new AccessFailure('no')) : good(nth),
+      nth < 3 ? Promise.reject(notCalled('no')) : good(nth),
     );
     await expect(token.current()).rejects.toThrow('no');
     await expect(token.current()).rejects.toThrow('no');

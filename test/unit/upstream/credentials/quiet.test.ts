@@ -2,9 +2,8 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '../../../../src/observe/logger.ts';
 import type { Principal } from '../../../../src/ports/principal.ts';
-import type { OAuthOptions } from '../../../../src/upstream/credentials/options.ts';
+import type { OAuthOptions, RemoteTarget } from '../../../../src/upstream/credentials/options.ts';
 import { RemoteAccess } from '../../../../src/upstream/credentials/remote-access.ts';
-import type { RemoteTarget } from '../../../../src/upstream/streamable-http/options.ts';
 
 const logger = createLogger({ level: 'fatal', messages: false });
 const [ALICE, BOB]: Principal[] = [{ key: 'alice' }, { key: 'bob' }];

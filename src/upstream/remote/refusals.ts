@@ -11,8 +11,7 @@ import { scan } from '../../jsonrpc/scan.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import { leftAlone } from '../credentials/remote-access.ts';
 import { collect } from './answer-body.ts';
-import type { HttpAnswer } from './http-endpoint.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { type HttpAnswer, retryAfterMs } from './http-endpoint.ts';
 
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;

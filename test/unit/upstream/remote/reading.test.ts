@@ -3,7 +3,7 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LEAST_COST, TurnQuota } from '../../../../src/base/turns.ts';
-import { collect, readEvents } from '../../../../src/upstream/streamable-http/answer-body.ts';
+import { collect, readEvents } from '../../../../src/upstream/remote/answer-body.ts';
 import { anyOwner } from '../../../support/held.ts';
 
 const LIMIT = 64 * 1024;

@@ -1,9 +1,28 @@
-// The end of a session that the server does not know any more: which requests it refused unread, so
-// that they may be sent in the next one, and how long is waited for the last of them.
+// The session at a remote server, and its end where the server does not know it any more: which requests it refused
+// unread, so that they may be sent in the next one, and how long is waited for the last of them.
 import { after, type Timer } from '../../base/clock.ts';
+import { isAtLeast } from '../../mcp/versions.ts';
 
 /** How long, once a session is known to be gone, others are waited for that are about to hear so. */
 const LOSS_MS = 1_000;
+
+/** What a handshake agreed on. */
+export interface HttpSession {
+  /** Undefined for a server that has no sessions. */
+  readonly id: string | undefined;
+  readonly version: string;
+}
+
+/** The headers that say which session a request belongs to. */
+export function sessionHeaders(session: HttpSession | undefined): Readonly<Record<string, string>> {
+  if (session === undefined) return {};
+  const { id, version } = session;
+  return {
+    ...(id === undefined ? {} : { 'mcp-session-id': id }),
+    // The header exists since 2025-06-18.
+    ...(isAtLeast(version, '2025-06-18') ? { 'mcp-protocol-version': version } : {}),
+  };
+}
 
 /** One session's loss. */
 export class SessionLoss {

@@ -1,14 +1,15 @@
 // One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
 // origin, and what a failure means for the request that met it. Knows nothing of messages.
+import { wallClockMs } from '../../base/clock.ts';
 import type { FindOwner } from '../../base/held-bytes.ts';
 import { type HttpPool, ProxyFailure, TooManyInformational } from '../../base/http-pool.ts';
 import { TurnQuota } from '../../base/turns.ts';
-import type { RequestFailure } from '../../ports/channel.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { AccessFailure } from '../credentials/access-failure.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
 import type { Access, Headers } from '../credentials/remote-access.ts';
 import type { Body } from './answer-body.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
@@ -22,6 +23,8 @@ const OTHER_CONNECTIONS = 32;
 const TURN_BYTES = 64 * 1024;
 /** How long the rest of an answer may take that nobody reads. */
 const DISCARD_MS = 2_000;
+
+const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** Codes of failures before the first byte of a request was sent. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
@@ -71,17 +74,19 @@ export interface HttpRequest {
   readonly headMs: number;
 }
 
-/** A request that got no answer that can be read. */
-export class HttpFailure extends Error {
-  readonly failure: RequestFailure;
-  /** Whether there is nobody at the address. */
-  readonly isUnreachable: boolean;
+/** What a channel to a remote server is given. */
+export interface RemoteParts {
+  readonly events: ChannelEvents;
+  readonly logger: Logger;
+  readonly access: Access;
+  /** Where what is held for the server counts. */
+  readonly owner: FindOwner;
+}
 
-  constructor(failure: RequestFailure, isUnreachable: boolean, cause?: unknown) {
-    super(failure.what, { cause });
-    this.failure = failure;
-    this.isUnreachable = isUnreachable;
-  }
+/** What of a server's options such a channel obeys. */
+export interface RemoteOptions {
+  readonly limits: { readonly inFlight: number; readonly message: number };
+  readonly timeouts: { readonly start: number; readonly requestMax: number; readonly stop: number };
 }
 
 /** A remote server's address. */
@@ -224,19 +229,16 @@ export class HttpEndpoint {
     if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;
     const what = `answered HTTP ${answer.status} that leads elsewhere, which is not followed; put the right address into url.`;
     const failure = { reason: 'server_protocol_error', outcome: 'unknown', what } as const;
-    throw new HttpFailure({ ...failure, isLasting: true }, false);
+    throw new HttpFailure({ ...failure, isLasting: true });
   }
 }
 
 function failureOf(error: unknown): HttpFailure {
-  if (error instanceof AccessFailure) return new HttpFailure(error.failure, false, error);
+  if (error instanceof HttpFailure) return error;
   if (error instanceof ProxyFailure) {
     const what = `could not be reached: its proxy ${error.message}.`;
-    return new HttpFailure(
-      { reason: 'server_unavailable', outcome: 'not_sent', what },
-      true,
-      error,
-    );
+    const failure = { reason: 'server_unavailable', outcome: 'not_sent', what } as const;
+    return new HttpFailure(failure, error, true);
   }
   const code = codeOf(error);
   const isUntrusted = code.includes('CERT') || /^(ERR_TLS|ERR_SSL|UNABLE_TO)_/.test(code);
@@ -244,26 +246,20 @@ function failureOf(error: unknown): HttpFailure {
     const advice = isUntrusted ? NOT_TRUSTED : (ADVICE[code] ?? 'look at the network between');
     const what = `could not be reached (${code}): ${advice}.`;
     const isLasting = isUntrusted || code === 'ENOTFOUND';
-    return new HttpFailure(
-      { reason: 'server_unavailable', outcome: 'not_sent', what, isLasting },
-      true,
-      error,
-    );
+    const failure = { reason: 'server_unavailable', outcome: 'not_sent', what, isLasting } as const;
+    return new HttpFailure(failure, error, true);
   }
   if (error instanceof TooManyInformational) {
     const what = 'sent too many informational responses (HTTP 1xx) and no answer.';
-    return new HttpFailure(
-      { reason: 'server_protocol_error', outcome: 'unknown', what },
-      false,
-      error,
-    );
+    const failure = { reason: 'server_protocol_error', outcome: 'unknown', what } as const;
+    return new HttpFailure(failure, error);
   }
   const isSlow = code === 'UND_ERR_HEADERS_TIMEOUT';
   const reason = isSlow ? 'server_timeout' : 'server_exited';
   const what = isSlow
     ? 'did not answer in time.'
     : `broke the connection off before it answered (${code}); it may have run the request.`;
-  return new HttpFailure({ reason, outcome: 'unknown', what }, false, error);
+  return new HttpFailure({ reason, outcome: 'unknown', what }, error);
 }
 
 /** Never its message: that may have the address in it. */
@@ -283,4 +279,18 @@ function mediaType(header: string | string[] | undefined): string {
 
 function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
+}
+
+/**
+ * How long a server wants to be left alone: the Retry-After header (RFC 9110 10.2.3).
+ * @param value seconds, or a date
+ * @returns milliseconds from now; undefined when it says nothing that can be read
+ */
+export function retryAfterMs(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS);
+  const atMs = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(atMs)
+    ? undefined
+    : Math.min(Math.max(atMs - wallClockMs(), 0), MAX_RETRY_AFTER_MS);
 }

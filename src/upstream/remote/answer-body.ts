@@ -6,6 +6,8 @@ import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 import { type SseEvent, SseParser } from '../../jsonrpc/sse-parsing.ts';
 import { LARGE_TEXT, walkOver } from '../../jsonrpc/text-walk.ts';
+import type { RequestFailure } from '../../ports/channel.ts';
+import { HttpFailure } from '../credentials/http-failure.ts';
 
 /** Less than that is not counted while it comes. */
 const SMALL_BYTES = 8 * 1024;
@@ -40,15 +42,17 @@ class ArrivingBytes {
   }
 }
 
-/** What came was given up, since too much is held. */
-export class NoRoomFailure extends Error {
-  override readonly name = 'NoRoomFailure';
-}
+/** What was to be kept of a request or of its answer was given up. */
+export const NO_ROOM: RequestFailure = {
+  reason: 'overloaded',
+  outcome: 'unknown',
+  what: 'may have run the request, whose bytes or answer there was no room for (limits.heldBytes); try again later.',
+};
 
 /**
  * Reads a whole body.
  * @returns undefined when it is larger than `maxBytes`; the rest is not read then
- * @throws NoRoomFailure when it may not be held
+ * @throws HttpFailure when it may not be held
  * @throws when the connection breaks off
  */
 export async function collect(
@@ -68,11 +72,11 @@ export async function collect(
       arriving.set(bytes.length);
       quota.spend(chunk.length);
       if (quota.isSpent) await untilAllowed(quota);
-      if (isCut) throw new NoRoomFailure('too many bytes are held');
+      if (isCut) throw new HttpFailure(NO_ROOM);
     }
     const whole = bytes.take();
     await walkOver(whole);
-    if (isCut) throw new NoRoomFailure('too many bytes are held');
+    if (isCut) throw new HttpFailure(NO_ROOM);
     return whole;
   } finally {
     arriving.release();

@@ -2,11 +2,7 @@
 import { expect, it } from 'vitest';
 import { HeldBytes } from '../../../../src/base/held-bytes.ts';
 import { TurnQuota } from '../../../../src/base/turns.ts';
-import {
-  collect,
-  NoRoomFailure,
-  readEvents,
-} from '../../../../src/upstream/streamable-http/answer-body.ts';
+import { collect, readEvents } from '../../../../src/upstream/remote/answer-body.ts';
 
 const MIB = 1024 ** 2;
 const PIECE = Buffer.alloc(MIB, 'x');
@@ -60,7 +56,9 @@ it('and is given up when the whole is exceeded and the server holds most', async
   // Ann's call is larger: it has to go, and the body is whole.
   expect(await failure).toHaveLength(3 * MIB);
   const greedy = bodyOf(held, new Array(9).fill(PIECE), () => undefined);
-  await expect(collect(greedy, 16 * MIB)).rejects.toBeInstanceOf(NoRoomFailure);
+  await expect(collect(greedy, 16 * MIB)).rejects.toMatchObject({
+    failure: { reason: 'overloaded' },
+  });
   expect(held.byKind.from_server).toBe(0);
 });
 

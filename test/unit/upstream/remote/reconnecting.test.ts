@@ -2,7 +2,7 @@
  * How soon a stream of a remote server is opened again: the server says, within bounds.
  */
 import { expect, it } from 'vitest';
-import { reconnectMs } from '../../../../src/upstream/streamable-http/answer-body.ts';
+import { reconnectMs } from '../../../../src/upstream/remote/answer-body.ts';
 
 const BACKOFF = { floorMs: 1_000, firstMs: 2_000, capMs: 30_000 };
 

@@ -1,0 +1,145 @@
+// Where all requests of one connection go, with the session that they belong to: the headers of each POST, made from
+// its message alone, so that whoever is on the way can read it (2026-07-28 basic/transports/streamable-http), and
+// requests of the channel's own, whose ids are none of the connection's and whose answers go no further.
+import { isObject, parseParams, parseSpan, parseString } from '../../jsonrpc/parse.ts';
+import { claimedVersion } from '../../mcp/envelope.ts';
+import { encodeHeaderValue } from '../../mcp/header-values.ts';
+import { namedBy } from '../../mcp/modern-methods.ts';
+import type { Logger } from '../../observe/logger.ts';
+import { collect, readEvents } from '../remote/answer-body.ts';
+import {
+  type HttpAnswer,
+  HttpEndpoint,
+  type HttpRequest,
+  type RemoteOptions,
+  type RemoteParts,
+} from '../remote/http-endpoint.ts';
+import { type HttpSession, sessionHeaders } from '../remote/session.ts';
+import type { Outgoing } from './outgoing.ts';
+import { ToolHeaders } from './tool-headers.ts';
+
+const MAX_DELETE_MS = 2_000;
+const JSON_TYPE = 'application/json';
+const BOTH_TYPES = 'application/json, text/event-stream';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The way to one server. */
+export class HttpLink {
+  readonly endpoint: HttpEndpoint;
+  readonly logger: Logger;
+  /** The largest message that is accepted. */
+  readonly maxBytes: number;
+  readonly tools: ToolHeaders;
+  /** Undefined until a handshake agreed on one. */
+  session: HttpSession | undefined;
+
+  constructor(target: { readonly url: string }, options: RemoteOptions, parts: RemoteParts) {
+    this.endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
+    this.logger = parts.logger;
+    this.maxBytes = options.limits.message;
+    this.tools = new ToolHeaders(parts.logger);
+  }
+
+  /** The headers of a message. */
+  headersOf(out: Outgoing): Headers {
+    const own = out.isModern ? this.#modernHeaders(out) : this.sessionHeaders;
+    return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own };
+  }
+
+  /** The headers that say which session a request belongs to. */
+  get sessionHeaders(): Headers {
+    return sessionHeaders(this.session);
+  }
+
+  #modernHeaders(out: Outgoing): Headers {
+    const { frame } = out;
+    const name = nameOf(out);
+    return {
+      'mcp-protocol-version': claimedVersion(frame) ?? '',
+      'mcp-method': frame.method,
+      ...(name === undefined ? {} : { 'mcp-name': encodeHeaderValue(name) }),
+      ...this.tools.headersOf(frame),
+    };
+  }
+
+  /**
+   * Makes a request of the channel's own.
+   * @param limitMs how long the answer may take in all
+   * @throws HttpFailure when the connection breaks off, or the answer takes too long
+   */
+  async requestOwn(
+    message: Outgoing,
+    limitMs: number,
+    { signal, ...rest }: Pick<HttpRequest, 'signal' | 'isCall' | 'from'>,
+  ): Promise<HttpAnswer> {
+    return await this.endpoint.request({
+      ...rest,
+      method: 'POST',
+      headers: this.headersOf(message),
+      body: message.frame.bytes,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+      headMs: limitMs,
+    });
+  }
+
+  /** Tells the server that the session is over, if there is one. Fails for nothing, and does not take long. */
+  async deleteSession(stopMs: number): Promise<void> {
+    if (this.session?.id === undefined) return;
+    const limitMs = Math.min(stopMs, MAX_DELETE_MS);
+    try {
+      const answer = await this.endpoint.request({
+        method: 'DELETE',
+        headers: this.sessionHeaders,
+        signal: AbortSignal.timeout(limitMs),
+        headMs: limitMs,
+      });
+      answer.discard();
+    } catch {
+      // It is gone, or takes no notice: either way the session is over for us.
+    }
+  }
+}
+
+/** The last message of an answer; undefined where there is none that can be read. */
+export async function lastMessage(
+  answer: HttpAnswer,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  if (answer.type === 'application/json') return await collect(answer, maxBytes);
+  if (answer.type !== 'text/event-stream') {
+    answer.discard();
+    return undefined;
+  }
+  let last: Buffer | undefined;
+  const position = { lastId: undefined, retryMs: undefined };
+  await readEvents(answer, maxBytes, position, {
+    message: (bytes) => {
+      last = bytes;
+    },
+    oversize: () => undefined,
+  });
+  return last;
+}
+
+/** The envelope of a request of a stateless connection, for another request on its behalf. */
+export function envelopeOf({ frame }: Outgoing): Readonly<Record<string, unknown>> {
+  const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
+  const { progressToken: _, ...envelope } = isObject(meta) ? meta : {};
+  return envelope;
+}
+
+function nameOf({ frame }: Outgoing): string | undefined {
+  switch (namedBy(frame.method)) {
+    case 'name':
+      return parseString(frame.bytes, frame.nameStart, frame.nameEnd);
+    case 'uri':
+      return parseString(frame.bytes, frame.uriStart, frame.uriEnd);
+    case 'taskId': {
+      const { taskId } = parseParams(frame);
+      return typeof taskId === 'string' ? taskId : undefined;
+    }
+    case undefined:
+      return undefined;
+  }
+}
