@@ -3,6 +3,7 @@
 // opened anew when the subscriptions change (docs/protocol.md#listen-streams).
 
 import { afterInput, within } from '../base/clock.ts';
+import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseError } from '../jsonrpc/parse.ts';
@@ -10,7 +11,6 @@ import { tellsChanges } from '../mcp/capabilities.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { ServerIdentity, SubscribeAnswered } from '../ports/lease.ts';
-import { PacedRequests } from './paced-requests.ts';
 
 /** What all clients together want to be told of. */
 export interface DesiredSubscriptions {
@@ -53,8 +53,21 @@ export interface UpstreamSubscriptions {
   unwatchTasks(): Promise<void>;
 }
 
+/** Requests of many that are not answered yet. */
+const MAX_OPEN = 256;
+/** Requests of many, to all servers, in one turn of the event loop. */
+const IN_TURN = new TurnQuota(128 * LEAST_COST);
+
 /** How long the next listen stream waits for the server to agree to the last one. */
 const PACE_MS = 2_000;
+
+/** Told of the answer: the server's error, or undefined. */
+type OnAnswer = (error: WireError | undefined) => void;
+
+interface WaitingRequest {
+  readonly method: string;
+  readonly answered: OnAnswer;
+}
 
 /** What a server agreed to. */
 interface AgreedSubscriptions {
@@ -72,6 +85,10 @@ const NOT_WATCHED: WireError = {
   code: INTERNAL_ERROR,
   message: 'The server does not watch this resource.',
 };
+const UNDONE: WireError = {
+  code: INTERNAL_ERROR,
+  message: 'Nobody watches the resource any more.',
+};
 const NO_ANSWER: WireError = { code: INTERNAL_ERROR, message: 'The server did not answer.' };
 
 /** The subscriptions of a server of either era. */
@@ -84,18 +101,22 @@ export function upstreamSubscriptionsOf(
     : new ModernSubscriptions(channel, capabilities);
 }
 
-/** Subscriptions as requests of the session era. */
-class LegacySubscriptions implements UpstreamSubscriptions {
-  readonly #channel: SubscriptionChannel;
-  readonly #paced: PacedRequests;
+/**
+ * Subscriptions as requests of the session era. The coming or going of one client can mean many, so these are sent
+ * some at a time, and neither the server nor the event loop gets them all at once. What was undone before it was
+ * sent is not sent.
+ */
+export class LegacySubscriptions implements UpstreamSubscriptions {
+  readonly #channel: Omit<SubscriptionChannel, 'listen'>;
+  /** What the server was told to watch, and its answer while that is not there. */
+  readonly #told = new Map<string, Promise<WireError | undefined> | undefined>();
+  /** By URI, the oldest first. */
+  readonly #waiting = new Map<string, WaitingRequest>();
+  #open = 0;
+  #isSending = false;
 
-  constructor(channel: SubscriptionChannel) {
+  constructor(channel: Omit<SubscriptionChannel, 'listen'>) {
     this.#channel = channel;
-    this.#paced = new PacedRequests({
-      request: (method, uri) =>
-        this.#ask(method === 'subscribe' ? SUBSCRIBE : UNSUBSCRIBE, { uri }),
-      isWanted: (uri) => channel.isWanted(uri),
-    });
   }
 
   async replay(level: string | undefined): Promise<void> {
@@ -110,15 +131,16 @@ class LegacySubscriptions implements UpstreamSubscriptions {
   }
 
   subscribe(uri: string): Promise<WireError | undefined> {
-    return this.#paced.send('subscribe', uri);
+    return this.#send(SUBSCRIBE, uri);
   }
 
+  /** When it is their turn; at once where few requests are open. */
   subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
     let left = uris.length;
     if (left === 0) return Promise.resolve();
     return new Promise((resolve) => {
       for (const uri of uris) {
-        this.#paced.subscribe(uri, (error) => {
+        this.#subscribe(uri, (error) => {
           answered(uri, error);
           if (--left === 0) resolve();
         });
@@ -127,11 +149,16 @@ class LegacySubscriptions implements UpstreamSubscriptions {
   }
 
   unsubscribe(uri: string): Promise<WireError | undefined> {
-    return this.#paced.send('unsubscribe', uri);
+    return this.#send(UNSUBSCRIBE, uri);
   }
 
+  /** When it is their turn, if the server knows of them at all. */
   unsubscribeAll(uris: readonly string[]): void {
-    for (const uri of uris) this.#paced.unsubscribe(uri);
+    for (const uri of uris) {
+      this.#undo(uri, UNDONE);
+      if (!this.#told.has(uri)) continue;
+      this.#wait(uri, { method: UNSUBSCRIBE, answered: () => undefined });
+    }
   }
 
   watchTask(): Promise<WireError> {
@@ -140,6 +167,70 @@ class LegacySubscriptions implements UpstreamSubscriptions {
 
   unwatchTasks(): Promise<void> {
     return Promise.resolve();
+  }
+
+  #subscribe(uri: string, answered: OnAnswer): void {
+    const isTold = this.#told.has(uri);
+    const answer = this.#told.get(uri);
+    this.#undo(uri, undefined);
+    if (isTold && answer === undefined) answered(undefined);
+    else if (answer !== undefined) void answer.then(answered);
+    else this.#wait(uri, { method: SUBSCRIBE, answered });
+  }
+
+  /** Sends a request now. */
+  async #send(method: string, uri: string): Promise<WireError | undefined> {
+    const isNew = method === SUBSCRIBE;
+    this.#undo(uri, isNew ? undefined : UNDONE);
+    const answer = this.#ask(method, { uri });
+    if (isNew) this.#told.set(uri, answer);
+    else this.#told.delete(uri);
+    const error = await answer;
+    // It may have been told something else meanwhile.
+    if (isNew && this.#told.get(uri) === answer) {
+      if (error === undefined) this.#told.set(uri, undefined);
+      else this.#told.delete(uri);
+    }
+    return error;
+  }
+
+  /** What waited for a resource is not sent. */
+  #undo(uri: string, error: WireError | undefined): void {
+    const waiting = this.#waiting.get(uri);
+    this.#waiting.delete(uri);
+    waiting?.answered(error);
+  }
+
+  #wait(uri: string, waiting: WaitingRequest): void {
+    this.#waiting.set(uri, waiting);
+    if (!this.#isSending) void this.#sendWaiting();
+  }
+
+  async #sendWaiting(): Promise<void> {
+    this.#isSending = true;
+    for (const [uri, waiting] of this.#waiting) {
+      if (this.#open >= MAX_OPEN) break;
+      const turn = turnFor(IN_TURN, uri.length);
+      if (turn !== undefined) await turn;
+      // It may have been undone meanwhile.
+      if (this.#waiting.get(uri) === waiting) this.#sendOne(uri, waiting);
+    }
+    this.#isSending = false;
+  }
+
+  #sendOne(uri: string, { method, answered }: WaitingRequest): void {
+    this.#waiting.delete(uri);
+    const isWanted = this.#channel.isWanted(uri);
+    if (isWanted !== (method === SUBSCRIBE)) {
+      answered(isWanted ? undefined : UNDONE);
+      return;
+    }
+    this.#open++;
+    void this.#send(method, uri).then((error) => {
+      this.#open--;
+      answered(error);
+      if (!this.#isSending && this.#waiting.size > 0) void this.#sendWaiting();
+    });
   }
 
   async #ask(method: string, params: JsonObject): Promise<WireError | undefined> {

@@ -1,30 +1,36 @@
 /** What a server of the session era is told of resources when clients with many come and go. */
 import { expect, it } from 'vitest';
 import { nextTurn } from '../../../src/base/turns.ts';
-import type { WireError } from '../../../src/jsonrpc/error.ts';
-import { PacedRequests } from '../../../src/upstream/paced-requests.ts';
+import type { Frame } from '../../../src/jsonrpc/frame.ts';
+import { scan } from '../../../src/jsonrpc/scan.ts';
+import { LegacySubscriptions } from '../../../src/upstream/upstream-subscriptions.ts';
+
+const answerOf = (members: object): Frame =>
+  scan(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })));
+const AGREED = answerOf({ result: {} });
 
 function setUp() {
   const wanted = new Set<string>();
   const sent: string[] = [];
   const open: (() => void)[] = [];
-  const paced = new PacedRequests({
+  const paced = new LegacySubscriptions({
+    wanted: () => ({ uris: [], taskIds: [] }),
     isWanted: (uri) => wanted.has(uri),
-    request: (method, uri) => {
-      sent.push(`${method} ${uri}`);
-      return new Promise((resolve) => open.push(() => resolve(undefined)));
+    request: (method, { uri }) => {
+      sent.push(`${method.replace('resources/', '')} ${uri}`);
+      return new Promise((resolve) => open.push(() => resolve(AGREED)));
     },
   });
   const answered: string[] = [];
   const watch = (uri: string): void => {
     wanted.add(uri);
-    paced.subscribe(uri, (error) => {
+    void paced.subscribeAll([uri], (_, error) => {
       if (error === undefined) answered.push(uri);
     });
   };
   const leave = (uri: string): void => {
     wanted.delete(uri);
-    paced.unsubscribe(uri);
+    paced.unsubscribeAll([uri]);
   };
   const answerAll = async (): Promise<void> => {
     for (const answer of open.splice(0)) answer();
@@ -70,25 +76,26 @@ it('tells the server of a resource that somebody watches after all', async () =>
 });
 
 it('waits for the answer to a request that is open already', async () => {
-  const answers: PromiseWithResolvers<WireError | undefined>[] = [];
-  const paced = new PacedRequests({
+  const answers: PromiseWithResolvers<Frame | undefined>[] = [];
+  const paced = new LegacySubscriptions({
+    wanted: () => ({ uris: [], taskIds: [] }),
     isWanted: () => true,
     request: () => {
-      const answer = Promise.withResolvers<WireError | undefined>();
+      const answer = Promise.withResolvers<Frame | undefined>();
       answers.push(answer);
       return answer.promise;
     },
   });
   const refused = { code: -32002, message: 'No such resource.' };
   const told: unknown[] = [];
-  const first = paced.send('subscribe', 'a:b');
-  paced.subscribe('a:b', (error) => told.push(error));
+  const first = paced.subscribe('a:b');
+  void paced.subscribeAll(['a:b'], (_, error) => told.push(error));
   await nextTurn();
   expect(told).toEqual([]);
-  answers[0]?.resolve(refused);
+  answers[0]?.resolve(answerOf({ error: refused }));
   expect(await first).toEqual(refused);
   await nextTurn();
   expect(told).toEqual([refused]);
-  paced.subscribe('a:b', (error) => told.push(error));
+  void paced.subscribeAll(['a:b'], (_, error) => told.push(error));
   expect(answers).toHaveLength(2);
 });
