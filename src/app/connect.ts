@@ -65,6 +65,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
       options.tell,
     ),
     gatewayVersion: options.version,
+    sessionIdleMs: config.sessions.idle,
     exposesDetails: true,
     isTriedOnDemand: true,
   });

@@ -88,6 +88,7 @@ export class Gateway {
           held: this.#held,
           openChannel,
           gatewayVersion: parts.version,
+          sessionIdleMs: config.sessions.idle,
           exposesDetails: servesItsOwner(config),
           firstStarts: parts.firstStarts,
         }),

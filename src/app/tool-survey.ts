@@ -55,6 +55,7 @@ export async function surveyTools(
     metrics: NO_METRICS,
     openChannel: channelOpener(parts.environment, { servers, logger }),
     gatewayVersion: parts.version,
+    sessionIdleMs: config.sessions.idle,
     exposesDetails: true,
   };
   const backends = servers

@@ -102,7 +102,8 @@ export type ListenOptions = Options<typeof listenSchema>;
 /** `sessions:` */
 export const sessionsSchema = section({
   idle: duration(1000).prefault('30m').meta({
-    description: 'A session ends after this time without a request and without an open stream.',
+    description:
+      'A session ends after this time without a request and without an open stream. A private process of clients of 2026-07-28, which have no session, ends after this time without a request.',
   }),
   maxAge: duration(1000).prefault('24h').meta({
     description:

@@ -16,11 +16,6 @@ import type { InstancePool } from './instance-lease.ts';
 import type { SlotOwner } from './process-budget.ts';
 import type { ServerContext } from './server-context.ts';
 
-/**
- * A modern client has no session that would end, and its server may keep state between its requests:
- * the instance is kept as long as an idle session is.
- */
-const KEPT_FOR_MODERN_MS = 1_800_000;
 /** How often it is looked whose clients are absent. */
 const SWEEPS = 4;
 
@@ -171,7 +166,8 @@ export class PrivateInstances implements InstancePool {
     entry.enter(client);
     entry.timer?.cancel();
     entry.instance.seen(client.principal);
-    if (isModernVersion(client.version)) entry.keptMs = KEPT_FOR_MODERN_MS;
+    // It has no session that would end, and its server may keep state between its requests.
+    if (isModernVersion(client.version)) entry.keptMs = this.#server.sessionIdleMs;
     return entry.instance;
   }
 

@@ -18,6 +18,8 @@ export interface BackendParts {
   readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
+  /** How long sessions are kept that nobody uses, and private instances of clients without sessions. */
+  readonly sessionIdleMs: number;
   /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
   readonly exposesDetails: boolean;
   /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */

@@ -91,6 +91,7 @@ export class Simulation {
         logger,
         metrics,
         gatewayVersion: '0',
+        sessionIdleMs: 3_600_000,
         exposesDetails: true,
         openChannel: (_, { events }) => this.#openServer(new ScriptedChannel(events)),
       },

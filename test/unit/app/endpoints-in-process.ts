@@ -159,6 +159,7 @@ export async function endpointsInProcess(
         logger,
         metrics,
         gatewayVersion: '0',
+        sessionIdleMs: config.sessions.idle,
         exposesDetails: true,
         openChannel: (_, { events }) => ({
           isWritable: true,

@@ -40,6 +40,21 @@ it('a modern server that ended at the first probe is asked for its era again', a
   await backend.close('draining');
 });
 
+it('a private instance of a client without sessions is kept as long as an idle session is', async () => {
+  const { backend } = scriptedLives([modern], { sharing: 'principal' });
+  const client = { ...clientOf('a'), version: '2026-07-28' };
+  for (const keptMs of [599_000, 1_000]) {
+    const lease = backend.acquire(client);
+    await lease.ready();
+    lease.leave();
+    await vi.advanceTimersByTimeAsync(keptMs);
+    expect(backend.instances).toBe(1);
+  }
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(backend.instances).toBe(0);
+  await backend.close('draining');
+});
+
 /** Says nothing to what it does not know. */
 const silent: Life = (method) => (method === 'initialize' ? legacy(method) : undefined);
 /** Ends at what it does not know. */
