@@ -3,7 +3,7 @@ import type { Guard } from './guard.ts';
 
 const ROUTES = 'src/router/aggregate/routes.ts';
 const VISIBILITY = 'src/router/aggregate/visibility.ts';
-const SERVICE = 'src/router/aggregate/modern-service.ts';
+const ANSWERS = 'src/router/aggregate/answers.ts';
 const LINKS = 'src/router/aggregate/member-leases.ts';
 const CATALOG = 'src/catalog/member-catalog.ts';
 const URI_READING = 'src/base/uri-reading.ts';
@@ -18,7 +18,7 @@ const SHAPING_TESTS = 'test/integration/aggregate-shaping.test.ts';
 export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/list',
-    file: 'src/router/aggregate/answers.ts',
+    file: ANSWERS,
     find: 'const listing = yield* parts.visibility.of(principal, whole);',
     replace:
       'const listing = principal === undefined ? yield* parts.visibility.of(principal, whole) : whole;',
@@ -26,7 +26,7 @@ export const catalogGuards: readonly Guard[] = [
   },
   {
     name: 'policy/list-of-cursor',
-    file: 'src/router/aggregate/answers.ts',
+    file: ANSWERS,
     find: 'return older && (yield* visibility.of(principal, older));',
     replace:
       'return principal === undefined ? older && (yield* visibility.of(principal, older)) : older;',
@@ -43,8 +43,8 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/updates',
     file: LINKS,
-    find: 'catalog.showsResource(uri) && this.#parts.visibility.allows(this.#client.principal, item)',
-    replace: 'catalog.showsResource(uri) && item !== undefined',
+    find: 'shows: (uri) => isShown(this, { key, uri }),',
+    replace: 'shows: (uri) => isShown !== undefined && member.catalog.showsResource(uri),',
     test: [PEOPLE_TESTS, 'B18 is told of what the client may see'],
   },
   {
@@ -72,9 +72,9 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/complete',
     file: ROUTES,
-    find: "toEntry(entry, { kind: 'prompt', name: value }, context, ({ upstream }) =>",
+    find: 'toEntry(entry, value, frame, context),',
     replace:
-      "toEntry(entry, { kind: 'prompt', name: value }, { ...context, parts: { ...context.parts, visibility: { allowsEntry: () => true } as never } }, ({ upstream }) =>",
+      'toEntry(entry, value, frame, { ...context, parts: { ...context.parts, visibility: { allowsEntry: () => true } as never } }),',
     test: [RULE_TESTS, 'G05 a completion'],
   },
   {
@@ -95,15 +95,15 @@ export const catalogGuards: readonly Guard[] = [
   {
     name: 'policy/server-legacy',
     file: LINKS,
-    find: 'return this.#parts.visibility.opens(this.#client.principal, key);',
-    replace: 'return key !== "";',
+    find: 'if (!this.parts.visibility.opens(this.principal, key)) return { client, lease: undefined };',
+    replace: 'if (key === "") return { client, lease: undefined };',
     test: [RULE_TESTS, 'G02 a merged endpoint'],
   },
   {
     name: 'policy/server-modern',
-    file: SERVICE,
-    find: 'const opened = this.#keys.map((key) => this.#parts.visibility.opens(principal, key));',
-    replace: 'const opened = this.#keys.map((key) => key !== principal.key);',
+    file: 'src/router/aggregate/request-leases.ts',
+    find: "return visibility.opens(this.principal, members[index]?.key ?? '');",
+    replace: 'return visibility !== undefined && index < members.length;',
     test: [RULE_TESTS, 'G02 a merged endpoint'],
   },
   {

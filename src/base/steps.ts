@@ -75,3 +75,11 @@ export function* eachItem<T>(
   }
   yield cost;
 }
+
+/** Uses what is there at once, and what is being worked on when it is: most of it is there. */
+export function whenThere<T, R>(
+  value: T | Promise<T>,
+  use: (there: T) => R | Promise<R>,
+): R | Promise<R> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}

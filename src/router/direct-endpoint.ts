@@ -6,7 +6,7 @@ import type { Principal } from '../ports/principal.ts';
 import type { Request } from '../ports/request.ts';
 import { ModernDispatcher, type ModernState } from '../translate/modern-dispatcher.ts';
 import { SessionTasks } from '../translate/tasks/session-tasks.ts';
-import { DirectUpstreamSession, PlainUpstreamSession } from './direct-upstream-session.ts';
+import { DirectUpstreamSession } from './direct-upstream-session.ts';
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
@@ -43,7 +43,7 @@ export class DirectEndpoint implements Endpoint {
       lease.leave();
       throw error;
     }
-    if (this.protocol !== 'mcp') return new PlainUpstreamSession(lease);
+    if (this.protocol !== 'mcp') return new DirectUpstreamSession(lease, this.server);
     const tasks = new SessionTasks(client, lease, this.#backend, this.#state.tasks);
     return new DirectUpstreamSession(lease, this.server, tasks);
   }

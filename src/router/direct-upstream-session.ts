@@ -15,41 +15,20 @@ import type { SessionTasks } from '../translate/tasks/session-tasks.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 
-/** A session's link to a server that speaks plain JSON-RPC: everything is carried. */
-export class PlainUpstreamSession implements UpstreamSession {
-  readonly endpointInfo: EndpointInfo = { result: {} };
-  protected readonly lease: Lease;
-
-  constructor(lease: Lease) {
-    this.lease = lease;
-  }
-
-  dispatch(request: Request): void {
-    this.lease.dispatch(request);
-  }
-
-  notify(notification: Frame): void {
-    this.lease.notify(notification);
-  }
-
-  close(): void {
-    this.lease.leave();
-  }
-}
-
-/** A session's link to one MCP server. */
-export class DirectUpstreamSession extends PlainUpstreamSession {
-  override readonly endpointInfo: EndpointInfo;
+/** A session's link to one server. */
+export class DirectUpstreamSession implements UpstreamSession {
+  readonly endpointInfo: EndpointInfo;
+  readonly #lease: Lease;
   readonly #wrapped = new WrappedResults();
+  readonly #tasks: SessionTasks | undefined;
 
-  readonly #tasks: SessionTasks;
-
-  constructor(lease: Lease, server: string, tasks: SessionTasks) {
-    super(lease);
+  /** @param tasks absent where the server speaks plain JSON-RPC: everything is carried */
+  constructor(lease: Lease, server: string, tasks?: SessionTasks) {
     const { identity } = lease;
     const result = identity === undefined ? {} : initializeResult(identity, server);
+    this.#lease = lease;
     this.#tasks = tasks;
-    this.endpointInfo = { result: tasks.offeredIn(result) };
+    this.endpointInfo = { result: tasks === undefined ? {} : tasks.offeredIn(result) };
   }
 
   /** The client was told elsewhere that the results of a tool are wrapped. */
@@ -57,30 +36,38 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
     this.#wrapped.note(tool);
   }
 
-  override dispatch(request: Request): void {
+  dispatch(request: Request): void {
+    if (this.#tasks === undefined) {
+      this.#lease.dispatch(request);
+      return;
+    }
     switch (request.frame.method) {
       case SET_LEVEL:
         this.#setLevel(request);
         return;
       case SUBSCRIBE:
-        this.#subscription(request, (uri) => this.lease.subscribe(uri));
+        this.#subscription(request, (uri) => this.#lease.subscribe(uri));
         return;
       case UNSUBSCRIBE:
-        this.#subscription(request, (uri) => this.lease.unsubscribe(uri));
+        this.#subscription(request, (uri) => this.#lease.unsubscribe(uri));
         return;
       default:
         if (this.#tasks.take(request)) return;
-        this.lease.dispatch(
-          this.lease.identity?.era === 'modern'
-            ? new LegacyToModern(request, this.lease, this.#wrapped)
+        this.#lease.dispatch(
+          this.#lease.identity?.era === 'modern'
+            ? new LegacyToModern(request, this.#lease, this.#wrapped)
             : request,
         );
     }
   }
 
-  override close(): void {
-    this.#tasks.close();
-    super.close();
+  notify(notification: Frame): void {
+    this.#lease.notify(notification);
+  }
+
+  close(): void {
+    this.#tasks?.close();
+    this.#lease.leave();
   }
 
   #setLevel(request: Request): void {
@@ -88,17 +75,17 @@ export class DirectUpstreamSession extends PlainUpstreamSession {
     const severity = severityOf(parseString(bytes, levelStart, levelEnd));
     if (severity === undefined) {
       request.settle(invalidParams('unknown log level.'));
-    } else if (this.lease.identity?.capabilities['logging'] === undefined) {
+    } else if (this.#lease.identity?.capabilities['logging'] === undefined) {
       request.settle(notOffered('logging'));
     } else {
-      settleLater(request, this.lease.setLevel(levelOf(severity)).then(emptyOr));
+      settleLater(request, this.#lease.setLevel(levelOf(severity)).then(emptyOr));
     }
   }
 
   #subscription(request: Request, change: (uri: string) => Promise<WireError | undefined>): void {
     const { bytes, uriStart, uriEnd } = request.frame;
     const uri = parseString(bytes, uriStart, uriEnd);
-    const resources = this.lease.identity?.capabilities['resources'];
+    const resources = this.#lease.identity?.capabilities['resources'];
     if (uri === undefined) {
       request.settle(invalidParams('uri must be a string.'));
     } else if (!isObject(resources) || resources['subscribe'] !== true) {

@@ -10,8 +10,9 @@ import type { Downstream } from '../../ports/downstream.ts';
 import type { AccessPolicy, Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
 import type { ModernState } from '../../translate/modern-dispatcher.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
+import { AggregateRouter } from './aggregate-router.ts';
 import { AggregateUpstreamSession } from './aggregate-upstream-session.ts';
+import { ModernHead } from './answers.ts';
 import { type AggregatedServer, Member } from './member.ts';
 import { MemberLeases } from './member-leases.ts';
 import { ModernService } from './modern-service.ts';
@@ -44,7 +45,7 @@ export class AggregateEndpoint implements Endpoint {
   readonly server: string;
   readonly servers: readonly string[];
   readonly protocol = 'mcp';
-  readonly #parts: AggregateParts;
+  readonly #router: AggregateRouter;
   readonly #modern: ModernService;
 
   constructor(
@@ -59,7 +60,7 @@ export class AggregateEndpoint implements Endpoint {
       (server, index) => new Member(options, index, server, context.state),
     );
 
-    this.#parts = {
+    this.#router = new AggregateRouter({
       members,
       composer: new Composer(
         members.map(({ catalog }) => catalog),
@@ -73,25 +74,26 @@ export class AggregateEndpoint implements Endpoint {
       calls: new ToolCalls(context.validators, context.logger),
       search: options.toolList === 'search' ? new SearchService(this.servers) : undefined,
       state: context.state,
-    };
-    this.#modern = new ModernService(this.#parts);
+      modernHead: new ModernHead(context.gatewayVersion),
+    });
+    this.#modern = new ModernService(this.#router);
   }
 
   credentialFingerprint(principal: Principal): string {
-    return this.#parts.members
+    return this.#router.parts.members
       .map(({ backend }) => backend.credentialFingerprint(principal))
       .join(' ');
   }
 
   async open(client: Downstream): Promise<UpstreamSession> {
-    const memberLeases = new MemberLeases(client, this.#parts);
+    const memberLeases = new MemberLeases(client, this.#router.parts);
     try {
       await memberLeases.ready();
     } catch (error) {
       memberLeases.leave();
       throw error;
     }
-    return new AggregateUpstreamSession(memberLeases, this.#parts);
+    return new AggregateUpstreamSession(memberLeases, this.#router);
   }
 
   serve(request: Request): void {

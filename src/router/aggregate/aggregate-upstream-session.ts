@@ -1,8 +1,7 @@
 // A legacy session's link to several servers as one: what it asks for goes to the server that has
 // it, and what belongs to all of them is done at each.
 import { asGatewayError, GatewayError } from '../../base/errors.ts';
-import { isListMethod, type ListMethod } from '../../catalog/list-kinds.ts';
-import type { Listing, OfferedEntry } from '../../catalog/listing.ts';
+import { whenThere } from '../../base/steps.ts';
 import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
@@ -16,75 +15,79 @@ import {
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
 import type { EndpointInfo, UpstreamSession } from '../../ports/dispatcher.ts';
-import {
-  contain,
-  type Outcome,
-  type Request,
-  settleLater,
-  settleSoon,
-} from '../../ports/request.ts';
+import type { Principal } from '../../ports/principal.ts';
+import { type Outcome, type Request, settleLater, settleSoon } from '../../ports/request.ts';
+import { sessionCapabilities } from '../../translate/tasks/offered.ts';
 import { SessionTasks } from '../../translate/tasks/session-tasks.ts';
 import { DirectUpstreamSession } from '../direct-upstream-session.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
-import { listingOf, mergedInitializeResult, pageOf } from './answers.ts';
-import {
-  dispatchRoute,
-  type RouteTarget,
-  type RoutingDecision,
-  type Send,
-  type SendOptions,
-} from './dispatch-route.ts';
+import type { AggregateParts, AggregateRouter, ClientLeases } from './aggregate-router.ts';
+import { memberInfosOf, mergedInitializeResult } from './answers.ts';
 import type { Member } from './member.ts';
 import type { MemberLease, MemberLeases } from './member-leases.ts';
-import { RoutedRequest, uriOf } from './routed-request.ts';
+import { type Missed, RoutedRequest, type RouteTarget, uriOf } from './routed-request.ts';
 import { routeOf } from './routes.ts';
+import type { View } from './view.ts';
 
 const EMPTY_RESULT = Buffer.from('{}');
 /** What a client may say to any of its servers. */
 const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
 /** A session's link to the servers of an endpoint. */
-export class AggregateUpstreamSession implements UpstreamSession {
+export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
   readonly endpointInfo: EndpointInfo;
-  readonly #parts: AggregateParts;
+  readonly era = 'legacy';
+  readonly parts: AggregateParts;
+  readonly view: View;
+  readonly #router: AggregateRouter;
   readonly #memberLeases: MemberLeases;
   /** Links to servers whose handshake is done, in the order of the endpoint's servers. */
   readonly #direct: (DirectUpstreamSession | undefined)[] = [];
-  constructor(memberLeases: MemberLeases, parts: AggregateParts) {
-    this.#parts = parts;
+
+  constructor(memberLeases: MemberLeases, router: AggregateRouter) {
+    this.parts = router.parts;
+    this.view = memberLeases.view;
+    this.#router = router;
     this.#memberLeases = memberLeases;
-    this.endpointInfo = this.#endpointInfo(memberLeases);
+    this.endpointInfo = this.#endpointInfo();
+  }
+
+  get principal(): Principal {
+    return this.#memberLeases.principal;
   }
 
   /** One server alone says itself who it is. */
-  #endpointInfo({ all: memberLeases, memberInfos }: MemberLeases): EndpointInfo {
-    const [member, ...others] = this.#parts.members;
-    const [memberLease] = memberLeases;
+  #endpointInfo(): EndpointInfo {
+    const { members, gatewayVersion } = this.parts;
+    const [member, ...others] = members;
+    const [memberLease] = this.#memberLeases.all;
     const isOne = member !== undefined && memberLease !== undefined && others.length === 0;
     const direct = isOne ? this.#directTo(member, memberLease) : undefined;
     if (direct !== undefined) return direct.endpointInfo;
-    return { result: mergedInitializeResult(memberInfos, this.#parts.gatewayVersion) };
+    const { version } = this.#memberLeases.client;
+    const infos = memberInfosOf(this.#memberLeases, (identity) =>
+      identity.era === 'legacy' ? sessionCapabilities(identity, version) : identity.capabilities,
+    );
+    return { result: mergedInitializeResult(infos, gatewayVersion) };
   }
 
   dispatch(request: Request): void {
     const { frame } = request;
     // There may be room by now.
     if (this.#memberLeases.hasGaps) this.#memberLeases.fillGaps();
-    if (isListMethod(frame.method)) this.#list(request, frame.method);
-    else if (frame.method === SET_LEVEL) this.#setLevel(request);
+    if (frame.method === SET_LEVEL) this.#setLevel(request);
+    else if (frame.method === SUBSCRIBE) this.#watch(request);
     else if (this.#isWatched(frame)) settleLater(request, this.#unwatch(frame));
-    else this.#route(request);
+    else this.#router.dispatch(request, this);
   }
 
   notify(notification: Frame): void {
     const { method } = notification;
-    for (const { key, index } of this.#parts.members) {
+    for (const { key, index } of this.parts.members) {
       const memberLease = this.#memberLeases.all[index];
       if (memberLease === undefined) continue;
       const item = { server: key, kind: 'method', name: method } as const;
       const isOpen =
-        SAID_BY_CLIENTS.has(method) ||
-        this.#parts.visibility.allows(memberLease.client.principal, item);
+        SAID_BY_CLIENTS.has(method) || this.parts.visibility.allows(this.principal, item);
       if (isOpen) memberLease.lease?.notify(notification);
     }
   }
@@ -92,15 +95,6 @@ export class AggregateUpstreamSession implements UpstreamSession {
   close(): void {
     for (const direct of this.#direct) direct?.close();
     this.#memberLeases.leave();
-  }
-
-  #list(request: Request, method: ListMethod): void {
-    const page = (listing: Listing): Outcome | Promise<Outcome> => {
-      const { principal } = request.client;
-      return pageOf(request.frame, listing, { parts: this.#parts, principal, era: 'legacy' });
-    };
-    const listing = listingOf(this.#memberLeases.view, method, this.#parts);
-    settleSoon(request, listing instanceof Promise ? listing.then(page) : page(listing));
   }
 
   /** Every server that logs is told; one that refuses keeps its own level. */
@@ -126,39 +120,20 @@ export class AggregateUpstreamSession implements UpstreamSession {
     }
   }
 
-  #route(request: Request): void {
-    const route = routeOf(request, {
-      view: this.#memberLeases.view,
-      parts: this.#parts,
-      era: 'legacy',
-      principal: request.client.principal,
-    });
-    if (route instanceof Promise) {
-      contain(
-        request,
-        route.then((found) => this.#follow(request, found)),
-      );
-    } else this.#follow(request, route);
-  }
-
-  #follow(request: Request, route: RoutingDecision): void {
-    const isWatch = request.frame.method === SUBSCRIBE;
-    if (isWatch && route.kind === 'to') {
-      settleLater(request, this.#watch(request.frame, [route.target]));
-    } else if (isWatch && route.kind === 'inOrder') {
-      settleLater(request, this.#watch(request.frame, route.targets));
-    } else {
-      dispatchRoute(request, route, this.#parts.calls, this.#send);
-    }
-  }
-
   #isWatched(frame: Frame): boolean {
     return frame.method === UNSUBSCRIBE && this.#memberLeases.watched.has(uriOf(frame));
   }
 
-  async #watch(frame: Frame, targets: readonly RouteTarget[]): Promise<Outcome> {
-    const owners = targets.map(({ member, frame }) => ({ key: member.key, uri: uriOf(frame) }));
-    return (await this.#memberLeases.watched.watch(uriOf(frame), owners)) ?? EMPTY_RESULT;
+  #watch(request: Request): void {
+    const { frame } = request;
+    const outcome = whenThere(routeOf(request, this), (decision): Outcome | Promise<Outcome> => {
+      if (decision.kind === 'settled') return decision.outcome;
+      const targets = decision.kind === 'to' ? [decision] : decision.targets;
+      const owners = targets.map(({ member, frame }) => ({ key: member.key, uri: uriOf(frame) }));
+      const watching = this.#memberLeases.watched.watch(uriOf(frame), owners);
+      return watching.then((error) => error ?? EMPTY_RESULT);
+    });
+    settleSoon(request, outcome);
   }
 
   /** A resource is unsubscribed from where it was subscribed to, and nowhere else. */
@@ -167,71 +142,67 @@ export class AggregateUpstreamSession implements UpstreamSession {
     return EMPTY_RESULT;
   }
 
-  readonly #send: Send = (request, target, sendOptions) => {
+  routed(): void {
+    // They are needed as long as the session lasts.
+  }
+
+  send(request: Request, target: RouteTarget, onNotFound?: Missed): void {
     const { member } = target;
-    const { entry, limitMs, onNotFound } = sendOptions;
     const memberLease = this.#memberLeases.all[member.index];
     if (memberLease?.lease === undefined) {
       this.#unreachable(request, member, onNotFound);
       return;
     }
-    const { client } = memberLease;
-    const options = { expose: client.expose, limitMs, onNotFound };
-    this.#dispatch(new RoutedRequest(request, target, options, client), member, memberLease, entry);
-  };
-
-  #dispatch(
-    routed: RoutedRequest,
-    member: Member,
-    memberLease: MemberLease,
-    entry: OfferedEntry | undefined,
-  ): void {
+    const { client, lease } = memberLease;
+    const options = { expose: client.expose, onNotFound };
+    const routed = new RoutedRequest(request, target, options, client);
     const direct = this.#directTo(member, memberLease);
-    if (direct !== undefined) {
-      // The client was told that the results of this tool are wrapped.
-      if (entry !== undefined && entry.legacyText !== entry.modernText) {
-        direct.noteWrapped(entry.upstream);
-      }
-      direct.dispatch(routed);
-      return;
-    }
+    if (direct !== undefined) dispatchTo(direct, routed, target);
     // The era of a server that never was up is not known yet.
-    memberLease.lease?.ready().then(
-      () => this.#sendWhenReady(routed, member, memberLease, entry),
-      (error: unknown) => routed.settle(asGatewayError(error, member.key)),
-    );
+    else {
+      lease.ready().then(
+        () => this.#sendWhenReady(routed, target, memberLease),
+        (error: unknown) => routed.settle(asGatewayError(error, member.key)),
+      );
+    }
   }
 
-  #sendWhenReady(
-    routed: RoutedRequest,
-    member: Member,
-    memberLease: MemberLease,
-    entry: OfferedEntry | undefined,
-  ): void {
+  #sendWhenReady(routed: RoutedRequest, target: RouteTarget, memberLease: MemberLease): void {
     if (routed.isSettled) return;
-    if (memberLease.lease?.identity !== undefined)
-      this.#dispatch(routed, member, memberLease, entry);
-    else routed.settle(unavailable(member.key, 'it gave no handshake'));
+    const direct = this.#directTo(target.member, memberLease);
+    if (direct !== undefined) dispatchTo(direct, routed, target);
+    else routed.settle(unavailable(target.member.key, 'it gave no handshake'));
   }
 
   #directTo(member: Member, { lease, client }: MemberLease): DirectUpstreamSession | undefined {
     const { index, key, backend } = member;
     const known = this.#direct[index];
     if (known !== undefined || lease?.identity === undefined) return known;
-    const tasks = new SessionTasks(client, lease, backend, this.#parts.state.tasks);
+    const tasks = new SessionTasks(client, lease, backend, this.parts.state.tasks);
     const direct = new DirectUpstreamSession(lease, key, tasks);
     this.#direct[index] = direct;
     return direct;
   }
 
-  #unreachable(request: Request, member: Member, onNotFound: SendOptions['onNotFound']): void {
-    const { key } = member;
-    const refusal = this.#memberLeases.refusalOf(this.#parts.members.indexOf(member));
+  #unreachable(request: Request, { index, key }: Member, onNotFound: Missed | undefined): void {
+    const refusal = this.#memberLeases.refusal(index);
     const deliver = (): void =>
       request.settle(refusal ?? unavailable(key, 'there is no place for this client'));
     if (onNotFound === undefined) deliver();
     else onNotFound(deliver);
   }
+}
+
+function dispatchTo(
+  direct: DirectUpstreamSession,
+  routed: RoutedRequest,
+  { entry }: RouteTarget,
+): void {
+  // The client was told that the results of this tool are wrapped.
+  if (entry !== undefined && entry.legacyText !== entry.modernText) {
+    direct.noteWrapped(entry.upstream);
+  }
+  direct.dispatch(routed);
 }
 
 function unavailable(server: string, why: string): GatewayError {

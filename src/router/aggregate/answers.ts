@@ -1,6 +1,5 @@
 // What an endpoint with several servers answers itself: its lists and who it is.
-
-import type { StepsTo } from '../../base/steps.ts';
+import { type StepsTo, whenThere } from '../../base/steps.ts';
 import { TEXT_LIMITS } from '../../base/text-limits.ts';
 import {
   type MemberInfo,
@@ -9,33 +8,31 @@ import {
 } from '../../catalog/endpoint-info.ts';
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
-import { type Era, type Listing, readCursor } from '../../catalog/listing.ts';
-import { invalidParams, type WireError } from '../../jsonrpc/error.ts';
+import { type Listing, readCursor } from '../../catalog/listing.ts';
+import { INVALID_PARAMS, invalidParams, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { memberText } from '../../jsonrpc/members.ts';
 import { type JsonObject, parseString } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
+import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { META } from '../../mcp/meta.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import { MODERN_VERSION } from '../../mcp/versions.ts';
-import type { Principal } from '../../ports/principal.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
+import type { ServerIdentity } from '../../ports/lease.ts';
+import type { Outcome } from '../../ports/request.ts';
+import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import { SEARCH_LISTING } from './search-service.ts';
-import type { View } from './view.ts';
+import type { View, ViewLeases } from './view.ts';
 
 const BAD_CURSOR = invalidParams(
   'unknown cursor, or the list has changed. Request the first page again.',
 );
 
 /** Who reads a list. */
-interface Reader {
-  readonly parts: AggregateParts;
-  readonly principal: Principal;
-  readonly era: Era;
-}
+type Reader = Pick<ClientLeases, 'parts' | 'principal' | 'era'>;
 
 /**
- * The page that a client asks for, as a result of the session era; or why there is none.
+ * The page that a client asks for; or why there is none.
  * @param whole the list as it is now, with what the client may not see; an older one is used where the
  *   cursor is of that
  */
@@ -48,11 +45,11 @@ export function pageOf(
 }
 
 function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffer | WireError> {
-  const { parts, principal, era } = reader;
+  const { parts, principal } = reader;
   const listing = yield* parts.visibility.of(principal, whole);
   const { bytes, paramsStart, paramsEnd } = frame;
   const text = paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'cursor');
-  if (text === undefined) return yield* listing.page(0, era);
+  if (text === undefined) return yield* pageAt(0, listing, reader);
   const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
   const position = cursor === undefined ? undefined : readCursor(cursor);
   if (position === undefined) return BAD_CURSOR;
@@ -60,7 +57,12 @@ function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffe
   const isNow = digest === (yield* listing.digest());
   const of = isNow ? listing : yield* olderListing(whole.method, digest, reader);
   if (of?.isPageStart(start) !== true) return BAD_CURSOR;
-  return yield* of.page(start, era);
+  return yield* pageAt(start, of, reader);
+}
+
+function* pageAt(start: number, listing: Listing, { parts, era }: Reader): StepsTo<Buffer> {
+  const page = yield* listing.page(start, era);
+  return era === 'modern' ? parts.modernHead.page(page) : page;
 }
 
 /** The cursor may be somebody else's: not of servers that everybody has for themselves. */
@@ -84,8 +86,7 @@ export function listingOf(
   if (method === TOOLS_LIST && parts.search !== undefined) return SEARCH_LISTING;
   if (method !== RESOURCES_LIST && method !== TEMPLATES_LIST) return view.named(method);
   const member = method === RESOURCES_LIST ? 'resources' : 'templates';
-  const listings = view.resources();
-  return listings instanceof Promise ? listings.then((both) => both[member]) : listings[member];
+  return whenThere(view.resources(), (both) => both[member]);
 }
 
 /** What a modern result of the gateway's own begins with. */
@@ -104,9 +105,11 @@ export class ModernHead {
     );
   }
 
-  /** A result of the gateway's own as a modern one. */
-  result(result: Buffer): Buffer {
-    return Buffer.concat([this.#complete, result.subarray(1)]);
+  /** What the gateway says itself, as a modern client reads it. */
+  own(outcome: Outcome): Outcome {
+    if (Buffer.isBuffer(outcome)) return Buffer.concat([this.#complete, outcome.subarray(1)]);
+    const isNotFound = 'code' in outcome && outcome.code === RESOURCE_NOT_FOUND;
+    return isNotFound ? { ...outcome, code: INVALID_PARAMS } : outcome;
   }
 
   /** A page as a modern result. */
@@ -118,6 +121,27 @@ export class ModernHead {
     }
     return result;
   }
+}
+
+/** A client's leases, as far as they tell of its servers. */
+interface InfoSource extends Pick<ClientLeases, 'parts'>, Pick<ViewLeases, 'lease'> {
+  /** Whether the client may use anything of a server. */
+  opens(member: number): boolean;
+}
+
+/** What those servers of an endpoint say of themselves that a client may use. */
+export function memberInfosOf(
+  client: InfoSource,
+  capabilitiesOf: (identity: ServerIdentity) => JsonObject,
+): MemberInfo[] {
+  const { members, composer } = client.parts;
+  return members.flatMap(({ key, index }) => {
+    if (!client.opens(index)) return [];
+    const identity = client.lease(index)?.identity;
+    const capabilities = identity && capabilitiesOf(identity);
+    const instructions = identity?.handshakeResult['instructions'];
+    return [{ key, capabilities, instructions, namePrefix: composer.prefixOf(key) }];
+  });
 }
 
 /** The result of `initialize`, without the version. */

@@ -2,8 +2,7 @@
 // can't be had costs its own part and nothing else.
 import { within } from '../../base/clock.ts';
 import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
-import { type MemberInfo, mergedCapabilities } from '../../catalog/endpoint-info.ts';
-import type { ExposeUri } from '../../catalog/resource-texts.ts';
+import { mergedCapabilities } from '../../catalog/endpoint-info.ts';
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import { methodNotFound, type WireError } from '../../jsonrpc/error.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/parse.ts';
@@ -12,14 +11,15 @@ import { wireErrorOf } from '../../mcp/errors.ts';
 import type { LoggingLevel } from '../../mcp/log-levels.ts';
 import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { Lease, ListKind, ServerIdentity, SubscribeAnswered } from '../../ports/lease.ts';
+import type { Lease, ListKind, SubscribeAnswered } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { sessionCapabilities } from '../../translate/tasks/offered.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
+import type { AggregateParts } from './aggregate-router.ts';
+import { memberInfosOf } from './answers.ts';
 import type { Member } from './member.ts';
 import { MemberClient } from './member-client.ts';
-import { View } from './view.ts';
-import { WatchedResources } from './watched-resources.ts';
+import { isShown } from './routes.ts';
+import { View, type ViewLeases } from './view.ts';
+import { type SubscriptionTarget, WatchedResources } from './watched-resources.ts';
 
 /** Whether a server can be used. */
 interface Attempt {
@@ -35,18 +35,14 @@ export interface MemberLease {
 }
 
 /** A client at the servers of an endpoint. */
-export class MemberLeases {
+export class MemberLeases implements ViewLeases, SubscriptionTarget {
+  readonly client: Downstream;
+  readonly parts: AggregateParts;
   readonly view: View;
-  readonly #memberLeases: MemberLease[];
-  readonly watched = new WatchedResources({
-    subscribe: (owner) => this.#subscribe(owner),
-    subscribeAll: (key, uris, answered) => this.#subscribeAll(key, uris, answered),
-    unsubscribe: (owner) => this.#unsubscribe(owner),
-  });
+  readonly watched = new WatchedResources(this);
   /** Least severe log messages that the client wants; undefined: it has not said. */
   level: LoggingLevel | undefined;
-  readonly #parts: AggregateParts;
-  readonly #client: Downstream;
+  readonly #memberLeases: MemberLease[];
   readonly #onUp: (index: number) => void;
   /** Why there is no lease at a server that the client may use, by the server's position. */
   readonly #refusals = new Map<number, unknown>();
@@ -58,22 +54,15 @@ export class MemberLeases {
     parts: AggregateParts,
     onUp: (index: number) => void = () => undefined,
   ) {
-    this.#client = client;
-    this.#parts = parts;
+    this.client = client;
+    this.parts = parts;
     this.#onUp = onUp;
-    this.view = new View({
-      members: parts.members,
-      composer: parts.composer,
-      lease: (index) => this.all[index]?.lease,
-      peek: (index) => this.all[index]?.lease,
-      refusal: (index) => this.refusalOf(index),
-      completed: (kind) => this.tellChanged(kind),
-    });
-    this.#memberLeases = parts.members.map((_, index) => this.#memberLease(index));
+    this.view = new View(parts, this);
+    this.#memberLeases = parts.members.map((member) => this.#memberLease(member));
   }
 
   get principal(): Principal {
-    return this.#client.principal;
+    return this.client.principal;
   }
 
   get all(): readonly MemberLease[] {
@@ -87,18 +76,30 @@ export class MemberLeases {
 
   /** Tries once more to have a lease at every server. */
   fillGaps(): void {
-    for (const index of [...this.#refusals.keys()]) {
-      const memberLease = this.#memberLease(index);
-      this.#memberLeases[index] = memberLease;
+    for (const member of this.parts.members) {
+      if (!this.#refusals.has(member.index)) continue;
+      const memberLease = this.#memberLease(member);
+      this.#memberLeases[member.index] = memberLease;
       void memberLease.lease?.join(this.level);
       // The client is told of its lists when it is up.
       void memberLease.lease?.ready().catch(() => undefined);
     }
   }
 
-  /** Why there is no lease at a server; undefined where that is none of the client's business. */
-  refusalOf(index: number): GatewayError | undefined {
-    const server = this.#parts.members[index]?.key ?? '';
+  opens(index: number): boolean {
+    return this.lease(index) !== undefined || this.#refusals.has(index);
+  }
+
+  lease(index: number): Lease | undefined {
+    return this.all[index]?.lease;
+  }
+
+  peek(index: number): Lease | undefined {
+    return this.all[index]?.lease;
+  }
+
+  refusal(index: number): GatewayError | undefined {
+    const server = this.parts.members[index]?.key ?? '';
     const refusal = this.#refusals.get(index);
     return refusal === undefined ? undefined : asGatewayError(refusal, server);
   }
@@ -120,7 +121,7 @@ export class MemberLeases {
     if (inTime.includes(true)) return;
     // There is nobody else to serve the client meanwhile.
     const inTheEnd = await within(
-      this.#parts.waits.listTimeout,
+      this.parts.waits.listTimeout,
       Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
     );
     if (inTheEnd?.includes(true) === false) throw this.#failure;
@@ -134,29 +135,21 @@ export class MemberLeases {
         return false;
       },
     );
-    const limitMs = lease.unavailableReason && this.#parts.members[index]?.patience.toConnect();
+    const limitMs = lease.unavailableReason && this.parts.members[index]?.patience.toConnect();
     return { inTheEnd, inTime: limitMs === undefined ? inTheEnd : within(limitMs, inTheEnd) };
-  }
-
-  /** What the servers say to a session of the client's. */
-  get memberInfos(): MemberInfo[] {
-    const { version } = this.#client;
-    return this.#memberInfos((identity) =>
-      identity.era === 'legacy' ? sessionCapabilities(identity, version) : identity.capabilities,
-    );
   }
 
   /** What the servers themselves declare. */
   get capabilities(): JsonObject {
-    return mergedCapabilities(this.#memberInfos(({ capabilities }) => capabilities));
+    return mergedCapabilities(memberInfosOf(this, ({ capabilities }) => capabilities));
   }
 
-  async #subscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+  async subscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
     const found = await this.#leaseToSubscribe(key);
     return 'refused' in found ? found.refused : await found.lease.subscribe(uri);
   }
 
-  async #subscribeAll(
+  async subscribeAll(
     key: string,
     uris: readonly string[],
     answered: SubscribeAnswered,
@@ -174,7 +167,7 @@ export class MemberLeases {
     } catch (error) {
       return { refused: wireErrorOf(asGatewayError(error, key)) };
     }
-    const refusal = this.refusalOf(index);
+    const refusal = this.refusal(index);
     if (lease === undefined && refusal !== undefined) return { refused: wireErrorOf(refusal) };
     const resources = lease?.identity?.capabilities['resources'];
     if (lease === undefined || !isObject(resources) || resources['subscribe'] !== true) {
@@ -183,84 +176,61 @@ export class MemberLeases {
     return { lease };
   }
 
-  async #unsubscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
+  async unsubscribe({ key, uri }: UriOwner): Promise<WireError | undefined> {
     return await this.all[this.#indexOf(key)]?.lease?.unsubscribe(uri);
   }
 
   #indexOf(key: string): number {
-    return this.#parts.members.findIndex((member) => member.key === key);
+    return this.parts.members.findIndex((member) => member.key === key);
   }
 
   /** Tells the client that a list is another one. */
-  tellChanged(kind: ListKind): void {
+  completed(kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`;
-    if (LIST_CHANGED.has(method)) this.#client.notify(callMessage(method), method);
+    if (LIST_CHANGED.has(method)) this.client.notify(callMessage(method), method);
   }
 
   leave(): void {
     for (const lease of this.#leases) lease.leave();
   }
 
-  #memberInfos(capabilitiesOf: (identity: ServerIdentity) => JsonObject): MemberInfo[] {
-    return this.#parts.members.flatMap(({ key }, index) => {
-      if (!this.#opens(key)) return [];
-      const identity = this.all[index]?.lease?.identity;
-      const capabilities = identity && capabilitiesOf(identity);
-      const instructions = identity?.handshakeResult['instructions'];
-      return [{ key, capabilities, instructions, namePrefix: this.#parts.composer.prefixOf(key) }];
-    });
-  }
-
   get #leases(): Lease[] {
     return this.all.flatMap(({ lease }) => lease ?? []);
   }
 
-  #memberLease(index: number): MemberLease {
-    const member = this.#parts.members[index];
-    const key = member?.key ?? '';
-    const expose: ExposeUri = (uri, matchBudget) =>
-      this.view.knownTable.exposed(key, uri, matchBudget);
-    const client = new MemberClient(this.#client, {
+  #memberLease(member: Member): MemberLease {
+    const { index, key, backend } = member;
+    const expose = this.view.exposeOf(index);
+    const client = new MemberClient(this.client, {
       expose,
       told: (uri) => this.watched.nameOf(key, uri) ?? expose(uri),
-      shows: (uri) => member !== undefined && this.#shows(member, uri),
+      shows: (uri) => isShown(this, { key, uri }),
     });
-    if (member === undefined || !this.#opens(member.key)) return { client, lease: undefined };
+    if (!this.parts.visibility.opens(this.principal, key)) return { client, lease: undefined };
     try {
-      const lease = member.backend.acquire(client);
-      lease.onUp = () => this.#isUp(index);
+      const lease = backend.acquire(client);
+      lease.onUp = () => this.#isUp(member);
       this.#refusals.delete(index);
       return { client, lease };
     } catch (error) {
-      this.#refused(index, error);
+      this.#refused(member, error);
       return { client, lease: undefined };
     }
   }
 
-  #refused(index: number, error: unknown): void {
+  #refused({ index, key }: Member, error: unknown): void {
     this.#failure ??= error;
     if (!this.#refusals.has(index)) {
-      this.#parts.logger.warn(
-        { server: this.#parts.members[index]?.key, reason: messageOf(error) },
+      this.parts.logger.warn(
+        { server: key, reason: messageOf(error) },
         'no instance available for this client; the server is left out of the endpoint',
       );
     }
     this.#refusals.set(index, error);
   }
 
-  #opens(key: string): boolean {
-    return this.#parts.visibility.opens(this.#client.principal, key);
-  }
-
-  #shows({ key, catalog }: Member, uri: string): boolean {
-    const item = { server: key, kind: 'resource', name: uri } as const;
-    return (
-      catalog.showsResource(uri) && this.#parts.visibility.allows(this.#client.principal, item)
-    );
-  }
-
-  #isUp(index: number): void {
-    this.#parts.members[index]?.patience.ready();
+  #isUp({ index, patience }: Member): void {
+    patience.ready();
     this.view.isUp(index);
     this.#onUp(index);
   }

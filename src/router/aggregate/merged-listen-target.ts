@@ -3,11 +3,9 @@
 import { LEAST_COST, TurnQuota, turnFor } from '../../base/turns.ts';
 import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
-import type { Downstream } from '../../ports/downstream.ts';
 import type { SubscribeAnswered } from '../../ports/lease.ts';
 import type { ListenTarget } from '../../translate/modern-listen.ts';
 import type { TaskWatch, TellTask } from '../../translate/tasks/task-watch.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
 import type { MemberLeases } from './member-leases.ts';
 import { shownOwners } from './routes.ts';
 import type { WantedResource } from './watched-resources.ts';
@@ -21,24 +19,15 @@ const NO_SUCH_RESOURCE: WireError = {
 
 /** Leases at all servers, as one. */
 export class MergedListenTarget implements ListenTarget {
-  readonly #client: Downstream;
   readonly #memberLeases: MemberLeases;
-  readonly #parts: AggregateParts;
   /** By the name of their server. */
   readonly #watches = new Map<string, TaskWatch>();
   readonly #left: () => void;
   #hasLeft = false;
 
   /** @param left told when the stream is no longer */
-  constructor(
-    client: Downstream,
-    memberLeases: MemberLeases,
-    parts: AggregateParts,
-    left: () => void,
-  ) {
-    this.#client = client;
+  constructor(memberLeases: MemberLeases, left: () => void) {
     this.#memberLeases = memberLeases;
-    this.#parts = parts;
     this.#left = left;
   }
 
@@ -53,14 +42,13 @@ export class MergedListenTarget implements ListenTarget {
   async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
     if (uris.length === 0) return;
     const { table } = await this.#memberLeases.view.resourcesToSearch(...uris);
-    const shownTo = { parts: this.#parts, principal: this.#client.principal };
     const wanted: WantedResource[] = [];
     for (const uri of uris) {
       const turn = turnFor(IN_TURN, uri.length);
       if (turn !== undefined) await turn;
       if (this.#hasLeft) return;
       const matchBudget = { left: 0 };
-      const owners = shownOwners(shownTo, table, uri, matchBudget);
+      const owners = shownOwners(this.#memberLeases, table, uri, matchBudget);
       // What it takes to compare it with templates is known only now.
       if (matchBudget.left < 0) IN_TURN.spend(-matchBudget.left);
       if (owners.length > 0) wanted.push({ uri, owners });
@@ -71,12 +59,13 @@ export class MergedListenTarget implements ListenTarget {
 
   /** A task's id says which server runs it. */
   watch(taskId: string, tell: TellTask): Promise<boolean> {
-    const { state, members, visibility } = this.#parts;
-    const server = state.tasks.table.open(taskId, this.#client.principal)?.server;
+    const { parts, principal, client } = this.#memberLeases;
+    const { state, members, visibility } = parts;
+    const server = state.tasks.table.open(taskId, principal)?.server;
     const dispatcher = members.find(({ key }) => key === server)?.dispatcher;
     if (server === undefined || dispatcher === undefined) return Promise.resolve(false);
-    if (!visibility.opens(this.#client.principal, server)) return Promise.resolve(false);
-    const watch = this.#watches.get(server) ?? dispatcher.watchTasks(this.#client, tell);
+    if (!visibility.opens(principal, server)) return Promise.resolve(false);
+    const watch = this.#watches.get(server) ?? dispatcher.watchTasks(client, tell);
     this.#watches.set(server, watch);
     return watch.watch(taskId);
   }

@@ -1,8 +1,8 @@
 // Which server a request is for, and what the server gets: by the name of a tool or prompt, by the
 // URI of a resource, or by what a completion refers to.
-
+import { whenThere } from '../../base/steps.ts';
 import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
-import type { Era, OfferedEntry } from '../../catalog/listing.ts';
+import type { OfferedEntry } from '../../catalog/listing.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
 import type { MatchBudget } from '../../catalog/uri-templates.ts';
 import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
@@ -23,24 +23,17 @@ import {
   TOOLS_LIST,
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
-import type { AccessItem, AccessKind, Denial, Principal } from '../../ports/principal.ts';
+import type { AccessItem, AccessKind, Denial } from '../../ports/principal.ts';
 import { Denied, type Outcome, type Request } from '../../ports/request.ts';
 import { UNKNOWN_TASK } from '../../translate/tasks/task-table.ts';
-import type { AggregateParts } from './aggregate-parts.ts';
-import type { RoutingDecision } from './dispatch-route.ts';
+import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import type { Member } from './member.ts';
+import type { RouteTarget, RoutingDecision } from './routed-request.ts';
 import type { SearchOutcome } from './search-service.ts';
-import type { NamedMethod, View } from './view.ts';
-import { kindOf } from './visibility.ts';
+import type { NamedMethod } from './view.ts';
 
-/** What routes need of an endpoint. */
-export interface RouteContext {
-  readonly view: View;
-  readonly parts: AggregateParts;
-  /** Of the client. */
-  readonly era: Era;
-  readonly principal: Principal;
-}
+/** What routes need of a client. */
+type RouteContext = Pick<ClientLeases, 'view' | 'parts' | 'era' | 'principal'>;
 
 /** By the type of what is completed: the member that names it. */
 const REFERENCES: ReadonlyMap<unknown, 'name' | 'uri'> = new Map([
@@ -81,15 +74,13 @@ function toolCall(frame: Frame, context: RouteContext): RoutingDecision | Promis
   if (searched === undefined) return byName(frame, TOOLS_LIST, context);
   const to = (found: SearchOutcome): RoutingDecision | Promise<RoutingDecision> =>
     'result' in found ? settled(found.result) : calledByName(found.call, context);
-  return searched instanceof Promise ? searched.then(to) : to(searched);
+  return whenThere(searched, to);
 }
 
 /** The call that stood in another one. What is wrong with its name is for the model to read. */
 async function calledByName(call: Frame, context: RouteContext): Promise<RoutingDecision> {
   const route = await byName(call, TOOLS_LIST, context);
-  if (route.kind === 'to') {
-    return { ...route, target: { ...route.target, isReworded: true } };
-  }
+  if (route.kind === 'to') return { ...route, isReworded: true };
   const { bytes, nameStart, nameEnd } = call;
   const name = parseString(bytes, nameStart, nameEnd);
   const isUnknown = route.kind === 'settled' && 'code' in route.outcome;
@@ -105,56 +96,55 @@ function byName(
   method: NamedMethod,
   context: RouteContext,
 ): RoutingDecision | Promise<RoutingDecision> {
-  const { bytes, nameStart, nameEnd } = frame;
-  const name = parseString(bytes, nameStart, nameEnd);
+  const name = parseString(frame.bytes, frame.nameStart, frame.nameEnd);
   if (name === undefined) return refused('name must be a string.');
-  const asked = { kind: kindOf(method), name };
   const entry = context.view.find(method, name);
   return entry instanceof Promise
-    ? entry.then((found) => toEntry(found, asked, context, withName(frame)))
-    : toEntry(entry, asked, context, withName(frame));
+    ? entry.then((found) => toEntry(found, name, frame, context))
+    : toEntry(entry, name, frame, context);
 }
 
-/** To a tool or prompt, unless there is none or it is not for this client. */
+/**
+ * To a tool or prompt, unless there is none or it is not for this client.
+ * @param name as the client calls it
+ */
 function toEntry(
   entry: OfferedEntry | undefined,
-  { kind, name }: { readonly kind: AccessKind; readonly name: string },
+  name: string,
+  frame: Frame,
   context: RouteContext,
-  frameFor: (entry: OfferedEntry) => Frame,
 ): RoutingDecision {
   const { parts, principal } = context;
+  const kind = frame.method === TOOLS_CALL ? 'tool' : 'prompt';
   const member = entry && parts.members[entry.member];
   if (entry === undefined || member === undefined) return missing(kind, name, context);
   if (!parts.visibility.allowsEntry(principal, kind, entry)) {
-    const item = { server: member.key, kind, name: entry.upstream };
+    const item = { server: member.key, kind, name: entry.upstream } as const;
     return denied(item, `the ${kind} ${shown(name)}`, context) ?? unknown(kind, name);
   }
-  return { kind: 'to', target: { member, frame: frameFor(entry) }, entry };
+  return { kind: 'to', member, frame: withName(frame, entry), entry };
 }
 
 /** There is no such name, unless a server has it whose list can't be had. */
-function missing(kind: AccessKind, name: string, { view }: RouteContext): RoutingDecision {
+function missing(
+  kind: 'tool' | 'prompt',
+  name: string,
+  { view }: Pick<RouteContext, 'view'>,
+): RoutingDecision {
   const failure = view.lackOf(kind === 'tool' ? TOOLS_LIST : PROMPTS_LIST, name);
   return failure === undefined ? unknown(kind, name) : settled(failure);
 }
 
 /** A request under the name that the server knows. */
-function withName(frame: Frame): (entry: OfferedEntry) => Frame {
-  return ({ name, upstream, upstreamText }) =>
-    name === upstream ? frame : withValue(frame, frame.nameStart, frame.nameEnd, upstreamText);
+function withName(frame: Frame, { name, upstream, upstreamText }: OfferedEntry): Frame {
+  if (frame.method === COMPLETE) return withReference(frame, 'name', upstream);
+  if (name === upstream) return frame;
+  return withValue(frame, frame.nameStart, frame.nameEnd, upstreamText);
 }
 
 function byUri(frame: Frame, context: RouteContext): RoutingDecision | Promise<RoutingDecision> {
-  const { bytes, uriStart, uriEnd } = frame;
-  const uri = parseString(bytes, uriStart, uriEnd);
-  if (uri === undefined) return refused('uri must be a string.');
-  const to = (table: ResourceTable): RoutingDecision =>
-    toOwners(table, uri, context, {
-      frameFor: (own) => withUri(frame, uri, own),
-      unknown: () => notFound(uri),
-    });
-  const listings = context.view.resourcesToSearch(uri);
-  return listings instanceof Promise ? listings.then(({ table }) => to(table)) : to(listings.table);
+  const uri = parseString(frame.bytes, frame.uriStart, frame.uriEnd);
+  return uri === undefined ? refused('uri must be a string.') : toResource(uri, frame, context);
 }
 
 function byReference(
@@ -170,40 +160,31 @@ function byReference(
   if (value.length > TEXT_LIMITS[member]) {
     return refused(`${lengthRule(`ref.${member}`, TEXT_LIMITS[member])}.`);
   }
-  if (member === 'uri') {
-    const to = (table: ResourceTable): RoutingDecision =>
-      toOwners(table, value, context, {
-        frameFor: (uri) => withReference(frame, member, uri),
-        unknown: () => unknown('resource', value),
-      });
-    const listings = context.view.resourcesToSearch(value);
-    return listings instanceof Promise
-      ? listings.then(({ table }) => to(table))
-      : to(listings.table);
-  }
-  const to = (entry: OfferedEntry | undefined): RoutingDecision =>
-    toEntry(entry, { kind: 'prompt', name: value }, context, ({ upstream }) =>
-      withReference(frame, member, upstream),
-    );
-  const entry = context.view.find(PROMPTS_LIST, value);
-  return entry instanceof Promise ? entry.then(to) : to(entry);
+  if (member === 'uri') return toResource(value, frame, context);
+  return whenThere(context.view.find(PROMPTS_LIST, value), (entry) =>
+    toEntry(entry, value, frame, context),
+  );
 }
 
 /** To the servers that may have a resource and show it to this client. */
-function toOwners(
-  table: ResourceTable,
+function toResource(
   uri: string,
+  frame: Frame,
   context: RouteContext,
-  words: { readonly frameFor: (own: string) => Frame; readonly unknown: () => RoutingDecision },
-): RoutingDecision {
-  const targets = shownOwners(context, table, uri).flatMap(({ key, uri: own }) => {
-    const member = memberOf(context.parts, key);
-    return member === undefined ? [] : [{ member, frame: words.frameFor(own) }];
+): RoutingDecision | Promise<RoutingDecision> {
+  return whenThere(context.view.resourcesToSearch(uri), ({ table }) => {
+    const targets = shownOwners(context, table, uri).flatMap(({ key, uri: own }): RouteTarget[] => {
+      const member = memberOf(context.parts, key);
+      return member === undefined ? [] : [{ kind: 'to', member, frame: withUri(frame, uri, own) }];
+    });
+    if (targets.length > 0) return { kind: 'inOrder', targets };
+    const owners = ownersOf(table.resolve(uri));
+    if (owners.length === 0) return settled(notOffered('resources'));
+    const isReferred = frame.method === COMPLETE;
+    return (
+      deniedResource(owners, context) ?? (isReferred ? unknown('resource', uri) : notFound(uri))
+    );
   });
-  if (targets.length > 0) return { kind: 'inOrder', targets };
-  const owners = ownersOf(table.resolve(uri));
-  if (owners.length === 0) return settled(notOffered('resources'));
-  return deniedResource(owners, context) ?? words.unknown();
 }
 
 /** A server that reads another one of two would look at another thing than was allowed. */
@@ -221,7 +202,7 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
   const { members, state } = context.parts;
   const [only] = members;
   if (only !== undefined && members.length === 1) {
-    return { kind: 'to', target: { member: only, frame: request.frame } };
+    return { kind: 'to', member: only, frame: request.frame };
   }
   const { taskId } = parseParams(request.frame);
   if (taskId === undefined) return settled(notOffered(request.frame.method));
@@ -231,7 +212,7 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
   if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
     return settled(UNKNOWN_TASK);
   }
-  return { kind: 'to', target: { member, frame: request.frame } };
+  return { kind: 'to', member, frame: request.frame };
 }
 
 /**
@@ -247,7 +228,7 @@ function byMethod({ frame }: Request, context: RouteContext): RoutingDecision {
   const item: AccessItem = { server: only.key, kind: 'method', name: method };
   const what = `the method ${shown(method)}`;
   if (!mayUse(item, context)) return denied(item, what, context) ?? absent;
-  return { kind: 'to', target: { member: only, frame } };
+  return { kind: 'to', member: only, frame };
 }
 
 /** The server of a name, where the endpoint has it. */
@@ -259,7 +240,8 @@ function ownersOf(target: UriTarget): readonly UriOwner[] {
   return target.kind === 'one' ? [target] : target.targets;
 }
 
-function isShown({ parts, principal }: Viewer, { key, uri }: UriOwner): boolean {
+/** Whether a client may use a resource, listed or not. */
+export function isShown({ parts, principal }: Viewer, { key, uri }: UriOwner): boolean {
   const catalog = memberOf(parts, key)?.catalog;
   const item = { server: key, kind: 'resource', name: uri } as const;
   return catalog?.showsResource(uri) === true && parts.visibility.allows(principal, item);
@@ -314,7 +296,8 @@ export function shownOwners(
  * @param uri as the client calls it
  * @param own as the server does
  */
-export function withUri(frame: Frame, uri: string, own: string): Frame {
+function withUri(frame: Frame, uri: string, own: string): Frame {
+  if (frame.method === COMPLETE) return withReference(frame, 'uri', own);
   return uri === own ? frame : withValue(frame, frame.uriStart, frame.uriEnd, jsonBytes(own));
 }
 

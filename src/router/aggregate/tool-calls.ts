@@ -14,14 +14,12 @@ import { hasDuplicateKeys, memberText } from '../../jsonrpc/members.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { callerOf } from '../../ports/caller.ts';
 import { contain, type Request } from '../../ports/request.ts';
-import type { RouteTarget, Send } from './dispatch-route.ts';
+import type { ClientLeases } from './aggregate-router.ts';
+import type { RouteTarget } from './routed-request.ts';
 import { ToolConcurrency } from './tool-concurrency.ts';
 
 /** A call of a tool that was found. */
-interface ToolCall {
-  readonly tool: OfferedEntry;
-  readonly target: RouteTarget;
-}
+type ToolCall = RouteTarget & { readonly entry: OfferedEntry };
 
 const NOTHING: ToolPolicy = { arguments: new Map(), timeoutMs: undefined, concurrency: undefined };
 
@@ -37,54 +35,52 @@ export class ToolCalls {
     this.#logger = logger;
   }
 
-  /**
-   * Sends a call on as it is to be made, at once where nothing is said about the tool.
-   * @param tool or a prompt, of which nothing is ever said
-   */
-  send(request: Request, target: RouteTarget, tool: OfferedEntry, send: Send): void {
-    const { validation } = target.member;
-    if (tool.toolPolicy === undefined && validation === 'off') {
-      send(request, target, { entry: tool });
+  /** Sends a request on as it is to be made: at once, unless it is for a tool of which something is said. */
+  send(request: Request, target: RouteTarget, leases: ClientLeases): void {
+    const { member, entry } = target;
+    if (entry === undefined || (entry.toolPolicy === undefined && member.validation === 'off')) {
+      leases.send(request, target);
       return;
     }
-    const toolPolicy = tool.toolPolicy ?? NOTHING;
+    const toolPolicy = entry.toolPolicy ?? NOTHING;
     const frame = withArguments(target.frame, toolPolicy.arguments);
     if (frame === undefined) {
       request.settle(invalidParams('arguments must be an object.'));
       return;
     }
-    const own: RouteTarget =
-      frame === target.frame ? target : { ...target, frame, isReworded: true };
-    const call = { tool, target: own };
-    const go = (): void => this.#go(request, call, toolPolicy, send);
-    if (validation === 'off') go();
-    else contain(request, this.#check(request, call, go));
+    const { timeoutMs: limitMs, concurrency } = toolPolicy;
+    const isReworded = target.isReworded === true || frame !== target.frame;
+    const call = { ...target, entry, frame, isReworded, limitMs };
+    if (member.validation === 'off') this.#go(request, call, concurrency, leases);
+    else {
+      const go = (): void => this.#go(request, call, concurrency, leases);
+      contain(request, this.#check(request, call, go));
+    }
   }
 
   #go(
     request: Request,
-    { tool, target }: ToolCall,
-    { concurrency, timeoutMs }: ToolPolicy,
-    send: Send,
+    call: ToolCall,
+    concurrency: number | undefined,
+    leases: ClientLeases,
   ): void {
-    const sendOptions = { entry: tool, limitMs: timeoutMs };
     if (concurrency === undefined) {
-      send(request, target, sendOptions);
+      leases.send(request, call);
       return;
     }
-    const key = `${target.member.key} ${tool.upstream}`;
-    this.#concurrency.enter(request, key, concurrency, (own) => send(own, target, sendOptions));
+    const key = `${call.member.key} ${call.entry.upstream}`;
+    this.#concurrency.enter(request, key, concurrency, (own) => leases.send(own, call));
   }
 
   async #check(request: Request, call: ToolCall, go: () => void): Promise<void> {
-    const isEnforced = call.target.member.validation === 'enforce';
-    const args = argumentsOf(call.target.frame);
+    const isEnforced = call.member.validation === 'enforce';
+    const args = argumentsOf(call.frame);
     // What is checked is the last of two members of one name; a server may read the first.
     if (isEnforced && args !== undefined && hasDuplicateKeys(args, 0, args.length)) {
       request.settle(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
     }
-    const whom = { caller: callerOf(request.client), server: call.target.member.key };
+    const whom = { caller: callerOf(request.client), server: call.member.key };
     const result = await this.#validatorOf(call)?.check(args, whom);
     if (request.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
@@ -98,21 +94,21 @@ export class ToolCalls {
     }
   }
 
-  #warn({ tool, target }: ToolCall, errors: readonly unknown[]): void {
-    const where = { server: target.member.key, tool: tool.upstream };
+  #warn({ entry, member }: ToolCall, errors: readonly unknown[]): void {
+    const where = { server: member.key, tool: entry.upstream };
     this.#logger.warn({ ...where, errors }, "arguments of a call do not fit the tool's schema");
   }
 
-  #validatorOf({ tool, target }: ToolCall): Validator | undefined {
-    if (this.#byTool.has(tool)) return this.#byTool.get(tool);
-    const schema = memberText(tool.ownText, 0, tool.ownText.length, 'inputSchema');
+  #validatorOf({ entry, member }: ToolCall): Validator | undefined {
+    if (this.#byTool.has(entry)) return this.#byTool.get(entry);
+    const schema = memberText(entry.ownText, 0, entry.ownText.length, 'inputSchema');
     const validator =
       schema &&
       this.#validators.validator(schema, (reason) => {
-        const where = { server: target.member.key, tool: tool.upstream };
+        const where = { server: member.key, tool: entry.upstream };
         this.#logger.warn({ ...where, reason }, 'schema of a tool can not be used for checks');
       });
-    this.#byTool.set(tool, validator);
+    this.#byTool.set(entry, validator);
     return validator;
   }
 }

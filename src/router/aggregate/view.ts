@@ -2,9 +2,11 @@
 // Nothing is read twice, and no server is waited for longer than the endpoint allows.
 import { within } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
+import { whenThere } from '../../base/steps.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
 import type { Era, Listing, OfferedEntry } from '../../catalog/listing.ts';
+import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import { type ResourceTable, unwrapUri } from '../../catalog/resource-uris.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
@@ -17,10 +19,8 @@ export type NamedMethod = 'tools/list' | 'prompts/list';
 /** A list of each server, in the order of the configuration. */
 type Lists = readonly (ServerList | undefined)[];
 
-/** Where a view gets its lists from. */
-export interface ViewParts {
-  readonly members: readonly Member[];
-  readonly composer: Composer;
+/** A client's leases, where a view reads its lists. */
+export interface ViewLeases {
   /** The client's lease at a server; undefined when it has none. Taken if need be. */
   lease(member: number): Lease | undefined;
   /** The same, if it is taken already or costs nothing. */
@@ -46,7 +46,9 @@ interface ComposedLists {
 
 /** The lists of an endpoint for one client. */
 export class View {
-  readonly #parts: ViewParts;
+  readonly #members: readonly Member[];
+  readonly #composer: Composer;
+  readonly #leases: ViewLeases;
   /** Kinds of lists that were given without the entries of a server. */
   readonly #missingKinds = new Map<number, Set<ListKind>>();
   /** Reads that took too long already, by server and method: nobody waits for them once more. */
@@ -58,9 +60,16 @@ export class View {
   /** Names that may stand in front of a URI. */
   readonly #keys: ReadonlySet<string>;
 
-  constructor(parts: ViewParts) {
-    this.#parts = parts;
-    const { members, composer } = parts;
+  /** What URIs of each server are to the client, as far as that was asked for. */
+  readonly #exposed: ExposeUri[] = [];
+
+  constructor(
+    { members, composer }: { readonly members: readonly Member[]; readonly composer: Composer },
+    leases: ViewLeases,
+  ) {
+    this.#members = members;
+    this.#composer = composer;
+    this.#leases = leases;
     this.#resources = composer.noResources;
     this.#keys = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
   }
@@ -68,12 +77,7 @@ export class View {
   /** Tools or prompts as they are now. */
   named(method: NamedMethod): Listing | Promise<Listing> {
     const lists = this.#fresh(method);
-    if (isComplete(lists)) return this.#composeNamed(method, lists);
-    return this.#nameMissing(method, lists);
-  }
-
-  async #nameMissing(method: NamedMethod, lists: Lists): Promise<Listing> {
-    return await this.#composeNamed(method, await this.#readMissing(method, lists));
+    return whenThere(this.#readMissing(method, lists), (all) => this.#composeNamed(method, all));
   }
 
   /** Resources and templates as they are now. */
@@ -103,6 +107,17 @@ export class View {
     return this.#resourcesSoFar().table;
   }
 
+  /** What a URI of a server is to the client. */
+  exposeOf(member: number): ExposeUri {
+    let expose = this.#exposed[member];
+    if (expose === undefined) {
+      const key = this.#members[member]?.key ?? '';
+      expose = (uri, matchBudget) => this.knownTable.exposed(key, uri, matchBudget);
+      this.#exposed[member] = expose;
+    }
+    return expose;
+  }
+
   #resourcesSoFar(): ResourceListings {
     const known = this.#composeResources(
       this.#knownLists(RESOURCES_LIST),
@@ -128,12 +143,12 @@ export class View {
 
   /** Why a name may be unknown though there is such a thing: the list of its server can't be had. */
   lackOf(method: NamedMethod, name: string): GatewayError | undefined {
-    for (const index of this.#parts.composer.membersOf(name)) {
+    for (const index of this.#composer.membersOf(name)) {
       if (this.#knownList(index, method) !== undefined) continue;
-      const at = this.#parts.peek(index);
+      const at = this.#leases.peek(index);
       const reason =
         at === undefined
-          ? this.#parts.refusal(index)
+          ? this.#leases.refusal(index)
           : (at.unavailableReason ?? this.#unlisted(index));
       if (reason !== undefined) return reason;
     }
@@ -141,20 +156,20 @@ export class View {
   }
 
   #unlisted(index: number): GatewayError {
-    const server = this.#parts.members[index]?.key ?? '';
+    const server = this.#members[index]?.key ?? '';
     const text = `Server "${server}" did not say in time what it has; try later.`;
     return new GatewayError('server_timeout', text, { outcome: 'not_sent', server });
   }
 
   /** A server can be used again: whoever was given lists without its entries is told. */
   isUp(index: number): void {
-    for (const kind of this.#missingKinds.get(index) ?? []) this.#parts.completed(kind);
+    for (const kind of this.#missingKinds.get(index) ?? []) this.#leases.completed(kind);
     this.#missingKinds.delete(index);
   }
 
   /** A list is there that was not: whoever was given one without it is told. */
   #isListed(index: number, kind: ListKind): void {
-    if (this.#missingKinds.get(index)?.delete(kind) === true) this.#parts.completed(kind);
+    if (this.#missingKinds.get(index)?.delete(kind) === true) this.#leases.completed(kind);
   }
 
   /** While lists are composed, a call goes where it went before, if the list that says so still holds. */
@@ -178,15 +193,16 @@ export class View {
     name: string,
     known: OfferedEntry | undefined,
   ): Promise<OfferedEntry | undefined> {
-    const member = known?.member ?? this.#parts.composer.memberOf(name);
+    const member = known?.member ?? this.#composer.memberOf(name);
     if (member === undefined) return (await this.named(method)).find(name);
     if (this.#freshList(member, method) === undefined) {
-      await this.#read(member, method, this.#parts.members[member]?.patience.toCall);
+      await this.#read(member, method, this.#members[member]?.patience.toCall);
     }
     return (await this.#known(method)).listing.find(name);
   }
 
-  #readMissing(method: ListMethod, lists: readonly (ServerList | undefined)[]): Promise<Lists> {
+  #readMissing(method: ListMethod, lists: Lists): Lists | Promise<Lists> {
+    if (isComplete(lists)) return lists;
     return Promise.all(lists.map((list, index) => list ?? this.#read(index, method)));
   }
 
@@ -199,12 +215,11 @@ export class View {
     method: ListMethod,
     limitMs?: number,
   ): Promise<ServerList | undefined> {
-    const { members, lease } = this.#parts;
-    const member = members[index];
-    const at = lease(index);
+    const member = this.#members[index];
+    const at = this.#leases.lease(index);
     if (member === undefined) return undefined;
     if (at === undefined) {
-      if (this.#parts.refusal(index) !== undefined) this.#noteLack(index, LISTS[method].kind);
+      if (this.#leases.refusal(index) !== undefined) this.#noteLack(index, LISTS[method].kind);
       return lastOf(member, method);
     }
     const id = `${index} ${method}`;
@@ -234,13 +249,13 @@ export class View {
     const { kind } = LISTS[method];
     this.#noteLack(index, kind);
     const found = (): void => {
-      this.#parts.members[index]?.patience.listed(method);
+      this.#members[index]?.patience.listed(method);
       this.#isListed(index, kind);
     };
     void reading.then((late) => {
-      const at = this.#parts.peek(index);
+      const at = this.#leases.peek(index);
       if (late !== undefined) found();
-      else if (at !== undefined) this.#parts.members[index]?.lists.retry(at, method, found);
+      else if (at !== undefined) this.#members[index]?.lists.retry(at, method, found);
     });
   }
 
@@ -250,26 +265,26 @@ export class View {
   }
 
   #fresh(method: ListMethod): Lists {
-    return this.#parts.members.map((_, index) => this.#freshList(index, method));
+    return this.#members.map((_, index) => this.#freshList(index, method));
   }
 
   #freshList(index: number, method: ListMethod): ServerList | undefined {
-    const lease = this.#parts.lease(index);
-    return lease && this.#parts.members[index]?.lists.fresh(lease, method);
+    const lease = this.#leases.lease(index);
+    return lease && this.#members[index]?.lists.fresh(lease, method);
   }
 
   #knownLists(method: ListMethod): Lists {
-    return this.#parts.members.map((_, index) => this.#knownList(index, method));
+    return this.#members.map((_, index) => this.#knownList(index, method));
   }
 
   #knownList(index: number, method: ListMethod): ServerList | undefined {
-    const member = this.#parts.members[index];
+    const member = this.#members[index];
     return this.#current(index, method) ?? (member && lastOf(member, method));
   }
 
   #current(index: number, method: ListMethod): ServerList | undefined {
-    const lease = this.#parts.peek(index);
-    return lease && this.#parts.members[index]?.lists.current(lease, method);
+    const lease = this.#leases.peek(index);
+    return lease && this.#members[index]?.lists.current(lease, method);
   }
 
   /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
@@ -277,30 +292,27 @@ export class View {
     const composed = this.#composed.get(method);
     if (composed !== undefined && this.#isStill(composed, method)) return composed;
     const of = this.#knownLists(method).map((list, index) => this.#seen(index, method, list));
-    const keep = (listing: Listing): ComposedLists => {
+    return whenThere(this.#composer.named(method, of), (listing) => {
       const now = { of, listing };
       this.#composed.set(method, now);
       return now;
-    };
-    const listing = this.#parts.composer.named(method, of);
-    return listing instanceof Promise ? listing.then(keep) : keep(listing);
+    });
   }
 
   #composeNamed(method: NamedMethod, lists: Lists): Listing | Promise<Listing> {
-    const of = ({ listing, of }: ComposedLists): Listing | Promise<Listing> =>
+    return whenThere(this.#known(method), ({ listing, of }) =>
       of.every(({ list }, index) => list === lists[index])
         ? listing
-        : this.#parts.composer.named(method, this.#withEras(lists));
-    const known = this.#known(method);
-    return known instanceof Promise ? known.then(of) : of(known);
+        : this.#composer.named(method, this.#withEras(lists)),
+    );
   }
 
   #seen(index: number, method: ListMethod, list: ServerList | undefined): SeenList {
     return {
       list,
       era: this.#era(index),
-      key: this.#parts.peek(index)?.listKey(LISTS[method].kind),
-      version: this.#parts.members[index]?.lists.version ?? 0,
+      key: this.#leases.peek(index)?.listKey(LISTS[method].kind),
+      version: this.#members[index]?.lists.version ?? 0,
       isCurrent: this.#current(index, method) !== undefined,
     };
   }
@@ -310,21 +322,21 @@ export class View {
     const { kind } = LISTS[method];
     for (let index = 0; index < of.length; index++) {
       const { key, version, era } = of[index] as SeenList;
-      const lease = this.#parts.peek(index);
-      if (version !== this.#parts.members[index]?.lists.version) return false;
+      const lease = this.#leases.peek(index);
+      if (version !== this.#members[index]?.lists.version) return false;
       if (key !== lease?.listKey(kind) || era !== eraOf(lease)) return false;
     }
     return true;
   }
 
   #composeResources(uris: Lists, templates: Lists): ResourceListings | Promise<ResourceListings> {
-    const keep = (composed: ResourceListings): ResourceListings => {
-      this.#resources = composed;
-      return composed;
-    };
-    const { composer } = this.#parts;
-    const composed = composer.resources(this.#withEras(uris), this.#withEras(templates));
-    return composed instanceof Promise ? composed.then(keep) : keep(composed);
+    return whenThere(
+      this.#composer.resources(this.#withEras(uris), this.#withEras(templates)),
+      (composed) => {
+        this.#resources = composed;
+        return composed;
+      },
+    );
   }
 
   #withEras(lists: Lists): MemberList[] {
@@ -332,7 +344,7 @@ export class View {
   }
 
   #era(index: number): Era {
-    return eraOf(this.#parts.peek(index));
+    return eraOf(this.#leases.peek(index));
   }
 }
 

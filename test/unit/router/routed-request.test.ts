@@ -3,8 +3,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { callMessage, errorMessage } from '../../../src/jsonrpc/serialize.ts';
 import type { Request } from '../../../src/ports/request.ts';
-import { tryInOrder } from '../../../src/router/aggregate/dispatch-route.ts';
-import { RoutedRequest } from '../../../src/router/aggregate/routed-request.ts';
+import { RoutedRequest, tryInOrder } from '../../../src/router/aggregate/routed-request.ts';
 import { settleBy } from '../../support/outcomes.ts';
 
 const FRAME = scan(callMessage('resources/read', { uri: 'a:1' }, 1));

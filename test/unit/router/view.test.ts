@@ -49,9 +49,11 @@ class Server {
 
 function viewOf(...servers: readonly Server[]): View {
   const catalogs = servers.map(({ catalog }) => catalog);
-  return new View({
+  const endpoint = {
     members: servers.map(({ member }) => member),
     composer: new Composer(catalogs, { prefix: 'always', separator: '__' }, logger),
+  };
+  return new View(endpoint, {
     lease: (index) => servers[index]?.lease,
     peek: (index) => servers[index]?.lease,
     refusal: () => undefined,
