@@ -11,6 +11,8 @@ const SETTLE_MS = 1_000;
 const IDLE_UTILIZATION = 0.1;
 /** More than the resident memory after the last time, by so much, is worth a collection. */
 const GROWTH = 1.15;
+/** When a collection of what has grown gave back so much of the resident memory, a second one follows. */
+const WORTH = 0.05;
 /** Periods between two collections. */
 const MIN_PERIODS = 3;
 /** With more in use than this, handing back all pages would hold up the event loop for too long. */
@@ -35,6 +37,8 @@ export class IdleMemory {
   #settling: Timer | undefined;
   #floorBytes: number;
   #periods = MIN_PERIODS;
+  /** What a burst still held at the first collection is garbage now, which does not show in the size. */
+  #isSecondDue = false;
 
   constructor(sources: IdleMemorySources) {
     this.#sources = sources;
@@ -63,8 +67,10 @@ export class IdleMemory {
     if (!isIdle) return;
     const bytes = residentBytes();
     this.#floorBytes = Math.min(this.#floorBytes, bytes);
-    if (bytes <= this.#floorBytes * GROWTH || this.#periods <= MIN_PERIODS) return;
+    const hasGrown = bytes > this.#floorBytes * GROWTH;
+    if (this.#periods <= MIN_PERIODS || !(hasGrown || this.#isSecondDue)) return;
     this.#collect();
+    this.#isSecondDue = hasGrown && bytes - this.#floorBytes > bytes * WORTH;
   }
 
   #collect(): void {
