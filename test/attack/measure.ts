@@ -10,6 +10,7 @@ import type { Series, VictimJob, VictimReply } from './victim-process.ts';
 const PREPARE_LIMIT_MS = 60_000;
 const VICTIM_LIMIT_MS = 70_000;
 const QUIET_MS = 4_000;
+const WARM_UP_MS = 10_000;
 /** Until the gateway has to answer again when the attack is over. */
 const RECOVERY_LIMIT_MS = 20_000;
 /** A process that writes as fast as it can is not quick to hear that it is over. */
@@ -80,6 +81,12 @@ export async function measure(
   } finally {
     await Promise.all(attackers.map((attacker) => attacker.kill()));
   }
+}
+
+/** Has the gateway do what it does all day, for a while: only then it is as large as one that is in use. */
+export async function warmUp(subject: Subject, victim: Victim): Promise<void> {
+  await askVictim(victim, { kind: 'open', ...subject.victimPath('steady') });
+  await seriesOf(victim, () => delay(WARM_UP_MS));
 }
 
 /** Starts the attacking processes and waits until they could begin. */

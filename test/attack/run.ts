@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attack } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
 import { Child } from './child.ts';
-import { measure, type Outcome, type Victim } from './measure.ts';
+import { measure, type Outcome, type Victim, warmUp } from './measure.ts';
 import { rssMiB } from './probe.ts';
 import {
   brokenLimits,
@@ -22,10 +22,14 @@ import { Subject } from './subject.ts';
 
 const REST_MS = 60_000;
 const MORE_TRIES = 2;
+/** A minute after, it may have so many times the memory that it had before. */
+const MOST_GROWTH = 1.2;
 
 interface Results {
   readonly outcomes: Outcome[];
   readonly notRun: NotRun[];
+  /** Of one gateway that went through all of them, each time after a minute of rest. */
+  memory?: { readonly beforeMiB: number; readonly afterMiB: number };
 }
 
 function print(text: string): void {
@@ -111,14 +115,20 @@ async function runSame(settings: Settings, results: Results): Promise<void> {
   const victim: Victim = new Child('victim-process.ts');
   const subject = await Subject.start({ checkout, asksWhy });
   try {
-    const before = rssMiB(subject.gateway.pid);
+    const { pid } = subject.gateway;
+    const startMiB = rssMiB(pid);
+    await warmUp(subject, victim);
+    await delay(REST_MS);
+    const beforeMiB = rssMiB(pid);
     for (const attack of fit) {
       if (!subject.gateway.isRunning) break;
       await record(attack, results, async () => [await runOn(subject, victim, attack, ms), '']);
     }
     await delay(REST_MS);
-    const after = rssMiB(subject.gateway.pid);
-    print(`memory before ${before.toFixed(0)} MiB, a minute after ${after.toFixed(0)} MiB`);
+    const afterMiB = rssMiB(pid);
+    results.memory = { beforeMiB, afterMiB };
+    print(`memory at the start ${startMiB.toFixed(0)} MiB, before ${beforeMiB.toFixed(0)} MiB`);
+    print(`a minute after ${afterMiB.toFixed(0)} MiB, ${(afterMiB / beforeMiB).toFixed(2)} times`);
     print(`bytes held a minute after: ${JSON.stringify(Object.fromEntries(await subject.held()))}`);
     writeResults(settings, results);
   } finally {
@@ -141,7 +151,9 @@ async function main(): Promise<void> {
     print(tableHead());
     await (settings.isSame ? runSame(settings, results) : runEach(settings, results));
     print(`\n${verdict(results.outcomes, results.notRun)}`);
-    const isBroken = results.outcomes.some((outcome) => brokenLimits(outcome).length > 0);
+    const isBroken =
+      results.outcomes.some((outcome) => brokenLimits(outcome).length > 0) ||
+      (results.memory?.afterMiB ?? 0) > MOST_GROWTH * (results.memory?.beforeMiB ?? 0);
     process.exitCode = isBroken || results.notRun.length > 0 ? 1 : 0;
   }
 }
