@@ -54,14 +54,17 @@ export function writtenPart({ kind, claim }: PrincipalPart): string {
   return kind === 'name' ? '${principal.name}' : `\${principal.claims.${claim}}`;
 }
 
+/** The text with its parts as `render` has them. */
+export function rendered(
+  text: TextTemplate,
+  render: (part: FilePart | PrincipalPart) => string,
+): string {
+  return text.map((part) => (typeof part === 'string' ? part : render(part))).join('');
+}
+
 /** The text as it was at load; what is known of a client as it is written. */
 export function seenText(text: TextTemplate): string {
-  return text
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      return part.kind === 'file' ? part.seen : writtenPart(part);
-    })
-    .join('');
+  return rendered(text, (part) => (part.kind === 'file' ? part.seen : writtenPart(part)));
 }
 
 /** The same for a text that was not read yet. */

@@ -13,27 +13,33 @@ import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import { requiredIds } from '../mcp/url-elicitation.ts';
-import { RareLine } from '../observe/rare-line.ts';
+import type { RareLine } from '../observe/rare-line.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { RequestFailure } from '../ports/channel.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Request, TaskSubscriber, TaskSubscription } from '../ports/request.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
-import { sendCancel } from './cancel.ts';
 import { Deadlines, lateAnswer } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
-import { ownerOfInvalid, settleWith, stringIdText } from './invalid-answers.ts';
+import {
+  logDropped,
+  misnamedLine,
+  oversizeFailure,
+  ownerOfInvalid,
+  ownerOfOversize,
+  settleWith,
+  stringIdText,
+} from './malformed.ts';
 import type { MuxOptions, MuxParts } from './mux-contract.ts';
-import { oversizeFailure, ownerOfOversize } from './oversize.ts';
 import { passProgress } from './progress.ts';
 import { ServerRequests } from './server-requests.ts';
 import { TaskSubscriptions } from './task-subscriptions.ts';
 
 /** How long the right answer may come after one with a wrong id. */
 const RIGHT_ANSWER_MS = 100;
-/** How much of what is no message is logged. */
-const SHOWN = 200;
+/** Pings at a server that does not answer; cancels are cheap for clients. */
+const MAX_PINGS = 64;
 const EMPTY_RESULT = Buffer.from('{}');
 
 /** The client side of one connection. */
@@ -69,12 +75,7 @@ export class Mux implements CallOwner {
     this.#serverRequests = serverRequests;
     const watched = { calls, serverRequests, queue: parts.queue };
     this.#deadlines = new Deadlines(options.requestMs, watched, (call) => this.#expire(call));
-    this.#misnamed = new RareLine((count, id) =>
-      parts.logger.warn(
-        { count, id },
-        'server answers with the id as a text where it was sent as a number: its calls fail',
-      ),
-    );
+    this.#misnamed = misnamedLine(parts.logger);
   }
 
   get inFlight(): number {
@@ -359,15 +360,11 @@ export class Mux implements CallOwner {
     this.#traffic.noise++;
     // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.
     if (call === undefined) {
-      const line = frame.bytes.toString('utf8', 0, SHOWN);
-      this.#parts.logger.debug({ what, line }, 'server wrote something that is no message');
+      logDropped(this.#parts.logger, what, frame.bytes);
       return;
     }
-    this.#fail(
-      call,
-      'server_protocol_error',
-      `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`,
-    );
+    const text = `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`;
+    this.#fail(call, 'server_protocol_error', text);
     this.#parts.events.violated(what);
   }
 
@@ -395,11 +392,16 @@ export class Mux implements CallOwner {
     this.#calls.abandon(call, monotonicMs());
     this.#serverRequests.callAbandoned(call);
     if (this.#isClosed) return;
-    sendCancel(call, notice, {
-      dialect: this.#dialect,
-      own: this.#calls.own,
-      notify: (message) => this.notify(message),
-      ask: (method, onAnswer) => this.#ask(method, undefined, this.#options.requestMs, onAnswer),
+    const { cancelMessage, hasPing } = this.#dialect;
+    // A client may say at length why it cancels, and a server that does not read must hear of it all the same.
+    const isSent = this.notify(cancelMessage(call.id, notice));
+    if (!isSent) this.notify(cancelMessage(call.id, undefined));
+    // A stateless server asks nothing by itself, and has no ping.
+    if (!call.mayAsk || !hasPing || call.isStateless || this.#calls.own >= MAX_PINGS) return;
+    // It reads in order: with the answer to this it has read the cancel, and what it asked before
+    // that is here.
+    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
+      if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
     });
   }
 

@@ -5,7 +5,7 @@ import { GatewayError } from '../base/errors.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { Principal } from '../ports/principal.ts';
 import { isTokenExchange, type ServerOptions } from './options.ts';
-import { principalVariables } from './stdio/environment-templates.ts';
+import { principalVariables } from './stdio/environment.ts';
 
 /** Keys of instances are logged: nobody may guess claims from them. */
 const KEY = randomBytes(32);

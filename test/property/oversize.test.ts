@@ -2,7 +2,7 @@
 // server wrote into its text must never name a call (docs/reliability.md#c07).
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ownerOfOversize } from '../../src/mux/oversize.ts';
+import { ownerOfOversize } from '../../src/mux/malformed.ts';
 import { runs } from '../support/runs.ts';
 
 const KEPT = 120;

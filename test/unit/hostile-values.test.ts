@@ -9,7 +9,7 @@ import { scan } from '../../src/jsonrpc/scan.ts';
 import { isHeaderFor } from '../../src/mcp/header-values.ts';
 import { readableResult } from '../../src/mcp/old-content.ts';
 import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
-import { settleWith } from '../../src/mux/invalid-answers.ts';
+import { settleWith } from '../../src/mux/malformed.ts';
 import type { Request } from '../../src/ports/request.ts';
 import { contain } from '../../src/ports/request.ts';
 import { isWellFormed } from '../../src/translate/input-requests.ts';

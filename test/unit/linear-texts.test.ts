@@ -34,7 +34,7 @@ import { acceptedBy, isJsonBody } from '../../src/listener/request-headers.ts';
 import { decodeHeaderValue, encodeHeaderValue } from '../../src/mcp/header-values.ts';
 import { readableContent } from '../../src/mcp/old-content.ts';
 import { hasValidHeaders } from '../../src/mcp/param-headers.ts';
-import { ownerOfOversize } from '../../src/mux/oversize.ts';
+import { ownerOfOversize } from '../../src/mux/malformed.ts';
 import { digestOf } from '../../src/translate/request-state.ts';
 import { Sealer } from '../../src/translate/sealer.ts';
 import { toolsWithoutExecution } from '../../src/translate/tool-lists.ts';

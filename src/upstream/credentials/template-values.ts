@@ -3,7 +3,7 @@
 // changes nothing.
 import { readSecretFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs } from '../../base/clock.ts';
-import { seenText, type TextTemplate } from '../../base/text-template.ts';
+import { rendered, seenText, type TextTemplate } from '../../base/text-template.ts';
 import type { Logger } from '../../observe/logger.ts';
 
 const LOOK_MS = 1_000;
@@ -59,11 +59,7 @@ export class TemplateValues {
   }
 
   #read(name: string, text: TextTemplate): string {
-    const value = text.map((part) => {
-      if (typeof part === 'string') return part;
-      return part.kind === 'file' ? readSecretFile(part.path) : '';
-    });
-    const whole = value.join('');
+    const whole = rendered(text, (part) => (part.kind === 'file' ? readSecretFile(part.path) : ''));
     if (!this.#isFit(whole)) throw new UnusableFile(`what is in it can't be sent as ${name}`);
     return whole;
   }

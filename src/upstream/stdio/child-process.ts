@@ -5,7 +5,7 @@ import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { after, afterInput, delay, monotonicMs, type Timer } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
-import { ChildInput } from './child-input.ts';
+import { ChildInput, type ChildInputEvents } from './child-input.ts';
 import { type OutputConsumer, readInTurns } from './child-output.ts';
 import { GroupWatcher } from './group-watcher.ts';
 import { closeInheritedFiles } from './inherited-files.ts';
@@ -33,13 +33,9 @@ export interface ChildCommand {
   readonly stallMs: number;
 }
 
-export interface ChildEvents {
+export interface ChildEvents extends Omit<ChildInputEvents, 'stalled'> {
   readonly stdout: OutputConsumer;
   readonly stderr: OutputConsumer;
-  /** stdin is not full any more. */
-  drained(): void;
-  /** So many bytes wait for it; told when that is much, or not any more. */
-  waits(bytes: number): void;
   /** The process is over, could not be started, or closed its side of the pipes. Told once. */
   ended(reason: string): void;
   /** If the gateway is killed, what this process leaves behind is not ended. */

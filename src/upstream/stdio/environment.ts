@@ -1,7 +1,24 @@
 // The environment of a child process: a short list of harmless variables, what the user names, and
-// nothing else of the gateway's own (docs/reliability.md#e04).
+// nothing else of the gateway's own (docs/reliability.md#e04). Some are made at its start: from files as they are
+// then, and from what is known of the client that has the process to itself. Their values are never part of a message
+// or a log line.
+import { readSecretFile, UnusableFile } from '../../base/bounded-file.ts';
+import { GatewayError } from '../../base/errors.ts';
+import {
+  type FilePart,
+  isOfPrincipal,
+  type PrincipalPart,
+  rendered,
+  type TextTemplate,
+  writtenPart,
+} from '../../base/text-template.ts';
+import type { Logger } from '../../observe/logger.ts';
+import type { Principal } from '../../ports/principal.ts';
 
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'TERM'];
+
+/** The system takes 128 KiB; no claim needs more than this. */
+const MAX_CLAIM_LENGTH = 8 * 1024;
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,4 +49,94 @@ export function childEnvironment(parts: EnvironmentParts): Record<string, string
     if (value !== undefined) result[name] = value;
   }
   return { ...result, ...env };
+}
+
+type EnvironmentTemplates = Readonly<Record<string, TextTemplate>>;
+
+/** Who the variables are for. */
+export interface EnvironmentOwner {
+  readonly server: string;
+  /** Undefined for a process that everybody shares. */
+  readonly principal: Principal | undefined;
+}
+
+/**
+ * The variables that depend on the client.
+ * @throws GatewayError when the client lacks something
+ */
+export function principalVariables(
+  envTemplates: EnvironmentTemplates,
+  owner: EnvironmentOwner,
+): Record<string, string> {
+  const own = Object.entries(envTemplates).filter(([, text]) => isOfPrincipal(text));
+  return Object.fromEntries(own.map(([name, text]) => [name, textOf(text, owner, seen)]));
+}
+
+/**
+ * All of the variables.
+ * @throws GatewayError when the client lacks something
+ */
+export function renderedVariables(
+  envTemplates: EnvironmentTemplates,
+  owner: EnvironmentOwner,
+  logger: Logger,
+): Record<string, string> {
+  const read = (part: FilePart): string => current(part, logger);
+  const all = Object.entries(envTemplates);
+  return Object.fromEntries(all.map(([name, text]) => [name, textOf(text, owner, read)]));
+}
+
+function seen(part: FilePart): string {
+  return part.seen;
+}
+
+// A file that can't be used any more keeps nothing from starting: the old content may still be right.
+function current(part: FilePart, logger: Logger): string {
+  try {
+    return readSecretFile(part.path);
+  } catch (error) {
+    if (!(error instanceof UnusableFile)) throw error;
+    logger.warn(
+      { path: part.path, why: error.message },
+      'secret not read again, the old one stays',
+    );
+    return part.seen;
+  }
+}
+
+function textOf(
+  text: TextTemplate,
+  owner: EnvironmentOwner,
+  read: (part: FilePart) => string,
+): string {
+  return rendered(text, (part) => (part.kind === 'file' ? read(part) : ofPrincipal(part, owner)));
+}
+
+function ofPrincipal(part: PrincipalPart, { server, principal }: EnvironmentOwner): string {
+  const value = part.kind === 'name' ? principal?.name : claimOf(principal, part.claim);
+  const text = plainText(value);
+  const fault = faultOf(value, text);
+  if (fault === undefined && text !== undefined) return text;
+  throw new GatewayError(
+    'server_unavailable',
+    `Server "${server}" is started with ${writtenPart(part)} of its client, and yours ${fault}.`,
+    { outcome: 'not_sent', server },
+  );
+}
+
+function claimOf(principal: Principal | undefined, claim: string): unknown {
+  const claims = principal?.claims ?? {};
+  return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+}
+
+function plainText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : undefined;
+}
+
+function faultOf(value: unknown, text: string | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return 'is missing';
+  if (text === undefined) return 'is not one text';
+  if (text.includes('\0')) return 'has a NUL character';
+  return text.length > MAX_CLAIM_LENGTH ? 'is too long' : undefined;
 }

@@ -10,8 +10,12 @@ import { RareLine } from '../../observe/rare-line.ts';
 import type { ChannelEvents, ServerChannel } from '../../ports/channel.ts';
 import type { OutputConsumer } from './child-output.ts';
 import { ChildProcess } from './child-process.ts';
-import { childEnvironment, type Environment } from './environment.ts';
-import { type EnvironmentOwner, renderedVariables } from './environment-templates.ts';
+import {
+  childEnvironment,
+  type Environment,
+  type EnvironmentOwner,
+  renderedVariables,
+} from './environment.ts';
 import { FloodWatch } from './flood-watch.ts';
 import type { StdioTarget } from './options.ts';
 import { Program } from './program.ts';

@@ -25,11 +25,9 @@ import {
 import { SessionLoss } from '../remote/session.ts';
 import { HttpLink } from './link.ts';
 import { ListeningStream } from './listening-stream.ts';
-import { Outgoing } from './outgoing.ts';
+import { Outgoing, PostWatch } from './outgoing.ts';
 import { ENDED_EARLY, failureOfLost, type PostTaker, readPostAnswer } from './post-answer.ts';
-import { PostWatch } from './post-watch.ts';
 import { ServerCheck } from './server-check.ts';
-import { refreshTools } from './tool-refresh.ts';
 
 const HEADER_MISMATCH = -32020;
 /** How long a server may take to accept what it need not answer. */
@@ -311,7 +309,7 @@ export class HttpChannel implements ServerChannel {
   async #callWithNewHeaders(out: Outgoing): Promise<void> {
     out.hasNewHeaders = true;
     this.#logger.debug('server wants other headers: its tools are listed again');
-    await refreshTools(this.#link, out);
+    await this.#link.refreshTools(out);
     await this.#run(out);
   }
 

@@ -1,9 +1,14 @@
 // Where all requests of one connection go, with the session that they belong to: the headers of each POST, made from
 // its message alone, so that whoever is on the way can read it (2026-07-28 basic/transports/streamable-http), and
 // requests of the channel's own, whose ids are none of the connection's and whose answers go no further.
+import type { Frame } from '../../jsonrpc/frame.ts';
+import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan, parseString } from '../../jsonrpc/parse.ts';
+import { scan } from '../../jsonrpc/scan.ts';
+import { callMessage } from '../../jsonrpc/serialize.ts';
 import { claimedVersion } from '../../mcp/envelope.ts';
 import { encodeHeaderValue } from '../../mcp/header-values.ts';
+import { TOOLS_LIST } from '../../mcp/methods.ts';
 import { namedBy } from '../../mcp/modern-methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { collect, readEvents } from '../remote/answer-body.ts';
@@ -15,10 +20,14 @@ import {
   type RemoteParts,
 } from '../remote/http-endpoint.ts';
 import { type HttpSession, sessionHeaders } from '../remote/session.ts';
-import type { Outgoing } from './outgoing.ts';
+import { Outgoing } from './outgoing.ts';
 import { ToolHeaders } from './tool-headers.ts';
 
 const MAX_DELETE_MS = 2_000;
+const MAX_PAGES = 64;
+const PAGE_MS = 10_000;
+/** No id of the connection's own, which are numbers. */
+const LIST_ID = 'sluice-tools';
 const JSON_TYPE = 'application/json';
 const BOTH_TYPES = 'application/json, text/event-stream';
 
@@ -83,6 +92,33 @@ export class HttpLink {
     });
   }
 
+  /**
+   * Lists a modern server's tools once more, on behalf of a call whose headers it refused: the schema that says which
+   * arguments are headers has changed, or was never seen.
+   * @param call whose envelope the requests carry, and with which they end
+   * @throws when the connection breaks off
+   */
+  async refreshTools(call: Outgoing): Promise<void> {
+    const envelope = envelopeOf(call);
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope };
+      const message = new Outgoing(callMessage(TOOLS_LIST, params, LIST_ID));
+      const { from, signal } = call;
+      const answer = await this.requestOwn(message, PAGE_MS, { from, signal, isCall: true });
+      if (answer.status !== 200) {
+        answer.discard();
+        return;
+      }
+      const text = await lastMessage(answer, this.maxBytes);
+      if (text === undefined) return;
+      await this.tools.learn(text);
+      const next = nextCursorOf(scan(text));
+      if (next === undefined || next === cursor) return;
+      cursor = next;
+    }
+  }
+
   /** Tells the server that the session is over, if there is one. Fails for nothing, and does not take long. */
   async deleteSession(stopMs: number): Promise<void> {
     if (this.session?.id === undefined) return;
@@ -142,4 +178,9 @@ function nameOf({ frame }: Outgoing): string | undefined {
     case undefined:
       return undefined;
   }
+}
+
+function nextCursorOf({ bytes, resultStart, resultEnd }: Frame): string | undefined {
+  const cursor = lastMember(bytes, resultStart, resultEnd, 'nextCursor');
+  return cursor && parseString(bytes, cursor.valueStart, cursor.valueEnd);
 }

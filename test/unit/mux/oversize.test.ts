@@ -1,6 +1,6 @@
 // Whose an answer is that can't be read.
 import { expect, test } from 'vitest';
-import { oversizeFailure, ownerOfOversize } from '../../../src/mux/oversize.ts';
+import { oversizeFailure, ownerOfOversize } from '../../../src/mux/malformed.ts';
 
 const ownerOf = (head: string): number | undefined => {
   const bytes = Buffer.from(head);

@@ -11,7 +11,7 @@ import { instanceFingerprint } from '../../../../src/upstream/credential-fingerp
 import {
   principalVariables,
   renderedVariables,
-} from '../../../../src/upstream/stdio/environment-templates.ts';
+} from '../../../../src/upstream/stdio/environment.ts';
 import { processTarget } from '../../../support/process-target.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-env-'));

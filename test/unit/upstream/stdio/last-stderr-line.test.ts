@@ -1,6 +1,6 @@
 // Which of the last lines of a process is shown as the reason why it ended.
 import { expect, it } from 'vitest';
-import { LastStderrLine } from '../../../../src/upstream/stdio/last-stderr-line.ts';
+import { LastStderrLine } from '../../../../src/upstream/stdio/stderr-log.ts';
 
 function said(text: string): string {
   const words = new LastStderrLine();

@@ -1,6 +1,8 @@
-// Whose answer was it that was too large to read? Looks for the id in the two ends that were kept.
-
-import type { FailureReason } from '../base/errors.ts';
+// Answers that are too large to read, or are none: whose they would be, and what the caller is told instead. Of what was
+// too large the two ends were kept.
+import { asGatewayError, type FailureReason } from '../base/errors.ts';
+import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import {
   COMMA,
@@ -12,7 +14,13 @@ import {
   skipString,
   skipValue,
 } from '../jsonrpc/json-text.ts';
+import { parseError } from '../jsonrpc/parse.ts';
+import type { Logger } from '../observe/logger.ts';
+import { RareLine } from '../observe/rare-line.ts';
+import type { Request } from '../ports/request.ts';
 
+/** How much of what is no message is logged. */
+const SHOWN = 200;
 // At the very end of a message `,"id":7}` can only be a member of the message itself: the last
 // brace closes it. A backslash before the quote would make it part of a string.
 const ID_AT_END = /[^\\]"id"\s*:\s*(\d{1,16})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
@@ -75,4 +83,51 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
 
 function skipKey(head: Buffer, at: number): number {
   return head[at] === QUOTE ? skipString(head, at, head.length) : MALFORMED;
+}
+
+/** The id of the call that an answer belongs to which is none. */
+export function ownerOfInvalid(frame: Frame): number | undefined {
+  const { bytes, fault } = frame;
+  // The scan ended where the text is broken; the members before that are still good.
+  if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
+  const isAnswer = frame.method === '' && fault !== 'method' && fault !== 'long-method';
+  return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
+}
+
+/** Why a call fails whose answer has its id as a text. */
+export function stringIdText(server: string, id: number): string {
+  return `Server "${server}" answered with the id "${id}", a text, instead of the number ${id}: JSON-RPC wants it back as it was sent.`;
+}
+
+/** The line of the log about such answers. */
+export function misnamedLine(logger: Logger): RareLine<number> {
+  const what = 'server answers with the id as a text where it was sent as a number: its calls fail';
+  return new RareLine((count, id) => logger.warn({ count, id }, what));
+}
+
+/** Logs the beginning of what is no message. */
+export function logDropped(logger: Logger, what: string, text: Buffer): void {
+  const line = text.toString('utf8', 0, SHOWN);
+  logger.debug({ what, line }, 'server wrote something that is no message');
+}
+
+/** Settles a call with its server's answer; with an error where that can't be used. */
+export function settleWith(request: Request, answer: Frame, server: string): void {
+  try {
+    request.settle((answer.resultStart < 0 ? invalidError(answer) : undefined) ?? answer);
+  } catch (error) {
+    request.settle(asGatewayError(error, server, 'unknown'));
+  }
+}
+
+/**
+ * What to say instead of a server's error that is none: clients refuse whole messages over a code
+ * that is not an integer (docs/protocol.md#messages).
+ */
+function invalidError(frame: Frame): WireError | undefined {
+  const error = parseError(frame);
+  const { code, message } = error ?? {};
+  if (Number.isInteger(code) && typeof message === 'string') return undefined;
+  const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
+  return { code: INTERNAL_ERROR, message: text };
 }
