@@ -61,7 +61,7 @@ export function channelOpener(
     if (target.kind === 'remote') {
       const access = accesses.get(target) ?? new RemoteAccess(target, parts.logger, { proxies });
       accesses.set(target, access);
-      return new RemoteChannel(target, options, { ...parts, access: access.of(principal) });
+      return new RemoteChannel(target, options, { ...parts, access, principal });
     }
     const startedFor = { server: name, principal: principal() };
     // A tool that keeps its server from reading is not cut off before its call would be.

@@ -11,8 +11,12 @@ type Network = ConstructorParameters<typeof RemoteAccess>[2];
 /** @returns the status of the response */
 export async function getRemote(target: RemoteTarget, network: Network): Promise<number> {
   const logger = createLogger({ level: 'fatal', messages: false });
-  const access = new RemoteAccess(target, logger, network).of(() => undefined);
-  const endpoint = new HttpEndpoint(target, 1, access, anyOwner());
+  const access = new RemoteAccess(target, logger, network);
+  const endpoint = new HttpEndpoint(target, 1, {
+    access,
+    principal: () => undefined,
+    owner: anyOwner(),
+  });
   try {
     const { signal } = new AbortController();
     const answer = await endpoint.request({ method: 'GET', headers: {}, signal, headMs: 5_000 });

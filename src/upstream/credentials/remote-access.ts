@@ -2,7 +2,12 @@
 // to be left alone, and how much of what it sends is read at a time. One for all connections to that server, whosever they are; a client's own
 // credentials are never among what is sent (2025-06-18 basic/authorization; docs/reliability.md#d01).
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
-import { type HttpPool, type HttpPoolOptions, openPool } from '../../base/http-pool.ts';
+import {
+  type Connector,
+  type HttpPool,
+  type HttpPoolOptions,
+  openPool,
+} from '../../base/http-pool.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import type { TextTemplate } from '../../base/text-template.ts';
 import { TurnQuota } from '../../base/turns.ts';
@@ -27,29 +32,6 @@ const MAX_QUIET_MS = 60_000;
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What one connection may use. */
-export interface Access {
-  /**
-   * The headers of a request, at once where nothing has to be asked for.
-   * @param from whose request it is; undefined where it is the gateway's own
-   * @throws HttpFailure when no token can be had
-   */
-  headers(from?: Principal): Headers | Promise<Headers>;
-  /**
-   * The server refused a request with these headers (HTTP 401).
-   * @returns whether the same request may come in with other ones
-   */
-  refused(sent: Headers, from?: Principal): boolean;
-  /** Opens connections, through a proxy where there is one. */
-  pool(url: URL, options: Omit<HttpPoolOptions, 'connect'>): HttpPool;
-  /** How much of what the server sends is read in a turn of the event loop, on all connections. */
-  readonly reading: TurnQuota;
-  /** What requests fail with while the server wants to be left alone; else undefined. */
-  quiet(from?: Principal): RequestFailure | undefined;
-  /** The server said, to a request, for how long it wants to be left alone. */
-  leaveAlone(ms: number, from?: Principal): void;
-}
-
 /** The access to one server. */
 export class RemoteAccess {
   readonly #target: RemoteTarget;
@@ -59,7 +41,8 @@ export class RemoteAccess {
   readonly #tokens = new RecentMap<string, AccessToken>(MAX_TOKENS);
   readonly #policy: DialPolicy;
   readonly #connector: ReloadingConnector;
-  readonly #reading = new TurnQuota(TURN_BYTES);
+  /** How much of what the server sends is read in a turn of the event loop, on all connections. */
+  readonly reading = new TurnQuota(TURN_BYTES);
   /** Until when the server wants to be left alone, by whose requests: '' where all come in as one. */
   readonly #quietUntilMs = new RecentMap<string, number>(MAX_TOKENS);
 
@@ -79,31 +62,18 @@ export class RemoteAccess {
     this.#connector = new ReloadingConnector(target.tls, this.#policy);
   }
 
-  /**
-   * The access of a connection.
-   * @param owner in whose name the gateway itself asks there; undefined when all share it
-   */
-  of(owner: () => Principal | undefined): Access {
-    return {
-      headers: (from) => this.#headersFor(from ?? owner()),
-      refused: (sent, from) => this.#refused(sent, from ?? owner()),
-      pool: (url, options) =>
-        openPool(
-          url.origin,
-          { ...options, connect: (to, callback) => this.#connector.connect(to, callback) },
-          proxyUse(url, this.#policy, SUBJECT),
-        ),
-      reading: this.#reading,
-      quiet: (from) => this.#quiet(from ?? owner()),
-      leaveAlone: (ms, from) =>
-        this.#quietUntilMs.set(
-          this.#callerOf(from ?? owner()),
-          monotonicMs() + Math.min(ms, MAX_QUIET_MS),
-        ),
-    };
+  /** Opens connections, through a proxy where there is one. */
+  pool(url: URL, options: Omit<HttpPoolOptions, 'connect'>): HttpPool {
+    const connect: Connector = (to, callback) => this.#connector.connect(to, callback);
+    return openPool(url.origin, { ...options, connect }, proxyUse(url, this.#policy, SUBJECT));
   }
 
-  #headersFor(principal: Principal | undefined): Headers | Promise<Headers> {
+  /**
+   * The headers of a request, at once where nothing has to be asked for.
+   * @param principal whose request it is; undefined where it is the gateway's own, and all share the connection
+   * @throws HttpFailure when no token can be had
+   */
+  headers(principal: Principal | undefined): Headers | Promise<Headers> {
     const { headers, auth } = this.#target;
     const own = { ...headers, ...this.#headers.current() };
     if (auth === undefined) return own;
@@ -112,7 +82,11 @@ export class RemoteAccess {
     return token.then((value) => ({ ...own, authorization: `Bearer ${value}` }));
   }
 
-  #refused(sent: Headers, principal: Principal | undefined): boolean {
+  /**
+   * The server refused a request with these headers (HTTP 401).
+   * @returns whether the same request may come in with other ones
+   */
+  refused(sent: Headers, principal: Principal | undefined): boolean {
     const { auth } = this.#target;
     const isNew = this.#headers.look();
     if (auth === undefined) {
@@ -153,7 +127,14 @@ export class RemoteAccess {
     return this.#target.auth?.type === 'token_exchange' ? (principal?.key ?? '') : '';
   }
 
-  #quiet(principal: Principal | undefined): RequestFailure | undefined {
+  /** The server said, to a request, for how long it wants to be left alone. */
+  leaveAlone(ms: number, principal: Principal | undefined): void {
+    const untilMs = monotonicMs() + Math.min(ms, MAX_QUIET_MS);
+    this.#quietUntilMs.set(this.#callerOf(principal), untilMs);
+  }
+
+  /** What requests fail with while the server wants to be left alone; else undefined. */
+  quiet(principal: Principal | undefined): RequestFailure | undefined {
     if (this.#quietUntilMs.size === 0) return undefined;
     const leftMs = (this.#quietUntilMs.get(this.#callerOf(principal)) ?? 0) - monotonicMs();
     return leftMs <= 0 ? undefined : leftAlone(leftMs);

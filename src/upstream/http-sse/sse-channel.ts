@@ -79,7 +79,7 @@ export class SseChannel implements ServerChannel {
     this.#options = options;
     this.#events = parts.events;
     this.#logger = parts.logger;
-    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
+    this.#endpoint = new HttpEndpoint(target, options.limits.inFlight, parts);
     this.#owner = parts.owner;
     void this.#open();
   }

@@ -8,7 +8,7 @@ import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure } from '../../ports/channel.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { HttpFailure } from '../credentials/http-failure.ts';
-import type { Access, Headers } from '../credentials/remote-access.ts';
+import type { Headers, RemoteAccess } from '../credentials/remote-access.ts';
 import type { Body } from './answer-body.ts';
 
 const UNAUTHORIZED = 401;
@@ -78,7 +78,9 @@ export interface HttpRequest {
 export interface RemoteParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
-  readonly access: Access;
+  readonly access: RemoteAccess;
+  /** In whose name the gateway itself asks there; undefined when all share the connection. */
+  readonly principal: () => Principal | undefined;
   /** Where what is held for the server counts. */
   readonly owner: FindOwner;
 }
@@ -92,7 +94,8 @@ export interface RemoteOptions {
 /** A remote server's address. */
 export class HttpEndpoint {
   readonly url: URL;
-  readonly #access: Access;
+  readonly #access: RemoteAccess;
+  readonly #principal: () => Principal | undefined;
   readonly #owner: FindOwner;
   readonly #calls: HttpPool;
   readonly #others: HttpPool;
@@ -101,12 +104,16 @@ export class HttpEndpoint {
 
   /**
    * @param calls how many requests may wait for their answer at once
-   * @param owner where what comes from the server counts until it is whole
    */
-  constructor(target: { readonly url: string }, calls: number, access: Access, owner: FindOwner) {
+  constructor(
+    target: { readonly url: string },
+    calls: number,
+    { access, principal, owner }: Pick<RemoteParts, 'access' | 'principal' | 'owner'>,
+  ) {
     this.#owner = owner;
     this.url = new URL(target.url);
     this.#access = access;
+    this.#principal = principal;
     this.quota = new TurnQuota(TURN_BYTES, access.reading);
     const options = {
       pipelining: 1,
@@ -123,7 +130,7 @@ export class HttpEndpoint {
    * @param from whose they are
    */
   quiet(from?: Principal): RequestFailure | undefined {
-    return this.#access.quiet(from);
+    return this.#access.quiet(from ?? this.#principal());
   }
 
   /**
@@ -147,7 +154,8 @@ export class HttpEndpoint {
       const answer = await this.#once(request, own, target);
       if (answer.status === TOO_MANY_REQUESTS) {
         const quietMs = retryAfterMs(answer.header('retry-after'));
-        if (quietMs !== undefined) this.#access.leaveAlone(quietMs, request.from);
+        if (quietMs !== undefined)
+          this.#access.leaveAlone(quietMs, request.from ?? this.#principal());
       }
       if (answer.status < 300 || answer.status > 399) return answer;
       answer.discard();
@@ -157,7 +165,7 @@ export class HttpEndpoint {
 
   async #ownHeaders(from: Principal | undefined): Promise<Headers> {
     try {
-      return await this.#access.headers(from);
+      return await this.#access.headers(from ?? this.#principal());
     } catch (error) {
       throw failureOf(error);
     }
@@ -166,7 +174,7 @@ export class HttpEndpoint {
   /** Whether the server may take the request with other credentials than those it refused. */
   #mayComeInWith(refused: Headers, from: Principal | undefined): boolean {
     try {
-      return this.#access.refused(refused, from);
+      return this.#access.refused(refused, from ?? this.#principal());
     } catch (error) {
       throw failureOf(error);
     }

@@ -58,6 +58,11 @@ export class HttpChannel implements ServerChannel {
   readonly #check: ServerCheck;
   readonly #posts = new Set<Outgoing>();
   readonly #watch = new PostWatch(this.#posts, (id) => this.#events.awaits(id));
+  readonly #taker: PostTaker = {
+    isMissing: (id) => this.#isMissing(id),
+    deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
+    oversize: (...dropped) => this.#events.oversize(...dropped),
+  };
   /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
   #waiting: Outgoing[] | undefined;
   #listening: ListeningStream | undefined;
@@ -192,12 +197,7 @@ export class HttpChannel implements ServerChannel {
 
   async #onAnswer(out: Outgoing, id: number, answer: HttpAnswer): Promise<void> {
     out.isBegun = true;
-    const taker: PostTaker = {
-      isMissing: (asked) => this.#isMissing(asked),
-      deliver: (...message) => this.#deliver(...message),
-      oversize: (...dropped) => this.#events.oversize(...dropped),
-    };
-    const failure = await readPostAnswer(this.#link, taker, { out, id, answer });
+    const failure = await readPostAnswer(this.#link, this.#taker, { out, id, answer });
     await out.doubt;
     const isBrokenOff = failure === ENDED_EARLY && this.#isMissing(id);
     if (isBrokenOff && out.repeat()) await this.#run(out);

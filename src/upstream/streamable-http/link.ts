@@ -44,7 +44,7 @@ export class HttpLink {
   session: HttpSession | undefined;
 
   constructor(target: { readonly url: string }, options: RemoteOptions, parts: RemoteParts) {
-    this.endpoint = new HttpEndpoint(target, options.limits.inFlight, parts.access, parts.owner);
+    this.endpoint = new HttpEndpoint(target, options.limits.inFlight, parts);
     this.logger = parts.logger;
     this.maxBytes = options.limits.message;
     this.tools = new ToolHeaders(parts.logger);

@@ -21,19 +21,18 @@ it.each([undefined, 'client_credentials'] as const)(
   'with auth %s all come in as one, so nobody calls it any more',
   (type) => {
     const all = accessOf(type);
-    all.of(() => undefined).leaveAlone(60_000, ALICE);
-    expect(all.of(() => BOB).quiet()?.reason).toBe('rate_limited');
-    expect(all.of(() => undefined).quiet(BOB)?.outcome).toBe('not_sent');
+    all.leaveAlone(60_000, ALICE);
+    expect(all.quiet(BOB)?.reason).toBe('rate_limited');
+    expect(all.quiet(undefined)?.outcome).toBe('not_sent');
   },
 );
 
 it('with a token of each client only the client whose request it was leaves it alone', () => {
   const all = accessOf('token_exchange');
-  all.of(() => ALICE).leaveAlone(60_000);
-  expect(all.of(() => ALICE).quiet()?.reason).toBe('rate_limited');
-  expect(all.of(() => BOB).quiet()).toBeUndefined();
-  const shared = all.of(() => ALICE);
-  shared.leaveAlone(30_000, BOB);
-  const lefts = [shared.quiet(ALICE), shared.quiet(BOB)].map((one) => one?.retryAfterMs ?? 0);
+  all.leaveAlone(60_000, ALICE);
+  expect(all.quiet(ALICE)?.reason).toBe('rate_limited');
+  expect(all.quiet(BOB)).toBeUndefined();
+  all.leaveAlone(30_000, BOB);
+  const lefts = [all.quiet(ALICE), all.quiet(BOB)].map((one) => one?.retryAfterMs ?? 0);
   expect(lefts[0]).toBeGreaterThan(lefts[1] ?? 0);
 });
