@@ -19,7 +19,12 @@ import type { Facts, KeyName } from './target.ts';
 
 /** As `bin/sluice.js` and `npm start` set it: the C library gives back what is freed. */
 const MEMORY_VARIABLES = ['env', 'MALLOC_ARENA_MAX=2', 'MALLOC_TRIM_THRESHOLD_=131072'];
-const NODE_ARGS = ['--expose-gc', '--initial-old-space-size=96', '--max-old-space-size=256'];
+const NODE_ARGS = [
+  '--expose-gc',
+  '--v8-pool-size=2',
+  '--initial-old-space-size=96',
+  '--max-old-space-size=256',
+];
 const START_LIMIT_MS = 20_000;
 const WHY_LIMIT_MS = 20_000;
 

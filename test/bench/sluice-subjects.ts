@@ -165,6 +165,6 @@ export function launchSluice(port: number, scratch: string, config: object): Lau
   const file = join(scratch, `sluice-${port}.json`);
   // A YAML file may as well be JSON.
   writeFileSync(file, JSON.stringify({ listen: { port }, admin: { port: 0 }, ...config }));
-  const args = ['--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
+  const args = ['--v8-pool-size=2', '--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
   return { args: [...args, 'serve', '--config', file], path: '/mcp' };
 }
