@@ -161,8 +161,8 @@ export const translateGuards: readonly Guard[] = [
   {
     name: 'cache/merged-lists-private',
     file: 'src/router/aggregate/answers.ts',
-    find: '`{"resultType":"complete","ttlMs":0,"cacheScope":"private",${this.#meta},`',
-    replace: '`{"resultType":"complete","ttlMs":0,"cacheScope":"public",${this.#meta},`',
+    find: '`{"resultType":"complete","ttlMs":0,"cacheScope":"private",${meta},`',
+    replace: '`{"resultType":"complete","ttlMs":0,"cacheScope":"public",${meta},`',
     test: ['test/integration/access/rules.test.ts', 'B16'],
   },
   {

@@ -2,17 +2,14 @@
 // made of, so that all clients who see the same share one listing.
 import { RecentMap } from '../base/recent-map.ts';
 import { eachItem, finished, type StepsTo } from '../base/steps.ts';
-import { jsonBytes } from '../jsonrpc/serialize.ts';
-import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
+import { RESOURCES_LIST, TEMPLATES_LIST } from '../mcp/methods.ts';
 import { type Logger, someOf } from '../observe/logger.ts';
-import { legacyTool } from '../translate/output-schemas.ts';
-import { modernTool } from '../translate/tool-lists.ts';
-import { LISTS, type ListMethod } from './list-kinds.ts';
+import type { ListMethod } from './list-kinds.ts';
 import { makeOfLists } from './list-work.ts';
-import { type Era, Listing, type OfferedEntry } from './listing.ts';
+import { type Era, Listing } from './listing.ts';
 import type { MemberCatalog, ShownEntry } from './member-catalog.ts';
 import { exposeNames, type NameTable, type NamingOptions, type WithheldName } from './names.ts';
-import { exposePage, withMember } from './resource-texts.ts';
+import { OfferedEntry } from './offered-entry.ts';
 import { isAppPage, MAX_MATCHED_TEMPLATES, ResourceTable, wrapUri } from './resource-uris.ts';
 import { EMPTY_LIST, type ServerList } from './server-list.ts';
 
@@ -178,7 +175,7 @@ export class Composer {
       yield* eachItem(entries, (entry) => {
         const exposed = expose(key, entry);
         if (exposed === undefined) return;
-        offered.push(new NamedEntry(method, entry, { exposed, member, era, pageOf }));
+        offered.push(new OfferedEntry(method, entry, { exposed, member, era, pageOf }));
       });
     }
     return yield* Listing.of(method, offered);
@@ -271,70 +268,4 @@ function made<T extends object>(
 
 function namesOf(entries: readonly ShownEntry[] = []): string[] {
   return entries.map(({ name }) => name);
-}
-
-/** An entry that gets its texts when they are asked for: nobody looks at most entries of long lists. */
-class NamedEntry implements OfferedEntry {
-  readonly member: number;
-  readonly name: string;
-  readonly upstream: string;
-  readonly ownText: Buffer;
-  readonly toolPolicy: OfferedEntry['toolPolicy'];
-  readonly #method: ListMethod;
-  readonly #text: Buffer;
-  readonly #era: Era;
-  readonly #pageOf: (uri: string) => string;
-  #upstreamText: Buffer | undefined;
-  #namedText: Buffer | undefined;
-  #legacyText: Buffer | undefined;
-  #modernText: Buffer | undefined;
-
-  /** @param to.pageOf what the page of a tool's app is to clients */
-  constructor(
-    method: ListMethod,
-    { upstream, text, ownText, toolPolicy }: ShownEntry,
-    to: {
-      readonly exposed: string;
-      readonly member: number;
-      readonly era: Era;
-      readonly pageOf: (uri: string) => string;
-    },
-  ) {
-    this.member = to.member;
-    this.name = to.exposed;
-    this.upstream = upstream;
-    this.ownText = ownText;
-    this.toolPolicy = toolPolicy;
-    this.#method = method;
-    this.#text = text;
-    this.#era = to.era;
-    this.#pageOf = to.pageOf;
-  }
-
-  get upstreamText(): Buffer {
-    this.#upstreamText ??= jsonBytes(this.upstream);
-    return this.#upstreamText;
-  }
-
-  get legacyText(): Buffer {
-    const isWrapped = this.#method === TOOLS_LIST && this.#era === 'modern';
-    this.#legacyText ??= isWrapped ? legacyTool(this.#named) : this.#named;
-    return this.#legacyText;
-  }
-
-  get modernText(): Buffer {
-    this.#modernText ??= this.#method === TOOLS_LIST ? modernTool(this.#named) : this.#named;
-    return this.#modernText;
-  }
-
-  /** With the name that clients see. */
-  get #named(): Buffer {
-    if (this.#namedText === undefined) {
-      const isTool = this.#method === TOOLS_LIST;
-      const text = isTool ? exposePage(this.#text, this.#pageOf) : this.#text;
-      const isSame = this.name === this.upstream;
-      this.#namedText = isSame ? text : withMember(text, LISTS[this.#method].named, this.name);
-    }
-    return this.#namedText;
-  }
 }

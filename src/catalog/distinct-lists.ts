@@ -14,36 +14,25 @@ const ENTRY_BYTES = 256;
 
 /** A list, while it is kept. */
 export class KeptList {
-  #list: ServerList | undefined;
+  /** Undefined once it was dropped. */
+  list: ServerList | undefined;
   readonly bytes: number;
+  /** Where it counts. */
+  held: HeldAmount | undefined;
 
   constructor(list: ServerList) {
-    this.#list = list;
+    this.list = list;
     let bytes = 0;
     for (const { name, text } of list.entries) bytes += 2 * name.length + text.length + ENTRY_BYTES;
     this.bytes = bytes;
   }
-
-  /** Undefined once it was dropped. */
-  get list(): ServerList | undefined {
-    return this.#list;
-  }
-
-  drop(): void {
-    this.#list = undefined;
-  }
-}
-
-interface CountedList {
-  readonly kept: KeptList;
-  readonly held: HeldAmount;
 }
 
 /** Lists by what is in them. */
 export class DistinctLists {
   readonly #owner: FindOwner;
   /** By digest, the one first that was not read for longest. */
-  readonly #lists = new Map<string, CountedList>();
+  readonly #lists = new Map<string, KeptList>();
   #bytes = 0;
 
   constructor(owner: FindOwner) {
@@ -56,13 +45,13 @@ export class DistinctLists {
     if (known !== undefined) {
       this.#lists.delete(digest);
       this.#lists.set(digest, known);
-      return known.kept;
+      return known;
     }
     const kept = new KeptList(list);
-    const held = new HeldAmount(this.#owner, 'list', () => this.#drop(digest));
-    this.#lists.set(digest, { kept, held });
+    kept.held = new HeldAmount(this.#owner, 'list', () => this.#drop(digest));
+    this.#lists.set(digest, kept);
     this.#bytes += kept.bytes;
-    held.set(kept.bytes);
+    kept.held.set(kept.bytes);
     this.#bound();
     return kept;
   }
@@ -76,11 +65,11 @@ export class DistinctLists {
   }
 
   #drop(digest: string): void {
-    const counted = this.#lists.get(digest);
-    if (counted === undefined) return;
+    const kept = this.#lists.get(digest);
+    if (kept === undefined) return;
     this.#lists.delete(digest);
-    this.#bytes -= counted.kept.bytes;
-    counted.held.release();
-    counted.kept.drop();
+    this.#bytes -= kept.bytes;
+    kept.held?.release();
+    kept.list = undefined;
   }
 }

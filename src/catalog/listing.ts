@@ -4,27 +4,7 @@ import { eachItem, type StepsTo } from '../base/steps.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { contentDigest } from './content-digest.ts';
 import { LISTS, type ListMethod } from './list-kinds.ts';
-import type { ToolPolicy } from './member-catalog.ts';
-
-/** An entry as clients see it. */
-export interface OfferedEntry {
-  /** Which of the endpoint's servers has it. */
-  readonly member: number;
-  /** Name, URI or template as clients see it. */
-  readonly name: string;
-  /** As the server calls it. */
-  readonly upstream: string;
-  /** The same as JSON text. */
-  readonly upstreamText: Buffer;
-  /** As the server wrote it. */
-  readonly ownText: Buffer;
-  /** Of a tool that is not called just as the client says. */
-  readonly toolPolicy: ToolPolicy | undefined;
-  /** For clients of the session era. */
-  readonly legacyText: Buffer;
-  /** For clients of 2026-07-28. */
-  readonly modernText: Buffer;
-}
+import type { OfferedEntry } from './offered-entry.ts';
 
 export type Era = 'legacy' | 'modern';
 
@@ -82,12 +62,13 @@ export class Listing {
   /**
    * A page: `{"tools":[...]}`, and `nextCursor` where there is more. The same buffer each time.
    * @param start index of its first entry, from a cursor
+   * @param head what all results of that era begin with
    */
-  *page(start: number, era: Era): StepsTo<Buffer> {
+  *page(start: number, era: Era, head = '{'): StepsTo<Buffer> {
     const key = `${era} ${start}`;
     let page = this.#pages.get(key);
     if (page === undefined) {
-      page = yield* this.#render(start, era);
+      page = yield* this.#render(start, era, head);
       this.#pages.set(key, page);
     }
     return page;
@@ -118,9 +99,9 @@ export class Listing {
     return end;
   }
 
-  *#render(start: number, era: Era): StepsTo<Buffer> {
+  *#render(start: number, era: Era, head: string): StepsTo<Buffer> {
     const end = this.#endOfPage(start);
-    const parts: Buffer[] = [Buffer.from(`{"${LISTS[this.method].member}":[`)];
+    const parts: Buffer[] = [Buffer.from(`${head}"${LISTS[this.method].member}":[`)];
     const add = (entry: OfferedEntry): void => {
       if (parts.length > 1) parts.push(COMMA);
       parts.push(era === 'modern' ? entry.modernText : entry.legacyText);

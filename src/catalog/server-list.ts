@@ -1,5 +1,6 @@
 // One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
 // whatever is made of lists can be kept by what they are.
+import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { nextTurn, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
@@ -36,23 +37,9 @@ export const EMPTY_LIST: ServerList = {
   isPublic: true,
 };
 
-/** One page as it came. */
-export interface ListPage extends ServerList {
-  readonly next: string | undefined;
-  /** Entries that were left out, since what names them is longer than base/text-limits.ts has it. */
-  readonly tooLong: number;
-  /** Entries that were left out, since they are larger than anything that describes a tool. */
-  readonly tooLarge: number;
-  /** Whether there were more entries than there was room for. */
-  readonly hasMore: boolean;
-}
-
-/** What may still be read of a list. */
-export interface ListRoom {
-  readonly entries: number;
-  readonly bytes: number;
-}
-
+const MAX_PAGES = 256;
+export const MAX_ENTRIES = 10_000;
+export const MAX_BYTES = 16 * 1024 * 1024;
 /** The most that one entry may have. */
 export const MAX_ENTRY_BYTES = 2 * 1024 * 1024;
 /** A page of so many bytes takes a while to look through. */
@@ -62,72 +49,78 @@ const IN_TURN = listWork();
 /** A number that says for how long a list holds has no more digits. */
 const MAX_TTL_DIGITS = 32;
 
-/**
- * Reads a page, in several turns of the event loop where it is large. Nothing is made of what there is
- * no room for. Entries that have no name, or too long a one, can't be used and are left out.
- * @returns undefined when it is an error, or no list
- */
-export async function readPage(
-  method: ListMethod,
-  { bytes, resultStart, resultEnd }: Frame,
-  room: ListRoom,
-): Promise<ListPage | undefined> {
-  if (resultStart < 0) return undefined;
-  // It was scanned in this turn, which takes as long as to find what is read of it.
-  const isLarge = resultEnd - resultStart > LARGE_BYTES;
-  if (isLarge) await nextTurn();
-  const { member } = LISTS[method];
-  const keys = [member, 'nextCursor', 'ttlMs', 'cacheScope'];
-  const members = lastMembers(bytes, resultStart, resultEnd, keys);
-  const list = members.get(member);
-  if (list === undefined) return undefined;
-  if (isLarge) await nextTurn();
-  const read = new ReadEntries(method, room);
-  const text = bytes.subarray(list.valueStart, list.valueEnd);
-  const elements = new Elements(text);
-  while (elements.next()) {
-    const view = text.subarray(elements.start, elements.end);
-    if (!read.hasRoomFor(view)) break;
-    const turn = turnFor(IN_TURN, view.length);
-    if (turn !== undefined) await turn;
-    read.add(view);
-  }
-  const { entries, tooLong, tooLarge, hasMore } = read;
-  return {
-    entries,
-    ttlMs: ttlOf(bytes, members.get('ttlMs')),
-    isPublic: stringOf(bytes, members.get('cacheScope')) === 'public',
-    next: stringOf(bytes, members.get('nextCursor')),
-    tooLong,
-    tooLarge,
-    hasMore,
-  };
-}
-
-/** The entries of a page so far. */
-class ReadEntries {
-  readonly entries: ListedEntry[] = [];
+/** A list while its pages are read. Nothing is made of what there is no room for. */
+export class ReadPages {
+  pages = 0;
+  /** The cursor of the next page. */
+  next: string | undefined;
+  /** Entries that were left out, since what names them is longer than base/text-limits.ts has it. */
   tooLong = 0;
+  /** Entries that were left out, since they are larger than anything that describes a tool. */
   tooLarge = 0;
-  hasMore = false;
   readonly #method: ListMethod;
-  readonly #room: ListRoom;
-  #seen = 0;
+  readonly #entries: ListedEntry[] = [];
+  readonly #cursors = new Set<string>();
   #bytes = 0;
+  #ttlMs = Number.POSITIVE_INFINITY;
+  #isPublic = true;
+  #isFull = false;
 
-  constructor(method: ListMethod, room: ListRoom) {
+  constructor(method: ListMethod) {
     this.#method = method;
-    this.#room = room;
   }
 
-  hasRoomFor(view: Buffer): boolean {
-    this.#seen++;
-    this.#bytes += view.length;
-    this.hasMore = this.#seen > this.#room.entries || this.#bytes > this.#room.bytes;
-    return !this.hasMore;
+  get list(): ServerList {
+    return { entries: this.#entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
   }
 
-  add(view: Buffer): void {
+  /** Whether there is nothing more to be read. */
+  get isWhole(): boolean {
+    return this.next === undefined && !this.#isFull;
+  }
+
+  /**
+   * Reads a page, in several turns of the event loop where it is large. Entries that have no name, or too
+   * long a one, can't be used and are left out.
+   * @returns false when it is an error, or no list
+   */
+  async add({ bytes, resultStart, resultEnd }: Frame): Promise<boolean> {
+    if (resultStart < 0) return false;
+    // It was scanned in this turn, which takes as long as to find what is read of it.
+    const isLarge = resultEnd - resultStart > LARGE_BYTES;
+    if (isLarge) await nextTurn();
+    const { member } = LISTS[this.#method];
+    const keys = [member, 'nextCursor', 'ttlMs', 'cacheScope'];
+    const members = lastMembers(bytes, resultStart, resultEnd, keys);
+    const list = members.get(member);
+    if (list === undefined) return false;
+    if (isLarge) await nextTurn();
+    await this.#addAll(bytes.subarray(list.valueStart, list.valueEnd));
+    this.pages++;
+    this.#bytes += bytes.length;
+    this.#ttlMs = Math.min(this.#ttlMs, ttlOf(bytes, members.get('ttlMs')));
+    this.#isPublic &&= stringOf(bytes, members.get('cacheScope')) === 'public';
+    this.next = stringOf(bytes, members.get('nextCursor'));
+    return true;
+  }
+
+  async #addAll(text: Buffer): Promise<void> {
+    let entriesLeft = MAX_ENTRIES - this.#entries.length;
+    let bytesLeft = MAX_BYTES - this.#bytes;
+    const elements = new Elements(text);
+    while (elements.next()) {
+      const view = text.subarray(elements.start, elements.end);
+      entriesLeft--;
+      bytesLeft -= view.length;
+      this.#isFull = entriesLeft < 0 || bytesLeft < 0;
+      if (this.#isFull) return;
+      const turn = turnFor(IN_TURN, view.length);
+      if (turn !== undefined) await turn;
+      this.#add(view);
+    }
+  }
+
+  #add(view: Buffer): void {
     const { named, maxLength } = LISTS[this.#method];
     if (view.length > MAX_ENTRY_BYTES) {
       this.tooLarge++;
@@ -137,7 +130,16 @@ class ReadEntries {
     if (name === undefined) return;
     if (name.length > maxLength) this.tooLong++;
     // Copied: a view would keep the whole message.
-    else this.entries.push({ name, text: readable(this.#method, view) });
+    else this.#entries.push({ name, text: readable(this.#method, view) });
+  }
+
+  /** Whether the next page may be asked for: none twice, and not without end. */
+  mayGoOn(): boolean {
+    const { next } = this;
+    if (next === undefined || this.#isFull || this.pages === MAX_PAGES) return false;
+    if (next.length > TEXT_LIMITS.cursor || this.#cursors.has(next)) return false;
+    this.#cursors.add(next);
+    return this.#entries.length < MAX_ENTRIES && this.#bytes < MAX_BYTES;
   }
 }
 

@@ -3,7 +3,6 @@
 import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
 import type { FindOwner } from '../base/held-bytes.ts';
-import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { errorCodeOf } from '../jsonrpc/parse.ts';
@@ -17,17 +16,13 @@ import { LISTS, type ListMethod } from './list-kinds.ts';
 import { makeOfLists } from './list-work.ts';
 import {
   EMPTY_LIST,
-  type ListedEntry,
-  type ListPage,
-  type ListRoom,
+  MAX_BYTES,
+  MAX_ENTRIES,
   MAX_ENTRY_BYTES,
-  readPage,
+  ReadPages,
   type ServerList,
 } from './server-list.ts';
 
-const MAX_PAGES = 256;
-const MAX_ENTRIES = 10_000;
-const MAX_BYTES = 16 * 1024 * 1024;
 /** How long the list of a server that does not tell changes holds, unless it says how long. */
 const UNTOLD_TTL_MS = 30_000;
 /** How often a list is asked for again that the server did not give. */
@@ -38,10 +33,14 @@ const UNKNOWN_LIST: ServerList = { entries: [], ttlMs: 0, isPublic: true };
 const KEPT_UNKNOWN = new KeptList(UNKNOWN_LIST);
 const KEPT_EMPTY = new KeptList(EMPTY_LIST);
 
-interface CachedList {
-  readonly kept: KeptList;
+/** What is known of a list, by the key that says in which state it is. */
+interface ListState {
+  kept?: KeptList;
   /** From then on it is read again for whoever wants the list itself. */
-  readonly untilMs: number;
+  untilMs?: number;
+  reading?: Promise<ServerList | undefined> | undefined;
+  /** Who waits for it, since the server did not give it. */
+  waiting?: Set<() => void> | undefined;
 }
 
 /** A list that the server did not give. */
@@ -59,10 +58,7 @@ export class ServerLists {
   version = 0;
   readonly #server: string;
   readonly #logger: Logger;
-  readonly #kept = new WeakMap<object, Map<ListMethod, CachedList>>();
-  readonly #reading = new WeakMap<object, Map<ListMethod, Promise<ServerList | undefined>>>();
-  /** Who waits for a list that the server did not give, by the key of the list. */
-  readonly #awaited = new WeakMap<object, Map<ListMethod, Set<() => void>>>();
+  readonly #states = new WeakMap<object, Map<ListMethod, ListState>>();
   readonly #distinct: DistinctLists;
   readonly #last = new Map<ListMethod, KeptList>();
 
@@ -75,13 +71,25 @@ export class ServerLists {
 
   /** The list as it is; undefined when it has to be read first. */
   current(lease: Lease, method: ListMethod): ServerList | undefined {
-    return this.#kept.get(lease.listKey(LISTS[method].kind))?.get(method)?.kept.list;
+    return this.#known(lease, method)?.kept?.list;
   }
 
   /** The same, unless it is so old that whoever wants to see the list should get it anew. */
   fresh(lease: Lease, method: ListMethod): ServerList | undefined {
-    const known = this.#kept.get(lease.listKey(LISTS[method].kind))?.get(method);
-    return known === undefined || known.untilMs < monotonicMs() ? undefined : known.kept.list;
+    const { kept, untilMs = 0 } = this.#known(lease, method) ?? {};
+    return untilMs < monotonicMs() ? undefined : kept?.list;
+  }
+
+  #known(lease: Lease, method: ListMethod): ListState | undefined {
+    return this.#states.get(lease.listKey(LISTS[method].kind))?.get(method);
+  }
+
+  #state(key: object, method: ListMethod): ListState {
+    const byMethod = this.#states.get(key) ?? new Map<ListMethod, ListState>();
+    this.#states.set(key, byMethod);
+    const state = byMethod.get(method) ?? {};
+    byMethod.set(method, state);
+    return state;
   }
 
   /** What was read last, from whatever instance: what the server has, most probably. */
@@ -101,15 +109,11 @@ export class ServerLists {
       return undefined; // the instance has logged why
     }
     const key = lease.listKey(LISTS[method].kind);
-    const byMethod =
-      this.#reading.get(key) ?? new Map<ListMethod, Promise<ServerList | undefined>>();
-    this.#reading.set(key, byMethod);
-    let reading = byMethod.get(method);
-    if (reading === undefined) {
-      reading = this.#read(lease, method, key).finally(() => byMethod.delete(method));
-      byMethod.set(method, reading);
-    }
-    return await reading;
+    const state = this.#state(key, method);
+    state.reading ??= this.#read(lease, method, key).finally(() => {
+      state.reading = undefined;
+    });
+    return await state.reading;
   }
 
   /**
@@ -118,16 +122,13 @@ export class ServerLists {
    */
   retry(lease: Lease, method: ListMethod, found: () => void): void {
     const key = lease.listKey(LISTS[method].kind);
-    const byMethod = this.#awaited.get(key) ?? new Map<ListMethod, Set<() => void>>();
-    this.#awaited.set(key, byMethod);
-    const waiting = byMethod.get(method);
-    if (waiting !== undefined) {
-      waiting.add(found);
+    const state = this.#state(key, method);
+    if (state.waiting !== undefined) {
+      state.waiting.add(found);
       return;
     }
-    const first = new Set([found]);
-    byMethod.set(method, first);
-    this.#askLater(1, { lease, method, key, waiting: first });
+    state.waiting = new Set([found]);
+    this.#askLater(1, { lease, method, key, waiting: state.waiting });
   }
 
   #askLater(failures: number, missing: MissingList): void {
@@ -136,18 +137,12 @@ export class ServerLists {
 
   async #askAgain(failures: number, missing: MissingList): Promise<void> {
     const { lease, method, key, waiting } = missing;
-    const byMethod = this.#awaited.get(key);
-    if (byMethod?.get(method) !== waiting) return;
+    const state = this.#state(key, method);
+    if (state.waiting !== waiting) return;
     const isStill = !lease.isDown && lease.listKey(LISTS[method].kind) === key;
     if (isStill && (await this.read(lease, method)) !== undefined) return;
     if (isStill && failures < MAX_RETRIES) this.#askLater(failures + 1, missing);
-    else byMethod.delete(method);
-  }
-
-  #found(method: ListMethod, key: object): void {
-    const waiting = this.#awaited.get(key)?.get(method);
-    this.#awaited.get(key)?.delete(method);
-    for (const found of waiting ?? []) found();
+    else state.waiting = undefined;
   }
 
   async #read(lease: Lease, method: ListMethod, key: object): Promise<ServerList | undefined> {
@@ -162,44 +157,41 @@ export class ServerLists {
     }
     const isTold = tellsChanges(capability) && list !== UNKNOWN_LIST && list.isPart !== true;
     const holdsMs = Math.max(list.ttlMs, isTold ? Infinity : UNTOLD_TTL_MS);
-    const byMethod = this.#kept.get(key) ?? new Map<ListMethod, CachedList>();
-    this.#kept.set(key, byMethod.set(method, { kept, untilMs: monotonicMs() + holdsMs }));
+    const state = this.#state(key, method);
+    const { waiting = [] } = state;
+    Object.assign(state, { kept, untilMs: monotonicMs() + holdsMs, waiting: undefined });
     this.version++;
     // An older list may come later than the one that took its place.
     if (lease.listKey(LISTS[method].kind) === key) this.#last.set(method, kept);
-    this.#found(method, key);
+    for (const found of waiting) found();
     return list;
   }
 
   async #pages(lease: Lease, method: ListMethod): Promise<KeptList | undefined> {
-    const read = new ReadPages();
-    let cursor: string | undefined;
-    for (let number = 0; number < MAX_PAGES; number++) {
-      const answer = await lease.list(method, cursor);
-      const page = answer && (await readPage(method, answer, read.room));
-      if (answer === undefined || page === undefined) {
+    const read = new ReadPages(method);
+    do {
+      const answer = await lease.list(method, read.next);
+      if (answer === undefined || !(await read.add(answer))) {
         return await this.#broken(method, read, answer);
       }
-      read.add(page, answer.bytes.length);
-      this.#warnOfMissing(method, page);
-      cursor = page.next;
-      if (cursor === undefined && !page.hasMore) return await this.#same(method, read.list);
-      if (page.hasMore || cursor === undefined || !read.mayGoOn(cursor)) break;
+    } while (read.mayGoOn());
+    this.#warnOfMissing(method, read);
+    if (!read.isWhole) {
+      this.#logger.warn(
+        {
+          server: this.#server,
+          method,
+          entries: read.list.entries.length,
+          maxEntries: MAX_ENTRIES,
+          maxBytes: MAX_BYTES,
+        },
+        'list of a server is too long or never ends, the rest is left out',
+      );
     }
-    this.#logger.warn(
-      {
-        server: this.#server,
-        method,
-        entries: read.list.entries.length,
-        maxEntries: MAX_ENTRIES,
-        maxBytes: MAX_BYTES,
-      },
-      'list of a server is too long or never ends, the rest is left out',
-    );
     return await this.#same(method, read.list);
   }
 
-  #warnOfMissing(method: ListMethod, { tooLong, tooLarge }: ListPage): void {
+  #warnOfMissing(method: ListMethod, { tooLong, tooLarge }: ReadPages): void {
     const { named, maxLength } = LISTS[method];
     const about = { server: this.#server, method };
     if (tooLong > 0) {
@@ -224,6 +216,7 @@ export class ServerLists {
   ): Promise<KeptList | undefined> {
     const { pages, list } = read;
     if (pages === 0 && answer !== undefined && isUnknown(method, answer)) return KEPT_UNKNOWN;
+    this.#warnOfMissing(method, read);
     this.#logger.warn({ server: this.#server, method, page: pages }, 'server gave no list');
     return pages === 0 ? undefined : await this.#same(method, { ...list, ttlMs: 0, isPart: true });
   }
@@ -239,42 +232,6 @@ function* textsOf(method: ListMethod, list: ServerList): Iterable<string | Buffe
   yield method;
   yield `${list.ttlMs} ${list.isPublic} ${list.isPart === true}`;
   for (const { text } of list.entries) yield text;
-}
-
-/** The pages of a list so far. */
-class ReadPages {
-  readonly #entries: ListedEntry[] = [];
-  pages = 0;
-  readonly #cursors = new Set<string>();
-  #bytes = 0;
-  #ttlMs = Number.POSITIVE_INFINITY;
-  #isPublic = true;
-
-  get list(): ServerList {
-    return { entries: this.#entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
-  }
-
-  /** What may still be read. */
-  get room(): ListRoom {
-    return { entries: MAX_ENTRIES - this.#entries.length, bytes: MAX_BYTES - this.#bytes };
-  }
-
-  /** @param bytes of the whole answer */
-  add(page: ListPage, bytes: number): void {
-    this.pages++;
-    this.#bytes += bytes;
-    for (const entry of page.entries) this.#entries.push(entry);
-    this.#ttlMs = Math.min(this.#ttlMs, page.ttlMs);
-    this.#isPublic &&= page.isPublic;
-  }
-
-  /** Whether the page of a cursor may be asked for: not twice, and not without end. */
-  mayGoOn(cursor: string): boolean {
-    if (cursor.length > TEXT_LIMITS.cursor || this.#cursors.has(cursor)) return false;
-    this.#cursors.add(cursor);
-    const { entries, bytes } = this.room;
-    return entries > 0 && bytes > 0;
-  }
 }
 
 /** Whether a server may have such things and just not know this list. */

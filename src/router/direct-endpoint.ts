@@ -1,12 +1,21 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
-import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
+import { invalidParams, notOffered, type WireError } from '../jsonrpc/error.ts';
+import type { Frame } from '../jsonrpc/frame.ts';
+import { isObject, parseString } from '../jsonrpc/parse.ts';
+import { type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
+import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
+import type { Endpoint, EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Downstream } from '../ports/downstream.ts';
-import type { Backend } from '../ports/lease.ts';
+import type { Backend, Lease } from '../ports/lease.ts';
 import type { Principal } from '../ports/principal.ts';
-import type { Request } from '../ports/request.ts';
+import { type Outcome, type Request, settleLater } from '../ports/request.ts';
+import { initializeResult } from '../translate/discovery.ts';
+import { LegacyToModern } from '../translate/legacy-to-modern.ts';
 import { ModernDispatcher, type ModernState } from '../translate/modern-dispatcher.ts';
+import { WrappedResults } from '../translate/output-schemas.ts';
 import { SessionTasks } from '../translate/tasks/session-tasks.ts';
-import { DirectUpstreamSession } from './direct-upstream-session.ts';
+
+const EMPTY_RESULT = Buffer.from('{}');
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
@@ -51,4 +60,95 @@ export class DirectEndpoint implements Endpoint {
   serve(request: Request): void {
     this.#modern.serve(request);
   }
+}
+
+/** A legacy session's link to one server: it passes what is the server's business. */
+export class DirectUpstreamSession implements UpstreamSession {
+  readonly endpointInfo: EndpointInfo;
+  readonly #lease: Lease;
+  readonly #wrapped = new WrappedResults();
+  readonly #tasks: SessionTasks | undefined;
+
+  /** @param tasks absent where the server speaks plain JSON-RPC: everything is carried */
+  constructor(lease: Lease, server: string, tasks?: SessionTasks) {
+    const { identity } = lease;
+    const result = identity === undefined ? {} : initializeResult(identity, server);
+    this.#lease = lease;
+    this.#tasks = tasks;
+    this.endpointInfo = { result: tasks === undefined ? {} : tasks.offeredIn(result) };
+  }
+
+  /** The client was told elsewhere that the results of a tool are wrapped. */
+  noteWrapped(tool: string): void {
+    this.#wrapped.note(tool);
+  }
+
+  dispatch(request: Request): void {
+    if (this.#tasks === undefined) {
+      this.#lease.dispatch(request);
+      return;
+    }
+    switch (request.frame.method) {
+      case SET_LEVEL:
+        this.#setLevel(request);
+        return;
+      case SUBSCRIBE:
+        this.#subscription(request, (uri) => this.#lease.subscribe(uri));
+        return;
+      case UNSUBSCRIBE:
+        this.#subscription(request, (uri) => this.#lease.unsubscribe(uri));
+        return;
+      default:
+        if (this.#tasks.take(request)) return;
+        this.#lease.dispatch(
+          this.#lease.identity?.era === 'modern'
+            ? new LegacyToModern(request, this.#lease, this.#wrapped)
+            : request,
+        );
+    }
+  }
+
+  notify(notification: Frame): void {
+    this.#lease.notify(notification);
+  }
+
+  close(): void {
+    this.#tasks?.close();
+    this.#lease.leave();
+  }
+
+  #setLevel(request: Request): void {
+    const level = levelIn(request.frame);
+    if (level === undefined) {
+      request.settle(invalidParams('unknown log level.'));
+    } else if (this.#lease.identity?.capabilities['logging'] === undefined) {
+      request.settle(notOffered('logging'));
+    } else {
+      settleLater(request, this.#lease.setLevel(level).then(emptyOr));
+    }
+  }
+
+  #subscription(request: Request, change: (uri: string) => Promise<WireError | undefined>): void {
+    const { bytes, uriStart, uriEnd } = request.frame;
+    const uri = parseString(bytes, uriStart, uriEnd);
+    const resources = this.#lease.identity?.capabilities['resources'];
+    if (uri === undefined) {
+      request.settle(invalidParams('uri must be a string.'));
+    } else if (!isObject(resources) || resources['subscribe'] !== true) {
+      request.settle(notOffered('subscriptions'));
+    } else {
+      settleLater(request, change(uri).then(emptyOr));
+    }
+  }
+}
+
+/** `{}`, or the error. */
+function emptyOr(error: WireError | undefined): Outcome {
+  return error ?? EMPTY_RESULT;
+}
+
+/** The level that a client asks for; undefined where there is none of that name. */
+export function levelIn({ bytes, levelStart, levelEnd }: Frame): LoggingLevel | undefined {
+  const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+  return severity === undefined ? undefined : levelOf(severity);
 }

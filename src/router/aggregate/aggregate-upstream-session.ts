@@ -4,8 +4,6 @@ import { asGatewayError, GatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
 import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { parseString } from '../../jsonrpc/parse.ts';
-import { levelOf, severityOf } from '../../mcp/log-levels.ts';
 import {
   PROGRESS,
   ROOTS_CHANGED,
@@ -19,7 +17,7 @@ import type { Principal } from '../../ports/principal.ts';
 import { type Outcome, type Request, settleLater, settleSoon } from '../../ports/request.ts';
 import { sessionCapabilities } from '../../translate/tasks/offered.ts';
 import { SessionTasks } from '../../translate/tasks/session-tasks.ts';
-import { DirectUpstreamSession } from '../direct-upstream-session.ts';
+import { DirectUpstreamSession, levelIn } from '../direct-endpoint.ts';
 import type { AggregateParts, AggregateRouter, ClientLeases } from './aggregate-router.ts';
 import { memberInfosOf, mergedInitializeResult } from './answers.ts';
 import type { Member } from './member.ts';
@@ -99,17 +97,15 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
 
   /** Every server that logs is told; one that refuses keeps its own level. */
   #setLevel(request: Request): void {
-    const { bytes, levelStart, levelEnd } = request.frame;
-    const severity = severityOf(parseString(bytes, levelStart, levelEnd));
+    const level = levelIn(request.frame);
     const leases = this.#memberLeases.all.flatMap(({ lease }) =>
       lease?.identity?.capabilities['logging'] === undefined ? [] : [lease],
     );
-    if (severity === undefined) {
+    if (level === undefined) {
       request.settle(invalidParams('unknown log level.'));
     } else if (leases.length === 0) {
       request.settle(notOffered('logging'));
     } else {
-      const level = levelOf(severity);
       this.#memberLeases.level = level;
       // Servers that come later log from this level on too.
       for (const { lease } of this.#memberLeases.all) {

@@ -45,11 +45,12 @@ export function pageOf(
 }
 
 function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffer | WireError> {
-  const { parts, principal } = reader;
+  const { parts, principal, era } = reader;
   const listing = yield* parts.visibility.of(principal, whole);
   const { bytes, paramsStart, paramsEnd } = frame;
   const text = paramsStart < 0 ? undefined : memberText(bytes, paramsStart, paramsEnd, 'cursor');
-  if (text === undefined) return yield* pageAt(0, listing, reader);
+  const head = era === 'modern' ? parts.modernHead.ofLists : undefined;
+  if (text === undefined) return yield* listing.page(0, era, head);
   const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
   const position = cursor === undefined ? undefined : readCursor(cursor);
   if (position === undefined) return BAD_CURSOR;
@@ -57,12 +58,7 @@ function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffe
   const isNow = digest === (yield* listing.digest());
   const of = isNow ? listing : yield* olderListing(whole.method, digest, reader);
   if (of?.isPageStart(start) !== true) return BAD_CURSOR;
-  return yield* pageAt(start, of, reader);
-}
-
-function* pageAt(start: number, listing: Listing, { parts, era }: Reader): StepsTo<Buffer> {
-  const page = yield* listing.page(start, era);
-  return era === 'modern' ? parts.modernHead.page(page) : page;
+  return yield* of.page(start, era, head);
 }
 
 /** The cursor may be somebody else's: not of servers that everybody has for themselves. */
@@ -91,18 +87,13 @@ export function listingOf(
 
 /** What a modern result of the gateway's own begins with. */
 export class ModernHead {
-  readonly #meta: string;
+  readonly ofLists: string;
   readonly #complete: Buffer;
-  readonly #list: Buffer;
-  /** By the page: long lists are joined once, not for each client. */
-  readonly #pages = new WeakMap<Buffer, Buffer>();
 
   constructor(gatewayVersion: string) {
-    this.#meta = `"_meta":${jsonText({ [META.serverInfo]: gatewayInfo(gatewayVersion) })}`;
-    this.#complete = Buffer.from(`{"resultType":"complete",${this.#meta},`);
-    this.#list = Buffer.from(
-      `{"resultType":"complete","ttlMs":0,"cacheScope":"private",${this.#meta},`,
-    );
+    const meta = `"_meta":${jsonText({ [META.serverInfo]: gatewayInfo(gatewayVersion) })}`;
+    this.#complete = Buffer.from(`{"resultType":"complete",${meta},`);
+    this.ofLists = `{"resultType":"complete","ttlMs":0,"cacheScope":"private",${meta},`;
   }
 
   /** What the gateway says itself, as a modern client reads it. */
@@ -110,16 +101,6 @@ export class ModernHead {
     if (Buffer.isBuffer(outcome)) return Buffer.concat([this.#complete, outcome.subarray(1)]);
     const isNotFound = 'code' in outcome && outcome.code === RESOURCE_NOT_FOUND;
     return isNotFound ? { ...outcome, code: INVALID_PARAMS } : outcome;
-  }
-
-  /** A page as a modern result. */
-  page(page: Buffer): Buffer {
-    let result = this.#pages.get(page);
-    if (result === undefined) {
-      result = Buffer.concat([this.#list, page.subarray(1)]);
-      this.#pages.set(page, result);
-    }
-    return result;
   }
 }
 

@@ -2,7 +2,7 @@
 // answer under the client's; to the next server where the first one has not what is asked for.
 import { GatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
-import type { OfferedEntry } from '../../catalog/listing.ts';
+import type { OfferedEntry } from '../../catalog/offered-entry.ts';
 import { type ExposeUri, exposeInTurns, mayNameUris } from '../../catalog/resource-texts.ts';
 import { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';

@@ -2,7 +2,7 @@
 // URI of a resource, or by what a completion refers to.
 import { whenThere } from '../../base/steps.ts';
 import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
-import type { OfferedEntry } from '../../catalog/listing.ts';
+import type { OfferedEntry } from '../../catalog/offered-entry.ts';
 import type { ResourceTable, UriOwner, UriTarget } from '../../catalog/resource-uris.ts';
 import type { MatchBudget } from '../../catalog/uri-templates.ts';
 import { invalidParams, notOffered } from '../../jsonrpc/error.ts';

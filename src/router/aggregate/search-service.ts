@@ -2,7 +2,8 @@
 // the real call out of `call_tool`.
 import { finished } from '../../base/steps.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
-import { type Era, Listing, type OfferedEntry } from '../../catalog/listing.ts';
+import { Listing } from '../../catalog/listing.ts';
+import { OfferedEntry } from '../../catalog/offered-entry.ts';
 import {
   describedResult,
   foundResult,
@@ -26,12 +27,9 @@ import {
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
-import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
-import type { Principal } from '../../ports/principal.ts';
-import type { View } from './view.ts';
-import type { Visibility } from './visibility.ts';
+import type { ClientLeases } from './aggregate-router.ts';
 
 /** Tools that are named when a name is not found. */
 const ALIKE = 5;
@@ -43,18 +41,11 @@ const NO_MEMBER = -1;
 export const SEARCH_LISTING: Listing = finished(
   Listing.of(
     TOOLS_LIST,
-    SEARCH_TOOLS.map(
-      ({ name, text }): OfferedEntry => ({
-        member: NO_MEMBER,
-        name,
-        upstream: name,
-        upstreamText: jsonBytes(name),
-        ownText: text,
-        toolPolicy: undefined,
-        legacyText: text,
-        modernText: text,
-      }),
-    ),
+    SEARCH_TOOLS.map(({ name, text }) => {
+      const entry = { upstream: name, text, ownText: text, toolPolicy: undefined };
+      const as = { exposed: name, member: NO_MEMBER, era: 'legacy', pageOf: String } as const;
+      return new OfferedEntry(TOOLS_LIST, entry, as);
+    }),
   ),
 );
 
@@ -66,12 +57,7 @@ export type SearchOutcome =
   | { readonly call: Frame };
 
 /** Who searches. */
-interface SearchContext {
-  readonly view: View;
-  readonly parts: { readonly visibility: Visibility };
-  readonly era: Era;
-  readonly principal: Principal;
-}
+type SearchContext = Pick<ClientLeases, 'view' | 'parts' | 'era' | 'principal'>;
 
 /** Searches the tools of one endpoint. */
 export class SearchService {

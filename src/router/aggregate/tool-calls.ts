@@ -2,8 +2,8 @@
 // arguments, a check against the tool's schema, a turn in the tool's queue.
 import { GatewayError } from '../../base/errors.ts';
 import { withArguments } from '../../catalog/arguments.ts';
-import type { OfferedEntry } from '../../catalog/listing.ts';
 import type { ToolPolicy } from '../../catalog/member-catalog.ts';
+import type { OfferedEntry } from '../../catalog/offered-entry.ts';
 import type {
   ArgumentValidators,
   Validator,

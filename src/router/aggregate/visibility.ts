@@ -1,7 +1,8 @@
 // What of an endpoint a client may see and use: one check for listing and for calling, so that
 // what is listed is exactly what can be called.
 import { eachItem, type StepsTo } from '../../base/steps.ts';
-import { Listing, type OfferedEntry } from '../../catalog/listing.ts';
+import { Listing } from '../../catalog/listing.ts';
+import type { OfferedEntry } from '../../catalog/offered-entry.ts';
 import { PROMPTS_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import type {
   AccessItem,
