@@ -39,7 +39,8 @@ const URI = Buffer.from('uri"');
 const COMPLETE = Buffer.from('"complete"');
 /** Members of `_meta` that name the page of an app: MCP Apps, its first draft, and OpenAI's apps. */
 const PAGE_KEYS = ['ui/resourceUri', 'openai/outputTemplate'];
-const PAGE_TEXTS = [Buffer.from('resourceUri"'), Buffer.from('outputTemplate"')];
+const PAGE_TEXT = Buffer.from('resourceUri"');
+const TEMPLATE_TEXT = Buffer.from('outputTemplate"');
 
 /**
  * Whether the result of an answer could have a URI. Nearly all results of tools have none: large ones
@@ -63,7 +64,11 @@ export function mayNameUris(method: string, answer: Frame): boolean {
 }
 
 function mayNamePage(text: Buffer): boolean {
-  return PAGE_TEXTS.some((key) => text.includes(key));
+  return text.includes(PAGE_TEXT) || text.includes(TEMPLATE_TEXT);
+}
+
+function mayNameUri(text: Buffer): boolean {
+  return text.includes(URI) || mayNamePage(text);
 }
 
 /**
@@ -92,7 +97,7 @@ function* pageSteps(text: Buffer, expose: ExposeHere): Steps {
  * @returns the same object where nothing changes
  */
 export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
-  return finished(resultSteps(method, result, expose));
+  return mayNameUri(result) ? finished(resultSteps(method, result, expose)) : result;
 }
 
 /**
@@ -104,11 +109,10 @@ export function exposeInTurns(
   result: Buffer,
   expose: ExposeUri,
 ): Buffer | Promise<Buffer> {
-  return finishedInTurns(resultSteps(method, result, expose));
+  return mayNameUri(result) ? finishedInTurns(resultSteps(method, result, expose)) : result;
 }
 
 function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Steps {
-  if (!result.includes(URI) && !mayNamePage(result)) return result;
   const matchBudget: MatchBudget = { left: MESSAGE_STEPS };
   const expose = inOneMessage(exposeUri, matchBudget);
   const block: Edit = (text) => contentBlock(text, expose);
