@@ -32,9 +32,9 @@ export class Call implements Canceller {
   readonly isStateless: boolean;
   readonly onAnswer: OwnAnswer | undefined;
   /** Whether the server may ask something while it works on this. */
-  readonly mayAsk: boolean;
+  mayAsk = false;
   /** The tool that is called, if it is known or suspected to ask; undefined otherwise. */
-  interactiveTool: string | undefined;
+  interactiveTool: string | undefined = undefined;
   /** The server has asked during this call, or may have. */
   hasAsked = false;
   /** How long it may take without an answer or progress, in milliseconds. */
@@ -61,32 +61,27 @@ export class Call implements Canceller {
   #tool: string | undefined;
   #token: Buffer | undefined;
 
+  /**
+   * @param origin a client's request, or who is told the answer to one of the gateway's own
+   * @param lastDeadlineMs as `deadlineMs` is until somebody says otherwise
+   */
   constructor(
     owner: CallOwner,
     id: number,
-    origin: {
-      request?: Request | undefined;
-      onAnswer?: OwnAnswer | undefined;
-      mayAsk?: boolean;
-      interactiveTool?: string | undefined;
-    },
-    limits: {
-      readonly limitMs: number;
-      readonly deadlineMs: number;
-      readonly lastDeadlineMs: number;
-    },
+    origin: Request | OwnAnswer,
+    limitMs: number,
+    lastDeadlineMs: number,
   ) {
+    const request = typeof origin === 'function' ? undefined : origin;
     this.#owner = owner;
     this.id = id;
-    this.request = origin.request;
-    this.client = origin.request?.client;
-    this.isStateless = (origin.request?.frame.claimStart ?? -1) >= 0;
-    this.onAnswer = origin.onAnswer;
-    this.mayAsk = origin.mayAsk ?? false;
-    this.interactiveTool = origin.interactiveTool;
-    this.limitMs = limits.limitMs;
-    this.deadlineMs = limits.deadlineMs;
-    this.lastDeadlineMs = limits.lastDeadlineMs;
+    this.request = request;
+    this.client = request?.client;
+    this.isStateless = (request?.frame.claimStart ?? -1) >= 0;
+    this.onAnswer = typeof origin === 'function' ? origin : undefined;
+    this.limitMs = limitMs;
+    this.deadlineMs = lastDeadlineMs;
+    this.lastDeadlineMs = lastDeadlineMs;
   }
 
   /** The tool that is called; undefined when it is none. */

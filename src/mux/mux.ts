@@ -107,25 +107,13 @@ export class Mux implements CallOwner {
 
   /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
   dispatch(request: Request): void {
-    const { frame } = request;
-    const { requestMs, requestMaxMs } = this.#options;
-    const limitMs = request.limitMs ?? requestMs;
-    const mostMs = Math.max(requestMaxMs, limitMs);
+    const { frame, limitMs = this.#options.requestMs } = request;
+    const mostMs = Math.max(this.#options.requestMaxMs, limitMs);
     const nowMs = monotonicMs();
-    const call = new Call(
-      this,
-      ++this.#lastId,
-      {
-        request,
-        mayAsk: this.#dialect.everyCallMayAsk || mayAsk(frame.method),
-        interactiveTool: this.#parts.tools.match(frame),
-      },
-      {
-        limitMs,
-        deadlineMs: nowMs + (request.isPatient === true ? mostMs : limitMs),
-        lastDeadlineMs: nowMs + mostMs,
-      },
-    );
+    const call = new Call(this, ++this.#lastId, request, limitMs, nowMs + mostMs);
+    if (request.isPatient !== true) call.deadlineMs = nowMs + limitMs;
+    call.mayAsk = this.#dialect.everyCallMayAsk || mayAsk(frame.method);
+    call.interactiveTool = this.#parts.tools.match(frame);
     this.#open(call);
     request.canceller = call;
     request.sent?.(call);
@@ -145,9 +133,7 @@ export class Mux implements CallOwner {
   }
 
   #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): number {
-    const deadlineMs = monotonicMs() + limitMs;
-    const limits = { limitMs, deadlineMs, lastDeadlineMs: deadlineMs };
-    const call = new Call(this, ++this.#lastId, { onAnswer }, limits);
+    const call = new Call(this, ++this.#lastId, onAnswer, limitMs, monotonicMs() + limitMs);
     this.#open(call);
     // What the server was never asked it won't answer.
     if (!this.#send(callMessage(method, params, call.id))) call.deadlineMs = 0;
