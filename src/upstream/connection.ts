@@ -66,7 +66,7 @@ export class Connection {
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
     const { server, logger, life, queue, fanOut, lists } = owner;
-    this.#quota = new TurnQuota(TURN_BYTES, ALL_SERVERS, () => fanOut.isBehind);
+    this.#quota = new TurnQuota(TURN_BYTES, ALL_SERVERS, () => fanOut.deliveries.isBehind);
     const { options, traffic, tools, metrics } = server;
     this.generation =
       options.target.kind === 'stdio' ? randomBytes(LIFE_BYTES).toString('base64url') : '';
@@ -117,9 +117,9 @@ export class Connection {
     const told = this.#listen === undefined ? notification : this.#listen.receive(notification);
     if (told === undefined) return;
     lists.noticed(told.method);
-    const before = fanOut.delivered;
+    const before = fanOut.deliveries.delivered;
     fanOut.deliver(told, about);
-    this.#quota.spend((fanOut.delivered - before) * COST_OF_LISTENER);
+    this.#quota.spend((fanOut.deliveries.delivered - before) * COST_OF_LISTENER);
   }
 
   /** What can't be taken is dropped: no message of a server may end the gateway. */

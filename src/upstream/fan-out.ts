@@ -39,7 +39,7 @@ export class FanOut implements Audience {
   readonly tasks: Subscriptions;
   /** Who was given an elicitation, since its end is told by id only. */
   readonly elicitations = new ElicitationOwners();
-  readonly #deliveries = new Deliveries();
+  readonly deliveries = new Deliveries();
   readonly #server: ServerContext;
   readonly #life: Lifecycle;
   readonly #subscribers = new Set<Subscriber>();
@@ -50,16 +50,6 @@ export class FanOut implements Audience {
     this.#life = life;
     this.resources = new Subscriptions((principal) => server.held?.client(principal));
     this.tasks = new Subscriptions((principal) => server.held?.client(principal));
-  }
-
-  /** Clients that were told something so far, each time. */
-  get delivered(): number {
-    return this.#deliveries.delivered;
-  }
-
-  /** Whether some are still to be told of what the server said. */
-  get isBehind(): boolean {
-    return this.#deliveries.isBehind;
   }
 
   get size(): number {
@@ -136,7 +126,7 @@ export class FanOut implements Audience {
     const timer = after(DEBOUNCE_MS, () => {
       const latest = this.#pending.get(method)?.message ?? message;
       this.#pending.delete(method);
-      this.#deliveries.tell(this.#subscribers, latest, method);
+      this.deliveries.tell(this.#subscribers, latest, method);
     });
     this.#pending.set(method, { message, timer });
   }
@@ -145,7 +135,7 @@ export class FanOut implements Audience {
   close(): void {
     for (const { timer } of this.#pending.values()) timer.cancel();
     this.#pending.clear();
-    this.#deliveries.clear();
+    this.deliveries.clear();
     this.#subscribers.clear();
     this.resources.clear();
     this.tasks.clear();
@@ -158,9 +148,9 @@ export class FanOut implements Audience {
     if (uri === undefined) return;
     const kind = `${RESOURCE_UPDATED} ${uri}`;
     const watchers = this.resources.coveringWatchers(uri);
-    if (watchers.size > 0) this.#deliveries.tell(watchers, bytes, kind);
+    if (watchers.size > 0) this.deliveries.tell(watchers, bytes, kind);
     else if (this.#server.isShared) this.#withhold('not_subscribed');
-    else this.#deliveries.tell(this.#subscribers, bytes, kind);
+    else this.deliveries.tell(this.#subscribers, bytes, kind);
   }
 
   /** A task belongs to somebody: only who subscribed to it is told. */
@@ -172,7 +162,7 @@ export class FanOut implements Audience {
     }
     const watchers = this.tasks.watchersOf(taskId);
     if (watchers.size === 0) this.#withhold('not_subscribed');
-    this.#deliveries.tell(watchers, notification.bytes, taskKind(taskId));
+    this.deliveries.tell(watchers, notification.bytes, taskKind(taskId));
   }
 
   #logMessage(notification: Frame, about: Caller | undefined): void {
@@ -241,7 +231,7 @@ export class FanOut implements Audience {
       severity === undefined
         ? this.#subscribers
         : [...this.#subscribers].filter((subscriber) => this.#wants(subscriber, severity));
-    this.#deliveries.tell(wanting, notification.bytes, undefined);
+    this.deliveries.tell(wanting, notification.bytes, undefined);
   }
 
   #subscriberOf(client: Downstream): Subscriber | undefined {

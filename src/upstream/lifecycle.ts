@@ -17,6 +17,8 @@ export type InstanceState = 'idle' | 'starting' | 'ready' | 'backoff' | 'closed'
 
 /** The life of one instance. */
 export class Lifecycle {
+  /** Changed by `transition` only. */
+  state: InstanceState = 'idle';
   readonly lastEnd: LastEnd;
   readonly restarts: Restarts;
   /** Of the connection; undefined while there is none. */
@@ -29,7 +31,6 @@ export class Lifecycle {
   usedMs = 0;
   readonly #logger: Logger;
   readonly #begin: () => void;
-  #state: InstanceState = 'idle';
   #waiters: (() => void)[] = [];
 
   /** @param begin starts the server */
@@ -40,13 +41,9 @@ export class Lifecycle {
     this.restarts = new Restarts(() => this.startAgain(), server.isTriedOnDemand === true);
   }
 
-  get state(): InstanceState {
-    return this.#state;
-  }
-
   /** Starts the server unless it runs, is starting, or has to wait for its backoff. */
   start(): void {
-    if (this.#state !== 'idle') return;
+    if (this.state !== 'idle') return;
     this.restarts.begin();
     this.#begin();
   }
@@ -57,8 +54,8 @@ export class Lifecycle {
   }
 
   transition(state: InstanceState): void {
-    if (this.#state === 'closed') return;
-    this.#state = state;
+    if (this.state === 'closed') return;
+    this.state = state;
     this.#logger.debug({ state }, 'instance state');
     const waiters = this.#waiters;
     this.#waiters = [];
