@@ -8,10 +8,10 @@ export function documentOf(outcomes: Outcomes): string {
 
 A client of any version uses a server of any version. The specification says that a client of
 2026-07-28 (modern) fails with a server of the handshake versions up to 2025-11-25 (legacy), and the
-other way round; through Sluice both work, questions included.
+other way round; through Sluice both work, server requests included.
 
 **all** means: ${BEHAVIOUR_NAMES.join(', ')}.
-Where a modern peer has another way to do the same, that way is used: questions are asked in results,
+Where a modern peer has another way to do the same, that way is used: server requests are asked in results,
 subscriptions are listen streams, a call says itself which log messages it wants.
 
 ${shortTable(outcomes)}
