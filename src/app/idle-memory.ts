@@ -1,6 +1,6 @@
 // Gives memory back to the system after a burst. V8 keeps the pages that it has grown to, and collects
 // nothing while nothing happens, so an idle gateway would keep for hours what it used for seconds.
-import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
 import { MemoryGauge } from '../base/memory.ts';
 
 /** How often it is looked whether there is something to do: an idle period is so long at least. */
@@ -9,6 +9,8 @@ const PERIOD_MS = 10_000;
 const SETTLE_MS = 1_000;
 /** Processor time in a period that leaves a gateway idle, as a share of it. */
 const IDLE_UTILIZATION = 0.1;
+/** The same in the first seconds, in which somebody's first calls may be answered. */
+const SETTLED_UTILIZATION = 0.05;
 /** More than the resident memory after the last time, by so much, is worth a collection. */
 const GROWTH = 1.15;
 /** When a collection of what has grown gave back so much of the resident memory, a second one follows. */
@@ -16,7 +18,9 @@ const WORTH = 0.05;
 /** Periods between two collections. */
 const MIN_PERIODS = 3;
 /** With more in use than this, handing back all pages would hold up the event loop for too long. */
-const MAX_COMPACTED_BYTES = 64 * 1024 * 1024;
+const MAX_COMPACTED_BYTES = 40 * 1024 * 1024;
+/** Between the two halves of a collection: whatever came meanwhile goes first. */
+const PAUSE_MS = 100;
 
 /** What it looks at and does. */
 export interface IdleMemorySources {
@@ -35,6 +39,7 @@ export class IdleMemory {
   readonly #sources: IdleMemorySources;
   readonly #timer: Timer;
   #settling: Timer | undefined;
+  #compacting: Timer | undefined;
   #floorBytes: number;
   #periods = MIN_PERIODS;
   /** What a burst still held at the first collection is garbage now, which does not show in the size. */
@@ -49,12 +54,13 @@ export class IdleMemory {
   close(): void {
     this.#timer.cancel();
     this.#settling?.cancel();
+    this.#compacting?.cancel();
   }
 
-  /** Collects once, whatever the size, as soon as the process is idle: most of what a start made is garbage. */
+  /** Collects once, whatever the size, as soon as the process does nothing: most of what a start made is garbage. */
   settle(): void {
     this.#settling = every(SETTLE_MS, () => {
-      if (this.#sources.utilization() >= IDLE_UTILIZATION) return;
+      if (this.#sources.utilization() >= SETTLED_UTILIZATION) return;
       this.#settling?.cancel();
       this.#collect();
     });
@@ -69,16 +75,21 @@ export class IdleMemory {
     this.#floorBytes = Math.min(this.#floorBytes, bytes);
     const hasGrown = bytes > this.#floorBytes * GROWTH;
     if (this.#periods <= MIN_PERIODS || !(hasGrown || this.#isSecondDue)) return;
-    this.#collect();
-    this.#isSecondDue = hasGrown && bytes - this.#floorBytes > bytes * WORTH;
+    this.#isSecondDue = false;
+    this.#collect(() => {
+      this.#isSecondDue = hasGrown && bytes - this.#floorBytes > bytes * WORTH;
+    });
   }
 
-  #collect(): void {
+  #collect(done: () => void = () => undefined): void {
     const { residentBytes, heapBytes, collect, compact } = this.#sources;
     this.#periods = 0;
     collect();
-    if (heapBytes() <= MAX_COMPACTED_BYTES) compact();
-    this.#floorBytes = residentBytes();
+    this.#compacting = after(PAUSE_MS, () => {
+      if (heapBytes() <= MAX_COMPACTED_BYTES) compact();
+      this.#floorBytes = residentBytes();
+      done();
+    });
   }
 }
 

@@ -327,8 +327,8 @@ const CONNECTIONS: readonly Attack[] = [
   },
   {
     name: 'few-descriptors',
-    about: '100 idle connections to a gateway that may have 64 descriptors',
-    openFiles: 64,
+    about: '100 idle connections to a gateway that may have 128 descriptors',
+    openFiles: 128,
     run: (target) => idle(target, 100),
   },
 ];

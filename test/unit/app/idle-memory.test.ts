@@ -42,7 +42,7 @@ describe('memory of an idle gateway', () => {
     const { state, done, memory } = process();
     state.resident = 300 * MIB;
     state.live = 250 * MIB;
-    vi.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(11_000);
     expect(state.resident).toBe(250 * MIB);
     state.live = 100 * MIB;
     vi.advanceTimersByTime(50_000);
