@@ -18,7 +18,7 @@ import {
   verdict,
 } from './report.ts';
 import { readSettings, type Settings, USAGE } from './settings.ts';
-import { Subject } from './subject.ts';
+import { hasJemalloc, Subject } from './subject.ts';
 
 const REST_MS = 60_000;
 const MORE_TRIES = 2;
@@ -148,6 +148,10 @@ async function main(): Promise<void> {
     for (const { name, about } of ATTACKS) print(`${name.padEnd(28)} ${about}`);
   } else {
     const results: Results = { outcomes: [], notRun: [] };
+    const allocator = hasJemalloc
+      ? 'jemalloc, as in the image'
+      : 'glibc; the image has jemalloc, which gives back more (libjemalloc2 is not installed here)';
+    print(`allocator: ${allocator}`);
     print(tableHead());
     await (settings.isSame ? runSame(settings, results) : runEach(settings, results));
     print(`\n${verdict(results.outcomes, results.notRun)}`);

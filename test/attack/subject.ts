@@ -1,6 +1,6 @@
 // The gateway under attack, started as a user does it: the real process with a configuration file, keys,
 // default limits and real servers. Only its heap is bounded by a flag, and the probe is loaded first.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Endpoint } from '../bench/wire-text.ts';
 import { TestKeys } from '../support/api-keys.ts';
@@ -19,6 +19,15 @@ import type { Facts, KeyName } from './target.ts';
 
 /** As `bin/sluice.js` and `npm start` set it: the C library gives back what is freed. */
 const MEMORY_VARIABLES = ['env', 'MALLOC_ARENA_MAX=2', 'MALLOC_TRIM_THRESHOLD_=131072'];
+/** What the image sets besides. */
+const IMAGE_VARIABLES = [
+  'LD_PRELOAD=libjemalloc.so.2',
+  'MALLOC_CONF=background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,lg_tcache_max:18',
+];
+/** Whether this machine has the allocator of the image (Debian's libjemalloc2). */
+export const hasJemalloc = readdirSync('/usr/lib').some((folder) =>
+  existsSync(join('/usr/lib', folder, 'libjemalloc.so.2')),
+);
 const NODE_ARGS = [
   '--expose-gc',
   '--v8-pool-size=2',
@@ -116,7 +125,12 @@ export class Subject {
       nodeArgs: [...NODE_ARGS, ...probeArgs(prefix), ...(asksWhy ? whyArgs(whyFile) : [])],
       // The attack may be ended from outside, and then nobody ends it.
       args: ['--exit-with-parent'],
-      startedBy: [...PREFERRED, ...limit, ...MEMORY_VARIABLES],
+      startedBy: [
+        ...PREFERRED,
+        ...limit,
+        ...MEMORY_VARIABLES,
+        ...(hasJemalloc ? IMAGE_VARIABLES : []),
+      ],
       ...(checkout === undefined ? {} : { checkout }),
     });
     for (const pid of serverPids(gateway, ECHO_SERVER)) goFirst(pid);

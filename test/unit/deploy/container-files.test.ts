@@ -55,6 +55,16 @@ describe('E09 the container', () => {
     expect(dockerfile).toContain('ENTRYPOINT ["tini", "--", "sluice"]');
   });
 
+  test('has the allocator with which memory is measured in npm run attack', () => {
+    const dockerfile = read('Dockerfile');
+    expect(dockerfile).toMatch(/apt-get install .*\blibjemalloc2\b/);
+    for (const name of ['LD_PRELOAD', 'MALLOC_CONF']) {
+      const [setting = ''] = new RegExp(`${name}=\\S+`).exec(dockerfile) ?? [];
+      expect(setting).not.toBe('');
+      expect(read('test/attack/subject.ts')).toContain(`'${setting}'`);
+    }
+  });
+
   test('copies only what its ignore file lets in', () => {
     const allowed =
       read('.dockerignore')
