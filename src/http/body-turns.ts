@@ -1,6 +1,7 @@
-// How much of the bodies of a client is read in a turn of the event loop. A body of known length is read until
-// the turn of its client is over. One in chunks may have ten thousand of them in a single read: no read is
-// made that was not paid for, and who sends such chunks is read rarely.
+// Limits how much of a client's request bodies is read in one turn of the event loop. A body with a
+// Content-Length is read until the client's quota for the turn is used up. A chunked body (RFC 9112 7.1) may
+// have ten thousand chunks in one read, so each read of it takes a whole turn of its client, and a client that
+// sends tiny chunks is paused for longer.
 import type { IncomingMessage } from 'node:http';
 import { after, monotonicMs } from '../base/clock.ts';
 import { type TurnQuota, turnFor } from '../base/turns.ts';
@@ -17,21 +18,21 @@ import type { Connection } from './open-sockets.ts';
 
 const TRANSFER_ENCODING = 'transfer-encoding';
 /**
- * More parts of a body in one read are an attack, or a client that writes byte by byte. Its bodies in chunks
- * are then not read for a hundred times as long as these took, so that others hardly notice.
+ * More chunks than this in one read come from an attack, or from a client that writes byte by byte. Its chunked
+ * bodies are then paused for about a hundred times as long as the read took, so that other clients are not slowed.
  */
 const MANY_PARTS = 1_000;
 const REST_FOR_PART_MS = 0.25;
 
-/** Node's own function for parts of a body, of parsers: one connection has them after the other. */
+/** Node's own body callback of each parser. Node uses a parser again for other connections. */
 const onBodies = new WeakMap<HttpParser, HttpParser[typeof ON_BODY]>();
 
 /** The bodies of all connections of a server. */
 export class BodyTurns {
-  /** Until when no more of the bodies in chunks of a client is read. */
+  /** Until when the chunked bodies of a client are paused, by the monotonic clock. */
   readonly #rests = new WeakMap<TurnQuota, number>();
 
-  /** Bounds what is read of a connection that a parser reads by itself. */
+  /** Limits a connection whose socket the parser reads directly. */
   watch(connection: Connection, parser: HttpParser): void {
     const onExecute = parser[ON_EXECUTE];
     const onBody = onBodies.get(parser) ?? parser[ON_BODY];
@@ -46,15 +47,15 @@ export class BodyTurns {
     };
   }
 
-  /** The same where a parser gets by events what was read, as on a connection that was given back to it. */
+  /** Limits a connection whose parser gets `data` events, as after the connection was given back to the server. */
   watchData(connection: Connection): void {
     connection.onData = () => this.#readOnInTurn(connection);
     connection.socket.on('data', connection.onData);
   }
 
   /**
-   * Whether a request may be taken now. What was read with its head is read already, and is paid for here.
-   * @returns false when its body comes in chunks, and its client has had its turn
+   * Whether a request may be accepted now. Counts the part of a chunked body that was read with the head.
+   * @returns false when the body is chunked and the quota of its client is used up, or the client is paused
    */
   mayBegin(connection: Connection, request: IncomingMessage): boolean {
     const { paid, quota } = connection;
@@ -73,7 +74,7 @@ export class BodyTurns {
     const request = socket.parser?.incoming ?? undefined;
     if (request === undefined || request.complete || isDetached || socket.destroyed) return;
     if (isInChunks(request)) {
-      // Many parts are read in one go, unless reading stops after each.
+      // libuv reads up to 32 times in a row unless reading stops after each read.
       pauseReading(socket);
       const readOn = (): void => quota.wait(() => resumeReading(socket), CHUNKS_COST);
       const restMs = this.#restMs(connection, parts);
@@ -88,8 +89,8 @@ export class BodyTurns {
   }
 
   /**
-   * How long no more of a body in chunks is read: of one after the other, where a client has many. Strangers of
-   * one address do not wait for each other.
+   * How long to pause a chunked body, in milliseconds. The pauses of one client add up over its connections. Clients
+   * that are known only by their address are not paused: many may share it.
    */
   #restMs({ quota, addressQuota }: Connection, parts: number): number {
     if (quota === addressQuota) return 0;
@@ -100,7 +101,7 @@ export class BodyTurns {
   }
 }
 
-/** Whether nobody knows how long the body of a request is, nor in how many parts it comes. */
+/** Whether the body of a request has a transfer coding, so that its length is not known (RFC 9112 6.1). */
 export function isInChunks({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at];

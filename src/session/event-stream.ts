@@ -47,16 +47,6 @@ export class EventStream {
     if (isPrimed) writer.write(primingEvent(`${this.number}_0`));
   }
 
-  /** The same of a message in parts, which are joined only to be kept for a client that is not there. */
-  writeParts(parts: readonly Buffer[]): void {
-    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-    if (this.#writer === undefined || bytes <= MAX_KEPT_WHILE_READ)
-      this.write(Buffer.concat(parts));
-    else if (!this.#isFinished) {
-      this.#writer.write(...resumableEventParts(`${this.number}_${++this.#sequence}`, parts));
-    }
-  }
-
   /** The reader is gone; it may come back. */
   detach(writer: StreamWriter): void {
     if (this.#writer === writer) this.#writer = undefined;
@@ -73,6 +63,16 @@ export class EventStream {
     this.#kept.push(kept);
     // Its oldest is the session's oldest of this stream.
     this.#budget.keep(kept, () => this.#kept.shift());
+  }
+
+  /** Sends a message that comes in parts. Large ones are joined only to be kept for a client that is away. */
+  writeParts(parts: readonly Buffer[]): void {
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    if (this.#writer === undefined || bytes <= MAX_KEPT_WHILE_READ)
+      this.write(Buffer.concat(parts));
+    else if (!this.#isFinished) {
+      this.#writer.write(...resumableEventParts(`${this.number}_${++this.#sequence}`, parts));
+    }
   }
 
   /** Nothing comes after this. What was sent stays for clients that did not get it. */

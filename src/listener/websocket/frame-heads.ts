@@ -1,5 +1,5 @@
-// Where the frames of a WebSocket begin (RFC 6455 5.2). However short a frame is, the parser has about the same
-// work with it: so it is given only so many of them at once.
+// Finds where WebSocket frames begin (RFC 6455 5.2). The parser needs about the same time for each frame, however
+// short it is, so it is given a limited number of frames at a time.
 
 const FIN_AND_LENGTH = 2;
 const MASK_BYTES = 4;
@@ -8,11 +8,11 @@ const MASKED = 0x80;
 const IN_TWO_BYTES = 126;
 const IN_EIGHT_BYTES = 127;
 
-/** Follows the frames of one connection. */
+/** Follows the frame headers of one connection. */
 export class FrameHeads {
-  /** Bytes of the payload that are to come. */
+  /** Bytes of the payload that are still to come. */
   #payload = 0;
-  /** Bytes of the head that were seen, and that it has as far as is known. */
+  /** Bytes of the header that were read, and how many it has as far as is known. */
   #seen = 0;
   #length = FIN_AND_LENGTH;
   #extended = 0;
