@@ -1,4 +1,5 @@
 // Everything about who may come in and how much they may ask for, built from the configuration.
+import type { Drain } from '../base/drain.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { proxyRules } from '../base/proxies.ts';
 import type { Config } from '../config/config.ts';
@@ -36,6 +37,8 @@ export interface AccessParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly held: HeldBytes;
+  /** Of the gateway. */
+  readonly drain: Drain;
   /** Of the process. */
   readonly environment: Environment;
 }
@@ -53,7 +56,7 @@ export interface RevocableState {
 export function createAccess(
   config: Config,
   suspended: RevocableState,
-  { logger, metrics, held, environment }: AccessParts,
+  { logger, metrics, held, drain, environment }: AccessParts,
 ): ClientAccess {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
@@ -65,6 +68,7 @@ export function createAccess(
       maxPerPrincipal: isOn ? maxPerPrincipal : undefined,
     },
     sessionEvents({ audit, logger, metrics }),
+    drain,
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
   const sweep = (): void => {

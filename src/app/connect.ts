@@ -3,7 +3,8 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
-import { delay, monotonicMs, within } from '../base/clock.ts';
+import { within } from '../base/clock.ts';
+import { drained } from '../base/drain.ts';
 import { EXIT } from '../base/exit-codes.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import type { Config } from '../config/config.ts';
@@ -26,7 +27,6 @@ import { watchIdleMemory } from './idle-memory.ts';
 import { untilStopped } from './stop.ts';
 
 const CLOSE_LIMIT_MS = 5_000;
-const DRAIN_POLL_MS = 25;
 /** How a channel says that it never came up, and whether it is of use to try again. */
 const NEVER_UP = /^(cannot_start|refused): (.*)$/s;
 
@@ -82,15 +82,19 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
     meter,
     sessions,
     modern,
-    isDraining: () => false,
+    drain: sessions.drain,
   });
   const stopped = untilStopped(false);
   const memory = watchIdleMemory();
   await Promise.race([connection.serve(channel, server.limits.message), stopped.reason]);
   channel.closeInput();
   state.listens.end();
-  const isAnswered = (): boolean => connection.isEnded || channel.pending === 0;
-  await waitUntil(isAnswered, config.drain, stopped.reason);
+  let isStopped = false;
+  void stopped.reason.then(() => {
+    isStopped = true;
+  });
+  const isBusy = (): boolean => !isStopped && !connection.isEnded && channel.pending > 0;
+  await drained(isBusy, config.drain);
   stopped.isStopping = true;
   // The server first, so that what is left gets its error before the channel ends.
   await within(CLOSE_LIMIT_MS, backend.close('draining'));
@@ -109,20 +113,6 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
 interface Reach {
   isTried: boolean;
   isDone: boolean;
-}
-
-/** Waits for a condition, but not longer than `limitMs`, nor when told to stop. */
-async function waitUntil(
-  isMet: () => boolean,
-  limitMs: number,
-  stop: Promise<unknown>,
-): Promise<void> {
-  let isStopped = false;
-  void stop.then(() => {
-    isStopped = true;
-  });
-  const endMs = monotonicMs() + limitMs;
-  while (!isStopped && !isMet() && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
 }
 
 /** Tells the user why the server can't be used: once for each reason, however often it is tried. */

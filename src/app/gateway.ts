@@ -1,7 +1,8 @@
 // The composition root: builds every part bottom-up and hands each its ports. The only folder that
 // knows all the others.
 import { AdminServer } from '../admin/admin-server.ts';
-import { delay, monotonicMs, within } from '../base/clock.ts';
+import { within } from '../base/clock.ts';
+import { Drain, drained } from '../base/drain.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
@@ -31,7 +32,6 @@ import { listenForAdmin, listenPublicly } from './listen-error.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
-const DRAIN_POLL_MS = 20;
 /** How long servers may take to start before the gateway is ready without them. */
 const START_LIMIT_MS = 5_000;
 
@@ -39,6 +39,7 @@ const START_LIMIT_MS = 5_000;
 export class Gateway {
   readonly #config: Config;
   readonly #logger: Logger;
+  readonly #drain = new Drain();
   readonly #metrics: Metrics;
   readonly #held: HeldBytes;
   readonly #backends: readonly ServerBackend[];
@@ -51,7 +52,6 @@ export class Gateway {
   readonly #validators = new ArgumentValidators();
   readonly #http: HttpServer;
   readonly #admin: AdminServer;
-  #isDraining = false;
   #hasStarted = false;
   #opening: Promise<void> | undefined;
 
@@ -98,6 +98,7 @@ export class Gateway {
       metrics: this.#metrics,
       held: this.#held,
       environment: parts.environment,
+      drain: this.#drain,
     });
     this.#sessions = this.#access.sessions;
     this.#streamTimers = new StreamTimers(this.#access.openStreams, () => this.#access.sweep());
@@ -119,9 +120,9 @@ export class Gateway {
   async start(): Promise<void> {
     this.#opening = this.#open();
     await this.#opening;
-    if (this.#isDraining) return;
+    if (this.#drain.isOn) return;
     await within(START_LIMIT_MS, Promise.all(this.#backends.map((backend) => backend.start())));
-    if (this.#isDraining) return;
+    if (this.#drain.isOn) return;
     this.#hasStarted = true;
     const unavailable = this.#unavailable;
     this.#logger.info(Object.keys(unavailable).length === 0 ? {} : { unavailable }, 'ready');
@@ -133,15 +134,13 @@ export class Gateway {
    * Nothing is left when it resolves.
    */
   async stop(): Promise<void> {
-    this.#isDraining = true;
+    this.#drain.begin();
     // A listener that is about to open has to be there to be closed.
     await this.#opening?.catch(() => undefined);
-    const endMs = monotonicMs() + this.#config.drain;
-    this.#sessions.drain();
     this.#http.drain();
     this.#modern.listens.end();
     const isBusy = (): boolean => this.#pending > 0 || this.#http.hasUnsent;
-    while (isBusy() && monotonicMs() < endMs) await delay(DRAIN_POLL_MS);
+    await drained(isBusy, this.#config.drain);
     const left = this.#pending;
     if (left > 0) this.#logger.warn({ left }, 'drain took too long, calls in flight fail');
     await within(CLOSE_LIMIT_MS, this.#closeAll());
@@ -195,7 +194,7 @@ export class Gateway {
       streamTimers: this.#streamTimers,
       logger: this.#logger,
       metrics: this.#metrics,
-      isDraining: () => this.#isDraining,
+      drain: this.#drain,
     };
   }
 
@@ -226,7 +225,7 @@ export class Gateway {
   }
 
   #notReadyBecause(): string[] {
-    if (this.#isDraining) return ['draining'];
+    if (this.#drain.isOn) return ['draining'];
     return this.#hasStarted ? [] : ['servers are starting'];
   }
 

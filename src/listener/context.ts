@@ -1,4 +1,5 @@
 // What every transport of the public listener is given.
+import type { Drain } from '../base/drain.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -32,7 +33,8 @@ export interface ListenerContext {
   readonly bodies: RequestBodies;
   /** Where what is held for clients counts. */
   readonly held: HeldBytes;
-  readonly isDraining: () => boolean;
+  /** Once it is on only what goes on with calls that were begun is taken. */
+  readonly drain: Drain;
 }
 
 /** One endpoint as the transports see it. */

@@ -208,7 +208,7 @@ export class HttpServer {
    * request: to refuse must cost less than to serve.
    */
   #takeIn(request: IncomingRequest, response: ServerResponse, serve: RequestListener): void {
-    if (this.#context.isDraining()) response.shouldKeepAlive = false;
+    if (this.#context.drain.isOn) response.shouldKeepAlive = false;
     if (!this.#isHarmless(request, response)) return;
     const route = this.#find(request);
     if (route === undefined && this.#answerOther(request, response)) return;

@@ -69,11 +69,11 @@ export class PlainPosts {
   }
 
   #refusalOf({ principal }: HttpCall, frame: Frame): Refusal | undefined {
-    const { held, isDraining, metrics } = this.#context;
+    const { held, drain, metrics } = this.#context;
     if (frame.fault !== undefined && frame.fault !== 'array') {
       return { status: 400, ...faultError(frame) };
     }
-    if (isDraining() && frame.kind !== 'notification') return REFUSALS.draining;
+    if (drain.isOn && frame.kind !== 'notification') return REFUSALS.draining;
     if (held.client(principal).hasRoom(frame.bytes.length)) return undefined;
     metrics.rejected.inc({ reason: 'held_bytes' });
     return REFUSALS.tooMuchHeld;

@@ -1,6 +1,7 @@
 // Modern requests on a channel that has no request of its own for each: told apart by the client's
 // ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
 // basic/transports/stdio).
+import type { Drain } from '../base/drain.ts';
 import { GatewayError } from '../base/errors.ts';
 import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -26,7 +27,7 @@ export interface ChannelModernParts {
   readonly meter: RequestMeter;
   /** All modern requests, so that a stop can wait for them. */
   readonly all: ModernRequests;
-  readonly isDraining: () => boolean;
+  readonly drain: Drain;
 }
 
 /** The modern requests of one channel. */
@@ -84,11 +85,11 @@ export class ChannelModern implements RequestOwner {
 
   /** Why a request can't be taken now; undefined: it can. */
   #refusal(frame: Frame, key: string): WireError | undefined {
-    const { isDraining, meter } = this.#parts;
+    const { drain, meter } = this.#parts;
     if (this.#open.has(key)) {
       return { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
     }
-    if (isDraining() && !continuesWork(frame)) return wireErrorOf(stopping());
+    if (drain.isOn && !continuesWork(frame)) return wireErrorOf(stopping());
     if (this.#open.size >= MAX_IN_FLIGHT) return wireErrorOf(tooManyOnChannel());
     return meter.isFull(quotaKeyOf(this.#principal))
       ? wireErrorOf(tooManyOfPrincipal())

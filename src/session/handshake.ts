@@ -79,6 +79,7 @@ export async function openSession(
       credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
       isPlain: endpoint.protocol === 'jsonrpc',
       maxInFlight: store.maxInFlight,
+      drain: store.drain,
       profile,
       ...rest,
     });

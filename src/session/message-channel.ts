@@ -1,5 +1,6 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
+import type { Drain } from '../base/drain.ts';
 import { asGatewayError, GatewayError } from '../base/errors.ts';
 import type { HeldOwner } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
@@ -44,7 +45,7 @@ export interface MessageChannelParts {
   readonly meter: RequestMeter;
   readonly sessions: SessionStore;
   readonly modern: ModernRequests;
-  readonly isDraining: () => boolean;
+  readonly drain: Drain;
   /** Told how many messages one of the transport's was. Absent where nobody counts them. */
   readonly tookBatch?: (messages: number) => void;
 }

@@ -4,6 +4,7 @@
 // the session that was unused for longest is ended for a new one.
 import { randomBytes } from 'node:crypto';
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
+import { Drain } from '../base/drain.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { Session } from './session.ts';
 
@@ -59,12 +60,14 @@ export class SessionStore {
   readonly #perPrincipal = new Map<string, SessionEntry>();
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: Timer;
+  /** Once it is on no session is opened, and those that are open take no new work. */
+  readonly drain: Drain;
   #reserved = 0;
-  #isDraining = false;
 
-  constructor(options: SessionLimits, events?: SessionEvents) {
+  constructor(options: SessionLimits, events?: SessionEvents, drain = new Drain()) {
     this.#options = options;
     this.#events = events;
+    this.drain = drain;
     const periodMs = Math.min(Math.max(options.idle / 4, 50), MAX_PERIOD_MS);
     this.#sweeper = every(periodMs, () => this.#sweep());
   }
@@ -101,7 +104,7 @@ export class SessionStore {
    */
   reserve(principal: Principal): NoRoom | undefined {
     const key = quotaKeyOf(principal);
-    if (this.#isDraining) return 'draining';
+    if (this.drain.isOn) return 'draining';
     const { max, maxPerPrincipal } = this.#options;
     const own = this.#perPrincipal.get(key);
     if (maxPerPrincipal !== undefined && own !== undefined && own.count >= maxPerPrincipal) {
@@ -121,7 +124,6 @@ export class SessionStore {
   }
 
   add(session: Session): void {
-    if (this.#isDraining) session.drain();
     this.#sessions.set(session.id, session);
     const own = this.#owned(quotaKeyOf(session.principal));
     own.count++;
@@ -153,12 +155,6 @@ export class SessionStore {
     for (const session of [...this.#sessions.values()]) {
       if (isGone(session.principal)) this.end(session);
     }
-  }
-
-  /** Opens no more sessions; those that are open take no new work. */
-  drain(): void {
-    this.#isDraining = true;
-    for (const session of this.#sessions.values()) session.drain();
   }
 
   all(): IterableIterator<Session> {

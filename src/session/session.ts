@@ -1,6 +1,7 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
 // flight, the server requests it was asked. Knows nothing of HTTP or servers.
 import { monotonicMs } from '../base/clock.ts';
+import type { Drain } from '../base/drain.ts';
 import { asGatewayError, GatewayError } from '../base/errors.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
@@ -59,6 +60,8 @@ export interface SessionParts {
   readonly isPlain: boolean;
   /** Calls that it may have in flight. */
   readonly maxInFlight: number;
+  /** Once it is on only what goes on with calls that were begun is taken. */
+  readonly drain: Drain;
 }
 
 /** One client's session. */
@@ -77,6 +80,7 @@ export class Session implements Downstream, RequestOwner {
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
+  readonly #drain: Drain;
   #heldBytes: number;
   readonly #requests = new Set<ClientRequest>();
   #serverRequests: PendingServerRequests | undefined;
@@ -84,7 +88,6 @@ export class Session implements Downstream, RequestOwner {
   #lastUsedMs = monotonicMs();
   #hasListened = false;
   #isInputClosed = false;
-  #isDraining = false;
   #isClosed = false;
 
   constructor(parts: SessionParts) {
@@ -103,6 +106,7 @@ export class Session implements Downstream, RequestOwner {
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
     this.#maxInFlight = parts.maxInFlight;
+    this.#drain = parts.drain;
   }
 
   get isClosed(): boolean {
@@ -196,7 +200,7 @@ export class Session implements Downstream, RequestOwner {
       request.settle({ code: METHOD_NOT_FOUND, message: 'Method not found: a notification.' });
     } else if (isDuplicate) {
       request.settle({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
-    } else if (this.#isDraining && (this.#isPlain || !continuesWork(frame))) {
+    } else if (this.#drain.isOn && (this.#isPlain || !continuesWork(frame))) {
       request.settle(stopping());
     } else if (this.#requests.size > this.#maxInFlight) {
       request.settle(tooManyInFlight(this.#maxInFlight));
@@ -286,11 +290,6 @@ export class Session implements Downstream, RequestOwner {
   settled(request: ClientRequest): void {
     this.#requests.delete(request);
     this.#lastUsedMs = monotonicMs();
-  }
-
-  /** The gateway stops: only what goes on with calls that were begun is taken from now on. */
-  drain(): void {
-    this.#isDraining = true;
   }
 
   /** The client answers no server requests any more, but still gets its answers. */

@@ -40,9 +40,9 @@ export class SseStreams {
       refuse(call.response, REFUSALS.acceptStream);
       return;
     }
-    const { streamTimers, metrics, sessions, modern, isDraining, openStreams } = this.#context;
+    const { streamTimers, metrics, sessions, modern, drain, openStreams } = this.#context;
     const reason = this.#streams.size >= MAX_STREAMS ? 'all' : openStreams.refusal(call.principal);
-    if (isDraining() || reason !== undefined) {
+    if (drain.isOn || reason !== undefined) {
       refuse(call.response, reason === undefined ? REFUSALS.draining : streamRefusal(reason));
       return;
     }
@@ -72,7 +72,7 @@ export class SseStreams {
       meter: served.meter,
       sessions,
       modern,
-      isDraining,
+      drain,
       tookBatch: (messages) => this.#context.gatekeeper.takeBatch(call.principal, messages),
     });
     this.#streams.set(id, { channel, endpoint: served.endpoint.name });

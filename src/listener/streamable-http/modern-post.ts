@@ -33,7 +33,7 @@ export function serveModern(
     refuse(call.response, refusal, frame.idBytes);
     return;
   }
-  if (context.isDraining() && !continuesWork(frame)) {
+  if (context.drain.isOn && !continuesWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
     return;
   }

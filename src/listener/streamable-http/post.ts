@@ -72,7 +72,7 @@ function serveMessage(
   }
   const found = findSession(context, served, call, frame.idBytes);
   if (found === undefined) return;
-  if (context.isDraining() && isNewWork(frame)) {
+  if (context.drain.isOn && isNewWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
   } else if (frame.kind === 'request') {
     found.session.request(frame, new HttpResponseWriter(context, call, found));
@@ -184,7 +184,7 @@ function serveBatch(
   const messages = splitBatch(batch, MCP_RULES);
   if (messages === undefined) refuse(call.response, REFUSALS.batchTooLong);
   else if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
-  else if (context.isDraining() && messages.every(isNewWork))
+  else if (context.drain.isOn && messages.every(isNewWork))
     refuse(call.response, REFUSALS.draining);
   else {
     context.gatekeeper.takeBatch(call.principal, messages.length);

@@ -72,7 +72,7 @@ export class WebSockets {
     const protocols = offered?.split(',').map((name) => name.trim()) ?? [];
     if (protocols.length > 0 && !protocols.includes(SUBPROTOCOL)) {
       refuseUpgrade(socket, REFUSALS.subprotocol);
-    } else if (this.#context.isDraining()) {
+    } else if (this.#context.drain.isOn) {
       refuseUpgrade(socket, REFUSALS.draining);
     } else if (reason !== undefined) {
       refuseUpgrade(socket, streamRefusal(reason));
@@ -125,7 +125,7 @@ export class WebSockets {
     opened: WebSocket,
     { socket, turns }: UpgradeCall,
   ): void {
-    const { sessions, modern, isDraining, metrics, openStreams, held, options } = this.#context;
+    const { sessions, modern, drain, metrics, openStreams, held, options } = this.#context;
     const connection = new WebSocketConnection(opened, socket as Socket, {
       owner: () => held.client(principal),
       turns,
@@ -142,7 +142,7 @@ export class WebSockets {
       meter: served.meter,
       sessions,
       modern,
-      isDraining,
+      drain,
       tookBatch: (messages) => this.#context.gatekeeper.takeBatch(principal, messages),
     });
     this.#connections.add(connection);

@@ -1,7 +1,9 @@
 // A client in the middle of an interleaving: it knows what it asked for, and checks that everything
 // it is given is its own. Two kinds, for the two ways in which answers find their request: one
 // channel for all (WebSocket, HTTP+SSE, stdio), or a response for each (Streamable HTTP).
+
 import { ANONYMOUS } from '../../../src/auth/anonymous.ts';
+import { Drain } from '../../../src/base/drain.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { RequestMeter } from '../../../src/observe/request-meter.ts';
 import type { Endpoint } from '../../../src/ports/dispatcher.ts';
@@ -247,7 +249,7 @@ export class ChannelClient extends ScriptedClient {
       meter,
       sessions,
       modern: new ModernRequests(),
-      isDraining: () => false,
+      drain: new Drain(),
     });
     this.#channel.receive(initializeMessage());
     await Promise.resolve();

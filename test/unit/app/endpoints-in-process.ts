@@ -1,6 +1,7 @@
 // The endpoints of a gateway without processes and sockets: two servers, `a` and `b`, that answer
 // everything but calls of tools, and clients on channels.
 import { createEndpoints } from '../../../src/app/endpoints.ts';
+import { Drain } from '../../../src/base/drain.ts';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { Pins } from '../../../src/catalog/pins/pins.ts';
@@ -221,7 +222,7 @@ export async function endpointsInProcess(
           meter: served.meter,
           sessions,
           modern,
-          isDraining: () => false,
+          drain: new Drain(),
         });
         channels.push(channel);
         return channel;

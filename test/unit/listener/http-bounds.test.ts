@@ -5,6 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
+import { Drain } from '../../../src/base/drain.ts';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import type { ListenerContext, ServedEndpoint } from '../../../src/listener/context.ts';
 import { HTTP_BOUNDS, type HttpBounds } from '../../../src/listener/http-bounds.ts';
@@ -36,7 +37,7 @@ async function listener(bounds: Partial<HttpBounds>) {
     },
     metrics,
     logger: pino({ level: 'silent' }),
-    isDraining: () => false,
+    drain: new Drain(),
     memoryPressure: { isHigh: false, close: nothing },
     bodies: new RequestBodies(new HeldBytes(heldLimits(0, 1_000_000)), { maxBytes: 1_000_000 }),
     gatekeeper: {
