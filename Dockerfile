@@ -1,6 +1,7 @@
 # The gateway alone: Node, Sluice, and tini as PID 1, which reaps what stdio servers leave behind.
 # Servers come with images built FROM this one (deploy/Dockerfile.example) and one mounted file,
-# /etc/sluice/sluice.yaml (deploy/sluice.yaml). Nothing is written: run it with a read-only root.
+# /etc/sluice/sluice.yaml (deploy/sluice.yaml). Run it with a read-only root: only the volume /var/lib/sluice is
+# written, with what has to outlive the container.
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
@@ -19,13 +20,16 @@ RUN apt-get update \
 ENV NODE_ENV=production \
   LD_PRELOAD=libjemalloc.so.2 \
   MALLOC_CONF=background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,lg_tcache_max:18 \
+  SLUICE_DATA=/var/lib/sluice \
   SLUICE_HEALTH_URL=http://127.0.0.1:9464/healthz
 WORKDIR /app
 COPY LICENSE package.json ./
 COPY bin bin
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-RUN ln -s /app/bin/sluice.js /usr/local/bin/sluice
+RUN ln -s /app/bin/sluice.js /usr/local/bin/sluice \
+  && install --directory --mode=0700 --owner=1000 --group=1000 /var/lib/sluice
+VOLUME /var/lib/sluice
 # The user `node` of the base image, as a number so that an orchestrator sees that it is not root.
 USER 1000:1000
 EXPOSE 8080 9464

@@ -2,7 +2,7 @@
 import type { Guard } from './guard.ts';
 
 const GATE = 'src/translate/modern-dispatcher.ts';
-const SEALER = 'src/translate/sealer.ts';
+const SEALER = 'src/base/sealer.ts';
 const CACHE = 'src/translate/response-cache.ts';
 const CLAIM_TESTS = 'test/integration/access/claims.test.ts';
 const STATE_TESTS = 'test/integration/principals-states.test.ts';
@@ -90,31 +90,32 @@ export const translateGuards: readonly Guard[] = [
   {
     name: 'state/sealed',
     file: SEALER,
-    find: 'return Buffer.concat([decipher.update(body), decipher.final()]).toString(',
-    replace: 'return decipher.update(body).toString(',
+    find: 'const body = [decipher.update(bytes.subarray(HEAD_BYTES)), decipher.final()];',
+    replace: 'const body = [decipher.update(bytes.subarray(HEAD_BYTES))];',
     test: [TASK_TESTS, 'is void when any letter of it is another'],
   },
   {
     name: 'state/one-spelling',
     file: SEALER,
-    find: "bytes.length <= IV_BYTES + TAG_BYTES ||\n      `${purpose}.${bytes.toString('base64url')}` !== sealed",
-    replace: 'bytes.length <= IV_BYTES + TAG_BYTES',
+    find: "if (key === undefined || bytes.toString('base64url') !== encoded) return undefined;",
+    replace: 'if (key === undefined) return undefined;',
     test: [STATE_TESTS, 'opens for no changed byte, no other request and no other place'],
   },
   {
     name: 'state/purpose',
     file: SEALER,
-    find: 'if (purpose !== this.#purpose || encoded === undefined) return undefined;',
-    replace: 'if (purpose === undefined || encoded === undefined) return undefined;',
+    find: 'if (!this.isLike(sealed)) return undefined;',
+    replace: '',
     also: [
       {
         file: SEALER,
-        find: 'cipher.setAAD(Buffer.from(this.#purpose));\n    const body = Buffer',
+        find: 'cipher.setAAD(this.#associated);\n    const body = Buffer',
         replace: 'const body = Buffer',
       },
-      { file: SEALER, find: 'decipher.setAAD(Buffer.from(this.#purpose));', replace: '' },
+      { file: SEALER, find: 'decipher.setAAD(this.#associated);', replace: '' },
+      { file: SEALER, find: 'update(`sluice ${purpose}`)', replace: "update('sluice')" },
     ],
-    test: ['test/unit/translate/sealer.test.ts', 'B15 opens for its own purpose'],
+    test: ['test/unit/base/sealer.test.ts', 'B15 opens for its own purpose'],
   },
   {
     name: 'state/parks-of-one',

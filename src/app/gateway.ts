@@ -26,6 +26,7 @@ import { ProcessBudget } from '../upstream/process-budget.ts';
 import type { FirstStarts } from '../upstream/restarts.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
 import { type ClientAccess, createAccess } from './access.ts';
+import type { KeptData } from './data.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createHeldBytes } from './held.ts';
 import { listenForAdmin, listenPublicly } from './listen-error.ts';
@@ -61,6 +62,7 @@ export class Gateway {
       logger: Logger;
       version: string;
       environment: Environment;
+      data: Pick<KeptData, 'sessionKeys' | 'stateKeys'>;
       /** Texts that never reach a log. */
       secrets: ReadonlySet<string>;
       firstStarts?: FirstStarts | undefined;
@@ -71,7 +73,8 @@ export class Gateway {
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     this.#held = createHeldBytes(config, this.#metrics);
     this.#lists = new AllLists(parts.logger, this.#held);
-    this.#modern = createModernState(config.state, this.#lists, this.#held);
+    const state = { ...config.state, keys: parts.data.stateKeys };
+    this.#modern = createModernState(state, this.#lists, this.#held);
     const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
     const plain = channelOpener(parts.environment, {
       servers: config.servers,

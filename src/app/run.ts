@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../observe/logger.ts';
 import { FirstStarts } from '../upstream/restarts.ts';
 import { killChildren } from '../upstream/stdio/child-process.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
+import { type KeptData, openData } from './data.ts';
 import { Gateway } from './gateway.ts';
 import { watchIdleMemory } from './idle-memory.ts';
 import { ListenError } from './listen-error.ts';
@@ -78,11 +79,14 @@ export async function runUntilStopped(
   const { logger, stop } = around;
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   let gateway: Gateway | undefined;
+  let data: KeptData | undefined;
   let neverReady: string | undefined;
   try {
+    data = await openData(config, logger);
     // Reads files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {
       logger,
+      data,
       version: options.version,
       environment: options.environment,
       secrets: options.secrets,
@@ -101,12 +105,14 @@ export async function runUntilStopped(
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
     logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
     await gateway?.stop();
+    data?.folder?.close();
     return EXIT.failure;
   }
   const reason = await stop.reason;
   logger.info({ reason }, 'stopping');
   stop.isStopping = true;
   await gateway.stop();
+  data.folder?.close();
   logger.info('stopped');
   if (neverReady !== undefined) {
     logger.fatal(`cannot start: the server was never ready in ${FIRST_TRIES} tries: ${neverReady}`);

@@ -101,6 +101,16 @@ export function list<Item extends z.ZodType>(item: Item, what: string): z.ZodArr
   return z.array(item, { error: `must be ${what}` });
 }
 
+/**
+ * Secrets that keys are made of. The first one encrypts, all of them decrypt.
+ *
+ * @param description what is encrypted with them, and what is done without any
+ */
+export function secretKeys(description: string): z.ZodPrefault<z.ZodArray<z.ZodString>> {
+  const secret = text('a text of 32 characters or more').min(32).meta({ shown: 'secret' });
+  return list(secret, 'a list of keys').prefault([]).meta({ description });
+}
+
 /** A duration of at least `minMs`; milliseconds after parsing. */
 export function duration(minMs: number): z.ZodType<number, string> {
   const least = minMs === 0 ? '' : `, at least ${formatDuration(minMs)}`;

@@ -179,7 +179,7 @@ async function serve(invocation: ServeInvocation, context: ProcessContext): Prom
 }
 
 async function run(invocation: RunInvocation, context: ProcessContext): Promise<number> {
-  const single = commandLineConfig(invocation, context.cwd);
+  const single = commandLineConfig(invocation, context.cwd, context.environment);
   if ('problems' in single) return refuse(single, 'run', context);
   const missing = whatIsMissing(single.config, context.environment);
   if (missing.length > 0) {

@@ -2,6 +2,7 @@
 // schemas and rules as for a file; faults name the flag instead of a line.
 import type { Config } from './config.ts';
 import { LISTENER_FLAGS } from './flags.ts';
+import { dataFolderIn } from './interpolate.ts';
 import { type Fault, formatPath } from './issues.ts';
 import { preflight } from './preflight.ts';
 import { resolveConfig } from './resolve.ts';
@@ -34,12 +35,18 @@ const FLAGS: Readonly<Record<string, string>> = {
  * Makes the configuration of one server, named `server`.
  *
  * @param folder absolute; the server's working folder and the start of relative commands
+ * @param environment may name the folder for what outlives the process
  */
-export function commandLineConfig(flags: CommandLineServer, folder: string): CommandLineConfig {
+export function commandLineConfig(
+  flags: CommandLineServer,
+  folder: string,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): CommandLineConfig {
   const { command, args, sharing, port, host, allowUnauthenticated, adminPort = 0 } = flags;
   const listen = { port, host, allowUnauthenticated };
   const servers = { server: { command, args, sharing } };
-  return resolveFlags({ listen, admin: { port: adminPort }, servers }, folder);
+  const raw = { listen, admin: { port: adminPort }, servers };
+  return resolveFlags(raw, folder, dataFolderIn(environment));
 }
 
 /** What `sluice connect` is told. */
@@ -55,10 +62,11 @@ export function remoteServerConfig(flags: RemoteServer, folder: string): Command
   return resolveFlags({ servers: { server } }, folder);
 }
 
-function resolveFlags(raw: unknown, folder: string): CommandLineConfig {
+function resolveFlags(raw: unknown, folder: string, data?: string): CommandLineConfig {
   const context = {
     file: undefined,
     folder,
+    data,
     host: undefined,
     isHidden: () => false,
     variable: () => undefined,

@@ -31,6 +31,17 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
+/** The variable that names the folder for what outlives the process, where the configuration names none. */
+export const DATA_VARIABLE = 'SLUICE_DATA';
+
+/** That folder, absolute; undefined where the environment names none. */
+export function dataFolderIn(
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const folder = environment[DATA_VARIABLE];
+  return folder === undefined || folder === '' ? undefined : resolve(folder);
+}
+
 /** Replaces the references in a string. `$${` stands for a literal `${`. Problems never contain a secret. */
 export function interpolate(
   text: string,

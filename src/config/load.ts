@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
 import { flagAt, type ListenerFlags, withFlags } from './flags.ts';
 import { type HostFile, hostFile } from './hosts/form.ts';
-import { processEnvironment } from './interpolate.ts';
+import { dataFolderIn, processEnvironment } from './interpolate.ts';
 import { ConfigError, type ConfigIssue, type ConfigPath, type Fault } from './issues.ts';
 import { preflight } from './preflight.ts';
 import { readingOf } from './reading.ts';
@@ -119,6 +119,7 @@ function resolveDocument(
     file: path,
     folder: dirname(path),
     host,
+    data: dataFolderIn(environment),
     isHidden: (place: ConfigPath) => document.isInterpolated(place),
     variable: (name: string) => {
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;

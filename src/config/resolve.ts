@@ -1,13 +1,14 @@
 // Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
 // rules; knows no file and no positions, only paths.
 import { type AuthOptions, authSchema } from '../auth/options.ts';
-import { absolutePath } from '../base/folders.ts';
+import { absolutePath, whyNotWritable } from '../base/folders.ts';
 import { isTokenExchange } from '../upstream/options.ts';
 import { checkKnownClients, checkReadableFiles, checkRules } from './access-checks.ts';
 import type { Config } from './config.ts';
 import { readEndpoints } from './endpoints.ts';
 import { riskyOptions, unsafeOptions } from './exposure.ts';
 import type { HostFile } from './hosts/form.ts';
+import { DATA_VARIABLE } from './interpolate.ts';
 import { describe, type Fault, Findings, faultsOf } from './issues.ts';
 import { isRecord } from './records.ts';
 import { settingsSchema } from './schema.ts';
@@ -70,6 +71,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   const { servers: _, mcpServers: __, $schema: ___, ...options } = settings.data;
   const config: Config = {
     ...withAbsolutePaths({ ...options, auth: auth && { ...auth, keepsTokens } }, context.folder),
+    data: dataFolder(options.data, context, found),
     file,
     endpoints,
     servers,
@@ -100,6 +102,22 @@ function readAuth(
   if (parsed.success) return parsed.data;
   found.faults.push(...faultsOf(parsed.error.issues, path, raw, context.isHidden));
   return 'unclear';
+}
+
+/**
+ * The folder for what outlives the process. An image names one in its environment, and may run with a root
+ * that can't be written: that must not keep a gateway from starting whose owner never asked for a folder.
+ */
+function dataFolder(
+  given: string | undefined,
+  { folder, data }: ResolveContext,
+  found: Findings,
+): string | undefined {
+  if (given !== undefined) return absolutePath(given, folder);
+  const why = data === undefined ? undefined : whyNotWritable(data);
+  if (why === undefined) return data;
+  found.warn(['data'], `is ${data} by ${DATA_VARIABLE}, which can't be written (${why}): not used`);
+  return undefined;
 }
 
 function withAbsolutePaths<T extends Pick<Config, 'listen' | 'admin' | 'audit' | 'auth'>>(

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { authSchema } from '../auth/options.ts';
-import { duration, isMap, section, text } from '../base/options.ts';
+import { duration, filledText, isMap, section, text } from '../base/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
 import { auditSchema, logSchema } from '../observe/options.ts';
@@ -29,6 +29,10 @@ const settings = {
   }),
   state: stateSchema.prefault({}).meta({
     description: "Calls of modern clients that wait for the answer to a server's request.",
+  }),
+  data: filledText('the path of a folder').optional().meta({
+    description:
+      'Folder for what has to outlive the process: keys that encrypt the ids of sessions, and what is known of these sessions. Made with mode 0700 if it is not there; one process at a time uses it. Default: the environment variable `SLUICE_DATA`. Without either, nothing is kept.',
   }),
   drain: duration(0).prefault('25s').meta({
     description: 'How long a stop waits for calls in flight to finish.',

@@ -27,6 +27,8 @@ export interface ResolveContext {
   readonly host?: HostFile | undefined;
   /** The value of a variable of the environment, kept secret from then on. */
   readonly variable: (name: string) => string | undefined;
+  /** The folder for what outlives the process, as the environment names it; absolute. */
+  readonly data?: string | undefined;
 }
 
 /** Where an option of a server stands, by its path in an entry of the gateway's own form. */

@@ -13,6 +13,7 @@ import {
   list,
   type Options,
   oneOf,
+  secretKeys,
   section,
   text,
 } from '../base/options.ts';
@@ -121,6 +122,11 @@ export const sessionsSchema = section({
     description:
       'Calls in flight of one session. More calls fail with `overloaded`. At a `jsonrpc` server all POSTs of one principal count as one session.',
   }),
+  keys: secretKeys(
+    'Keys that encrypt the ids of sessions, 32 characters or more each. A gateway that has the key of an ' +
+      'id goes on with the session after a restart. The first key encrypts, all keys decrypt: to rotate, ' +
+      'put a new key first. Default: the key in `data`, or without it a random key, made at each start.',
+  ),
 });
 
 /** `limits:` */

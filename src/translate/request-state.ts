@@ -3,9 +3,9 @@
 // basic/patterns/mrtr).
 
 import { createHash } from 'node:crypto';
+import { Sealer } from '../base/sealer.ts';
 import { isObject, parseText } from '../jsonrpc/parse.ts';
 import { commaSeparated, jsonText } from '../jsonrpc/serialize.ts';
-import { Sealer } from './sealer.ts';
 
 const PURPOSE = 'v1';
 

@@ -13,9 +13,9 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
   // keys, tickets and hashes of proofs; what claims a process was started with.
   'node:crypto':
-    /^auth\/|^base\/pem-files|^upstream\/(connection|credential-fingerprint)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state|sealer)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
+    /^auth\/|^base\/(pem-files|sealer)|^data\/sealing-keys|^upstream\/(connection|credential-fingerprint)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
-    /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
+    /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^data\/data-folder|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long.
   'node:fs/promises': /^listener\/unacknowledged/,
   'node:http': /^listener\/|^http\//,
@@ -31,7 +31,9 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:net':
     /^listener\/|^http\/|^admin\/|^base\/(http-pool|loopback|public-address|stalled-socket)|^upstream\/credentials\/dialling|^upstream\/stdio\/child-/,
   'node:path':
-    /^config\/|^cli\/|^upstream\/stdio\/(options|run-as|program)|^base\/folders|^catalog\/pins\/lock-file/,
+    /^config\/|^cli\/|^upstream\/stdio\/(options|run-as|program)|^base\/folders|^catalog\/pins\/lock-file|^data\/data-folder/,
+  // The lock of the data folder, loaded where there is one.
+  'node:sqlite': /^data\/folder-lock/,
   'node:stream': /^listener\/|^http\/|^app\/connect|^upstream\/stdio\/child-output/,
   'node:tls': /^listener\/|^http\//,
   'node:util': /^cli\/(args|keys-args)/,

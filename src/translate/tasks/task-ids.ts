@@ -2,13 +2,14 @@
 // who the task belongs to and where it runs. The same task has the same id each time, since clients
 // compare them; they outlive the gateway only where `state.keys` is set (docs/protocol.md#handles,
 // #tasks).
+
+import { Sealer } from '../../base/sealer.ts';
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { parseText } from '../../jsonrpc/parse.ts';
 import { jsonText } from '../../jsonrpc/serialize.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { Sealer } from '../sealer.ts';
 
 const PURPOSE = 't1';
 

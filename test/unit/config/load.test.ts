@@ -78,6 +78,7 @@ describe('a configuration', () => {
         max: 10_000,
         maxPerPrincipal: 50,
         maxInFlight: 64,
+        keys: [],
       },
       limits: {
         requestsPerSecond: 0,
@@ -91,6 +92,7 @@ describe('a configuration', () => {
       auth: undefined,
       processes: { max: 64, maxPerPrincipal: 8, maxStarting: 4 },
       state: { keys: [], ttl: 600_000 },
+      data: undefined,
       drain: 25_000,
       catalogOptionsOf: new Map([['a', { pin: 'off', validateArguments: 'off' }]]),
       endpoints: [],

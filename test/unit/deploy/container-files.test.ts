@@ -55,6 +55,17 @@ describe('E09 the container', () => {
     expect(dockerfile).toContain('ENTRYPOINT ["tini", "--", "sluice"]');
   });
 
+  test('keeps its data in a volume that the image prepares for its user', () => {
+    const dockerfile = read('Dockerfile');
+    const { services, volumes } = parse(read('deploy/compose.yaml'));
+    const [, folder = 'none'] = /\bSLUICE_DATA=(\S+)/.exec(dockerfile) ?? [];
+    const [, user = 'none'] = /^USER (\d+):/m.exec(dockerfile) ?? [];
+    expect(dockerfile).toContain(`VOLUME ${folder}\n`);
+    expect(dockerfile).toContain(`--mode=0700 --owner=${user} --group=${user} ${folder}\n`);
+    expect(services.sluice.volumes).toContain(`data:${folder}`);
+    expect(volumes).toHaveProperty('data');
+  });
+
   test('has the allocator with which memory is measured in npm run attack', () => {
     const dockerfile = read('Dockerfile');
     expect(dockerfile).toMatch(/apt-get install .*\blibjemalloc2\b/);

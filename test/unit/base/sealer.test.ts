@@ -1,6 +1,6 @@
 // What is sealed for one purpose is nothing for another.
 import { expect, it } from 'vitest';
-import { Sealer } from '../../../src/translate/sealer.ts';
+import { Sealer } from '../../../src/base/sealer.ts';
 
 const SECRET = 'a text of 32 characters or more, really';
 
@@ -28,4 +28,17 @@ it('B15 opens in one spelling, and with every key', () => {
   ]) {
     expect(rotated.open(changed)).toBeUndefined();
   }
+});
+
+it('a text of another key costs no look inside', () => {
+  const sealed = new Sealer('v1', [SECRET]).seal('text');
+  const [key, other] = [
+    new Sealer('v1', [SECRET]),
+    new Sealer('v1', ['another secret, as long as the first']),
+  ];
+  const id = (text: string): string =>
+    Buffer.from(text.slice(3), 'base64url').toString('hex', 0, 4);
+  expect(id(key.seal('other text'))).toBe(id(sealed));
+  expect(id(other.seal('text'))).not.toBe(id(sealed));
+  expect(id(new Sealer('t1', [SECRET]).seal('text'))).not.toBe(id(sealed));
 });
