@@ -3,6 +3,7 @@ import type { Guard } from './guard.ts';
 
 const GATE = 'src/translate/modern-dispatcher.ts';
 const SEALER = 'src/base/sealer.ts';
+const TASK = 'src/translate/tasks/task.ts';
 const CACHE = 'src/translate/response-cache.ts';
 const CLAIM_TESTS = 'test/integration/access/claims.test.ts';
 const STATE_TESTS = 'test/integration/principals-states.test.ts';
@@ -47,16 +48,16 @@ export const translateGuards: readonly Guard[] = [
   },
   {
     name: 'task/over',
-    file: 'src/translate/tasks/task-table.ts',
-    find: 'return this.#over.get(overKey(claims)) === true ? undefined : claims;',
+    file: TASK,
+    find: 'return this.#over.get(overKeyOf(claims)) === true ? undefined : claims;',
     replace: 'return claims;',
     test: [TASK_TESTS, 'opens none that is over'],
   },
   {
     name: 'task/unnamed',
-    file: 'src/translate/tasks/awaited-task.ts',
-    find: 'table.keep(new OwnedTask(claims, this.client, table)).noted(undefined, ttlMs);',
-    replace: 'void claims;\n    void table;\n    void ttlMs;',
+    file: 'src/translate/tasks/awaited-call.ts',
+    find: 'table.keep(new Task(claims, this.client, table)).noted(created);',
+    replace: 'void Task;',
     test: [TASK_TESTS, 'of a call that the gateway makes one of'],
   },
   {
@@ -126,14 +127,14 @@ export const translateGuards: readonly Guard[] = [
   },
   {
     name: 'task/principal',
-    file: 'src/translate/tasks/task-ids.ts',
-    find: 'return owner === principal.key ?',
-    replace: 'return owner !== principal.kind ?',
+    file: TASK,
+    find: 'if (claims?.principal !== principal.key) return undefined;',
+    replace: 'if (claims === undefined) return undefined;',
     test: [TASK_TESTS, 'opens for its principal alone'],
   },
   {
     name: 'task/principal-of-same-id',
-    file: 'src/translate/tasks/task-table.ts',
+    file: TASK,
     find: 'return owner === principal.key ? claims : undefined;',
     replace: 'return owner === "" ? undefined : claims;',
     test: [TASK_TESTS, 'an id that a server gave twice'],

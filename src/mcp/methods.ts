@@ -30,6 +30,7 @@ export const TASKS_GET = 'tasks/get';
 export const TASKS_RESULT = 'tasks/result';
 export const TASKS_CANCEL = 'tasks/cancel';
 export const TASKS_LIST = 'tasks/list';
+export const TASKS_UPDATE = 'tasks/update';
 /** What a server of the session era says when a task is in another state. */
 export const TASK_STATUS = 'notifications/tasks/status';
 
@@ -79,7 +80,7 @@ const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   TASKS_RESULT,
   TASKS_CANCEL,
   TASKS_LIST,
-  'tasks/update',
+  TASKS_UPDATE,
   'server/discover',
   'subscriptions/listen',
   ROOTS_LIST,

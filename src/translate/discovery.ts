@@ -7,7 +7,7 @@ import { withoutTasksExtension } from '../mcp/capabilities.ts';
 import { META } from '../mcp/meta.ts';
 import { MODERN_VERSION } from '../mcp/versions.ts';
 import type { ServerIdentity } from '../ports/lease.ts';
-import { takesToolTasks, withTasksExtension } from './tasks/offered.ts';
+import { takesToolTasks, withTasksExtension } from './tasks/task-support.ts';
 
 const KEPT = [
   'tools',

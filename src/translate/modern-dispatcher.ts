@@ -32,11 +32,15 @@ import { digestOf, type StateClaims, StateSealer } from './request-state.ts';
 import { ResponseCache } from './response-cache.ts';
 import { ModernResultEncoder } from './result-text.ts';
 import { SuspendedCalls } from './suspended-calls.ts';
-import { awaitTaskIfRequired } from './tasks/awaited-task.ts';
-import { TASKS_REQUIRED, takesToolTasks, taskTools } from './tasks/offered.ts';
-import type { TaskClaims } from './tasks/task-ids.ts';
-import { TaskPolling } from './tasks/task-polling.ts';
-import { type TaskState, TaskTable, UNKNOWN_TASK } from './tasks/task-table.ts';
+import { awaitTaskIfRequired } from './tasks/awaited-call.ts';
+import { PolledTasks } from './tasks/polled-tasks.ts';
+import { type TaskClaims, TaskTable, UNKNOWN_TASK } from './tasks/task.ts';
+import {
+  type SharedTasks,
+  TASKS_REQUIRED,
+  takesToolTasks,
+  taskTools,
+} from './tasks/task-support.ts';
 import { TaskWatch, type TellTask } from './tasks/task-watch.ts';
 import { ToolFacts } from './tool-facts.ts';
 import { HEADER_MISMATCH, MirroredArguments } from './tool-schemas.ts';
@@ -46,7 +50,7 @@ export interface ModernState {
   readonly suspendedCalls: SuspendedCalls<ModernToLegacy>;
   readonly sealer: StateSealer;
   readonly results: ResponseCache;
-  readonly tasks: TaskState;
+  readonly tasks: SharedTasks;
   /** Which arguments of tools stand in headers too. */
   readonly mirrored: ToolFacts<MirroredArguments>;
   /** To be ended in order when the gateway stops. */
@@ -86,7 +90,7 @@ const BAD_STATE = invalidParams('requestState is expired, or does not belong to 
 export class ModernDispatcher {
   readonly #backend: Backend;
   readonly #state: ModernState;
-  readonly #taskPolling: TaskPolling;
+  readonly #polledTasks: PolledTasks;
   readonly #calls: ModernPasses;
   /** Made once for each handshake of an instance, not for each call. */
   readonly #offers = new WeakMap<ServerIdentity, ModernOffer>();
@@ -100,7 +104,7 @@ export class ModernDispatcher {
       return fingerprint === '' ? principal.key : `${principal.key} ${fingerprint}`;
     };
     this.#calls = { endpoint, suspendedCalls, sealer, ownerOf, table: tasks.table, results };
-    this.#taskPolling = new TaskPolling({ backend, ...tasks, ttlMs: suspendedCalls.ttlMs });
+    this.#polledTasks = new PolledTasks(backend, tasks, suspendedCalls.ttlMs);
   }
 
   /** Serves a request; it is settled in the end. */
@@ -189,7 +193,7 @@ export class ModernDispatcher {
     } else {
       contain(
         request,
-        this.#taskPolling.serve(request, lease, claims, this.#offerOf(identity).encoder),
+        this.#polledTasks.serve(request, lease, claims, this.#offerOf(identity).encoder),
       );
     }
   }
@@ -262,7 +266,7 @@ export class ModernDispatcher {
       const { capabilities } = request.client;
       const send = (call: Request): void => {
         const work = hasTasks(capabilities)
-          ? this.#taskPolling.start(call, lease, capabilities)
+          ? this.#polledTasks.start(call, lease, capabilities)
           : awaitTaskIfRequired(call, lease, tasks);
         contain(call, work);
       };
@@ -311,9 +315,7 @@ export class ModernDispatcher {
 
   /** Watches tasks of a client at the server, for its listen stream. */
   watchTasks(client: Downstream, tell: TellTask): TaskWatch {
-    const { table } = this.#state.tasks;
-    const taskPolling = this.#taskPolling;
-    return new TaskWatch(client, { backend: this.#backend, table, taskPolling }, tell);
+    return new TaskWatch(client, this.#polledTasks, tell);
   }
 
   #offerOf(identity: ServerIdentity): ModernOffer {

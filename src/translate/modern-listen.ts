@@ -19,7 +19,7 @@ import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
 import { missingCapability } from './errors.ts';
 import type { OpenListen, OpenListens } from './open-listens.ts';
 import { withParams } from './request-text.ts';
-import { TASKS_REQUIRED } from './tasks/offered.ts';
+import { TASKS_REQUIRED } from './tasks/task-support.ts';
 import type { TaskWatch, TellTask } from './tasks/task-watch.ts';
 
 /** How long a server may take to agree to subscriptions before the rest is acknowledged. */

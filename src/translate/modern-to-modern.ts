@@ -21,9 +21,7 @@ import { tooManyServerRequests } from './input-requests.ts';
 import type { CallPlace, ModernCalls } from './modern-to-legacy.ts';
 import { digestOf, type StateClaims } from './request-state.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { OwnedTask } from './tasks/owned-task.ts';
-import { claimsOf, type TaskClaims } from './tasks/task-ids.ts';
-import type { TaskTable } from './tasks/task-table.ts';
+import { claimsOf, Task, type TaskClaims, type TaskTable } from './tasks/task.ts';
 import { taskStateOf, withParamsTaskId, withTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
 
@@ -115,23 +113,23 @@ export class ModernToModern extends ForwardedRequest {
 
   /** The result that says that the server made a task; undefined when the client's can't be one. */
   #made({ bytes, resultStart, resultEnd }: Frame): Buffer | undefined {
-    const { taskId, status, ttlMs } = taskStateOf(bytes, resultStart, resultEnd);
+    const { taskId, ...state } = taskStateOf(bytes, resultStart, resultEnd);
     const isKnown = hasTasks(this.client.capabilities);
     if (!isKnown || !isTextWithin(taskId, TEXT_LIMITS.serverId)) return undefined;
     const { table } = this.#shared;
     const claims = claimsOf(this.#place.lease, taskId, this.client);
-    const task = table.keep(new OwnedTask(claims, this.client, table));
+    const task = table.keep(new Task(claims, this.client, table));
     task.follow(this.canceller, true);
-    task.noted(status, ttlMs);
+    task.noted(state);
     return withTaskId(bytes, resultStart, resultEnd, task.id);
   }
 
   /** The result of a request about a task, under the id that its owner knows. */
   #ofTask(result: Buffer, claims: TaskClaims): Buffer {
     const { table } = this.#shared;
-    const { taskId, status, ttlMs } = taskStateOf(result, 0, result.length);
-    if (taskId !== claims.taskId) return result;
-    table.find(claims)?.noted(status, ttlMs);
+    const state = taskStateOf(result, 0, result.length);
+    if (state.taskId !== claims.taskId) return result;
+    table.find(claims)?.noted(state);
     return withTaskId(result, 0, result.length, table.idOf(claims));
   }
 

@@ -13,7 +13,7 @@ import { settleWith } from '../../src/mux/malformed.ts';
 import type { Request } from '../../src/ports/request.ts';
 import { contain } from '../../src/ports/request.ts';
 import { isWellFormed } from '../../src/translate/input-requests.ts';
-import { madeTask } from '../../src/translate/tasks/task-text.ts';
+import { createdTask } from '../../src/translate/tasks/task-text.ts';
 import { settleBy } from '../support/outcomes.ts';
 
 /** String() of it throws. */
@@ -28,7 +28,7 @@ describe('a value that can not be text', () => {
     const schema = { properties: { a: { 'x-mcp-header': 'A', type: NO_TEXT } } };
     expect(hasValidHeaders(schema)).toBe(false);
     const task = { jsonrpc: '2.0', id: 1, result: { task: { taskId: NO_TEXT } } };
-    expect(madeTask(scan(Buffer.from(JSON.stringify(task))))).toBeUndefined();
+    expect(createdTask(scan(Buffer.from(JSON.stringify(task))))).toBeUndefined();
   });
 
   it('leaves a link as it is', () => {

@@ -15,8 +15,8 @@ import {
 import type { EndpointInfo, UpstreamSession } from '../../ports/dispatcher.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { type Outcome, type Request, settleLater, settleSoon } from '../../ports/request.ts';
-import { sessionCapabilities } from '../../translate/tasks/offered.ts';
 import { SessionTasks } from '../../translate/tasks/session-tasks.ts';
+import { sessionCapabilities } from '../../translate/tasks/task-support.ts';
 import { DirectUpstreamSession, levelIn } from '../direct-endpoint.ts';
 import type { AggregateParts, AggregateRouter, ClientLeases } from './aggregate-router.ts';
 import { memberInfosOf, mergedInitializeResult } from './answers.ts';

@@ -25,7 +25,7 @@ import {
 } from '../../mcp/methods.ts';
 import type { AccessItem, AccessKind, Denial } from '../../ports/principal.ts';
 import { Denied, type Outcome, type Request } from '../../ports/request.ts';
-import { UNKNOWN_TASK } from '../../translate/tasks/task-table.ts';
+import { UNKNOWN_TASK } from '../../translate/tasks/task.ts';
 import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import type { Member } from './member.ts';
 import type { RouteTarget, RoutingDecision } from './routed-request.ts';

@@ -1,10 +1,10 @@
-// What of a legacy session is about tasks: which of its requests are, which task each means, and what
-// is kept for the session's clients that know no tasks.
-
-import { methodNotFound } from '../../jsonrpc/error.ts';
-import type { Frame } from '../../jsonrpc/frame.ts';
+// The tasks of legacy clients at legacy servers: which requests of a session are about tasks, and about
+// which. They are passed on, with the server's ids toward the server and sealed ones toward the client
+// (docs/protocol.md#tasks). For clients that know no tasks the gateway waits for those that must be.
+import { INVALID_PARAMS, methodNotFound } from '../../jsonrpc/error.ts';
+import { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
-import { isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
+import { errorCodeOf, isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
 import {
   isTaskMethod,
   TASKS_CANCEL,
@@ -17,16 +17,26 @@ import {
 import { relatedTaskOf, withRelatedTask } from '../../mcp/related-task.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
-import type { Backend, Lease } from '../../ports/lease.ts';
-import { contain, type Request } from '../../ports/request.ts';
+import type { Backend, Lease, ServerIdentity } from '../../ports/lease.ts';
+import { type Canceller, contain, type Outcome, type Request } from '../../ports/request.ts';
 import { toolsWithoutExecution } from '../tool-lists.ts';
-import { awaitTaskIfRequired } from './awaited-task.ts';
-import { knowsTasks, sessionCapabilities, takesToolTasks } from './offered.ts';
-import { TaskCreation, TaskList, TaskRequest } from './session-requests.ts';
-import { SessionTask } from './session-task.ts';
-import { claimsOf, type TaskClaims } from './task-ids.ts';
-import { type TaskState, UNKNOWN_TASK } from './task-table.ts';
-import { notAsTask } from './task-text.ts';
+import { awaitTaskIfRequired } from './awaited-call.ts';
+import { claimsOf, type TaskClaims, UNKNOWN_TASK } from './task.ts';
+import {
+  knowsTasks,
+  type SharedTasks,
+  sessionCapabilities,
+  takesToolTasks,
+} from './task-support.ts';
+import {
+  createdTask,
+  editedTaskList,
+  notAsTask,
+  taskStateOf,
+  withParamsTaskId,
+  withTaskIdIn,
+} from './task-text.ts';
+import { WaitTask } from './wait-task.ts';
 
 const TASK_MEMBER = Buffer.from('"task"');
 const OF_ONE_TASK: ReadonlySet<string> = new Set([TASKS_GET, TASKS_RESULT, TASKS_CANCEL]);
@@ -36,20 +46,20 @@ export class SessionTasks {
   readonly #client: Downstream;
   readonly #lease: Lease;
   readonly #backend: Pick<Backend, 'name' | 'acquireById'>;
-  readonly #state: TaskState;
+  readonly #shared: SharedTasks;
   /** Tasks that the session has used. */
-  readonly #used = new Set<SessionTask>();
+  readonly #used = new Set<WaitTask>();
 
   constructor(
     client: Downstream,
     lease: Lease,
     backend: Pick<Backend, 'name' | 'acquireById'>,
-    state: TaskState,
+    shared: SharedTasks,
   ) {
     this.#client = client;
     this.#lease = lease;
     this.#backend = backend;
-    this.#state = state;
+    this.#shared = shared;
   }
 
   /** What the server said of itself, with what of its tasks can be used. */
@@ -68,11 +78,11 @@ export class SessionTasks {
    * @returns false: it is not
    */
   take(request: Request): boolean {
-    const { method } = request.frame;
     const { identity } = this.#lease;
-    if (identity === undefined || !takesToolTasks(identity)) {
-      if (isTaskMethod(method)) request.settle(methodNotFound(method));
-      return isTaskMethod(method);
+    if (!takesToolTasks(identity)) {
+      const isTask = isTaskMethod(request.frame.method);
+      if (isTask) request.settle(methodNotFound(request.frame.method));
+      return isTask;
     }
     const id = relatedTaskOf(request.frame);
     const own = id === undefined ? request : this.#related(request, id);
@@ -80,27 +90,12 @@ export class SessionTasks {
       request.settle(UNKNOWN_TASK);
       return true;
     }
-    return this.#takeOwn(own) || this.#passed(request, own);
-  }
-
-  /** Takes a request that is about tasks of the client's own, if about any. */
-  #takeOwn(request: Request): boolean {
-    const { method } = request.frame;
-    const { identity } = this.#lease;
-    if (identity === undefined || !knowsTasks(this.#client.version)) {
-      return this.#withoutTasks(request);
-    }
-    const offered = sessionCapabilities(identity, this.#client.version)['tasks'];
-    if (isTaskMethod(method)) this.#aboutTasks(request, offered as object);
-    else if (method === TOOLS_CALL && hasTask(request.frame)) this.#create(request);
-    else return false;
-    return true;
-  }
-
-  /** One that was changed is sent from here. */
-  #passed(request: Request, own: Request): boolean {
-    if (own !== request) this.#lease.dispatch(own);
-    return own !== request;
+    const isTaken = knowsTasks(this.#client.version)
+      ? this.#withTasks(own, identity)
+      : this.#withoutTasks(own);
+    // One that was changed is sent from here.
+    if (!isTaken && own !== request) this.#lease.dispatch(own);
+    return isTaken || own !== request;
   }
 
   /** The session is over. */
@@ -109,26 +104,43 @@ export class SessionTasks {
     this.#used.clear();
   }
 
-  #aboutTasks(request: Request, offered: object): void {
+  /** For a client that knows tasks. */
+  #withTasks(request: Request, identity: ServerIdentity): boolean {
     const { frame } = request;
-    const { method } = frame;
+    const isCreation = frame.method === TOOLS_CALL && hasTask(frame);
+    if (isCreation) this.#create(request);
+    else if (isTaskMethod(frame.method)) this.#aboutTasks(request, identity);
+    else return false;
+    return true;
+  }
+
+  #create(request: Request): void {
+    const keep = (taskId: string): WaitTask =>
+      this.#keep(claimsOf(this.#lease, taskId, this.#client));
+    this.#lease.dispatch(new TaskCreation(request, keep));
+  }
+
+  #aboutTasks(request: Request, identity: ServerIdentity): void {
+    const { method } = request.frame;
+    const offered = sessionCapabilities(identity, this.#client.version)['tasks'] as object;
     if (OF_ONE_TASK.has(method) && (method !== TASKS_CANCEL || 'cancel' in offered)) {
-      const { taskId } = parseParams(frame);
-      const claims = this.#state.table.open(taskId, this.#client.principal);
-      if (claims === undefined || claims.server !== this.#backend.name) {
-        request.settle(UNKNOWN_TASK);
-      } else this.#request(request, claims);
+      this.#aboutTask(request);
     } else if (method === TASKS_LIST && 'list' in offered) {
-      this.#lease.dispatch(new TaskList(request, (taskId) => this.#idOf(taskId)));
+      const edit = (answer: Frame): Frame | Promise<Frame> =>
+        editedTaskList(answer, (taskId) => this.#idOf(taskId));
+      this.#lease.dispatch(new EditedList(request, edit));
     } else {
       request.settle(methodNotFound(method));
     }
   }
 
-  #request(request: Request, claims: TaskClaims): void {
-    const isHere = claims.at === this.#lease.at;
-    const lease = isHere ? this.#lease : this.#backend.acquireById(this.#client, claims.at);
-    if (lease === undefined) {
+  #aboutTask(request: Request): void {
+    const claims = this.#claimsIn(parseParams(request.frame)['taskId']);
+    const isHere = claims?.at === this.#lease.at;
+    const lease = isHere
+      ? this.#lease
+      : claims && this.#backend.acquireById(this.#client, claims.at);
+    if (claims === undefined || lease === undefined) {
       request.settle(UNKNOWN_TASK);
       return;
     }
@@ -136,58 +148,49 @@ export class SessionTasks {
     lease.dispatch(new TaskRequest(request, task, () => isHere || lease.leave()));
   }
 
-  #create(request: Request): void {
-    this.#lease.dispatch(
-      new TaskCreation(request, (taskId) =>
-        this.#keep(claimsOf(this.#lease, taskId, this.#client)),
-      ),
-    );
-  }
-
   /**
    * A request that says that it belongs to a task, with the id that the server knows.
    * @returns undefined: the task is none of the client's
    */
   #related(request: Request, id: string): Request | undefined {
-    const claims = this.#state.table.open(id, this.#client.principal);
-    if (claims === undefined || claims.server !== this.#backend.name) return undefined;
+    const claims = this.#claimsIn(id);
+    if (claims === undefined) return undefined;
     return new ForwardedRequest(request, withRelatedTask(request.frame, id, claims.taskId));
   }
 
   /** For a client that knows no tasks: the gateway waits for those that a tool requires. */
   #withoutTasks(request: Request): boolean {
     const { frame } = request;
-    switch (frame.method) {
-      case TOOLS_LIST:
-        this.#lease.dispatch(new PlainToolList(request));
-        return true;
-      case TOOLS_CALL:
-        contain(request, this.#awaitTask(request));
-        return true;
-      default:
-        if (isTaskMethod(frame.method)) request.settle(methodNotFound(frame.method));
-        return isTaskMethod(frame.method);
+    if (frame.method === TOOLS_LIST) {
+      this.#lease.dispatch(new EditedList(request, toolsWithoutExecution));
+    } else if (frame.method === TOOLS_CALL) {
+      const call = hasTask(frame) ? new ForwardedRequest(request, notAsTask(frame)) : request;
+      contain(request, awaitTaskIfRequired(call, this.#lease, this.#shared));
+    } else if (isTaskMethod(frame.method)) {
+      request.settle(methodNotFound(frame.method));
+    } else {
+      return false;
     }
+    return true;
   }
 
-  async #awaitTask(request: Request): Promise<void> {
-    const call = hasTask(request.frame)
-      ? new ForwardedRequest(request, notAsTask(request.frame))
-      : request;
-    await awaitTaskIfRequired(call, this.#lease, this.#state);
+  /** The task at the server that the client means. */
+  #claimsIn(id: unknown): TaskClaims | undefined {
+    const claims = this.#shared.table.open(id, this.#client.principal);
+    return claims?.server === this.#backend.name ? claims : undefined;
   }
 
-  #keep(claims: TaskClaims): SessionTask {
+  #keep(claims: TaskClaims): WaitTask {
     for (const used of this.#used) if (used.isClosed) this.#used.delete(used);
-    const { table } = this.#state;
-    const task = table.keep(new SessionTask(claims, this.#client, this.#lease, table));
+    const { table } = this.#shared;
+    const task = table.keep(new WaitTask(claims, this.#client, this.#lease, table));
     this.#used.add(task);
     return task;
   }
 
-  #taskOf(claims: TaskClaims): SessionTask {
-    const known = this.#state.table.find(claims);
-    if (!(known instanceof SessionTask)) return this.#keep(claims);
+  #taskOf(claims: TaskClaims): WaitTask {
+    const known = this.#shared.table.find(claims);
+    if (!(known instanceof WaitTask)) return this.#keep(claims);
     known.usedBy(this.#client);
     this.#used.add(known);
     return known;
@@ -196,17 +199,103 @@ export class SessionTasks {
   /** The id of a task in a list; undefined: another principal's. */
   #idOf(taskId: string): string | undefined {
     const claims = claimsOf(this.#lease, taskId, this.#client);
-    const { table } = this.#state;
+    const { table } = this.#shared;
     const owner = table.find(claims)?.principal.key;
     const isOwn = owner === undefined ? !this.#lease.isShared : owner === claims.principal;
     return isOwn ? table.idOf(claims) : undefined;
   }
 }
 
-/** The list of tools for a client that knows no tasks. */
-class PlainToolList extends ForwardedRequest {
+/** A call that asks the server to make a task of it. */
+class TaskCreation extends ForwardedRequest {
+  readonly isBoundToLease = true;
+  readonly #keep: (taskId: string) => WaitTask;
+
+  /** @param keep keeps the task that the server made */
+  constructor(request: Request, keep: (taskId: string) => WaitTask) {
+    super(request);
+    this.#keep = keep;
+  }
+
   protected override answered(answer: Frame): void {
-    this.pass(toolsWithoutExecution(answer));
+    const created = createdTask(answer);
+    if (created === undefined) {
+      this.pass(answer);
+      return;
+    }
+    const task = this.#keep(created.taskId);
+    this.pass(task.toClient(withTaskIdIn(answer, created.start, created.end, task.id)));
+    // What the server said of it already comes after the answer that names it.
+    task.follow(this.canceller, true);
+    task.noted(created);
+  }
+}
+
+/** `tasks/get`, `tasks/result` or `tasks/cancel` of a task. */
+class TaskRequest extends ForwardedRequest {
+  readonly isPatient: boolean;
+  readonly #task: WaitTask;
+  readonly #done: () => void;
+
+  /** @param done told when it is over */
+  constructor(request: Request, task: WaitTask, done: () => void) {
+    super(request, withParamsTaskId(request.frame, task.claims.taskId));
+    this.isPatient = request.frame.method === TASKS_RESULT;
+    this.#task = task;
+    this.#done = done;
+    if (this.isPatient) task.waits(this);
+  }
+
+  // The server may ask while it works on this, whoever made the task.
+  sent(call: Canceller): void {
+    this.#task.follow(call, false);
+  }
+
+  override settle(outcome: Outcome): void {
+    if (outcome instanceof Frame && outcome.resultStart < 0) this.#note(errorCodeOf(outcome));
+    super.settle(outcome);
+  }
+
+  protected override answered(answer: Frame): void {
+    const { bytes, resultStart, resultEnd } = answer;
+    let own = answer;
+    if (this.isPatient) {
+      this.#task.settled();
+    } else {
+      this.#task.noted(taskStateOf(bytes, resultStart, resultEnd));
+      own = withTaskIdIn(answer, resultStart, resultEnd, this.#task.id);
+    }
+    this.pass(this.#task.toClient(own));
+  }
+
+  protected override ended(): void {
+    this.#task.waitsNoMore(this);
+    this.#done();
+  }
+
+  /** Notes what an error says of the task. */
+  #note(code: number | undefined): void {
+    // The outcome of the task, or a task that may be cancelled no more.
+    const isKnown = this.isPatient || this.frame.method === TASKS_CANCEL;
+    if (code !== INVALID_PARAMS) {
+      if (this.isPatient) this.#task.settled();
+    } else if (!isKnown) {
+      this.#task.close();
+    }
+  }
+}
+
+/** A list that the client gets another way. */
+class EditedList extends ForwardedRequest {
+  readonly #edit: (answer: Frame) => Frame | Promise<Frame>;
+
+  constructor(request: Request, edit: (answer: Frame) => Frame | Promise<Frame>) {
+    super(request);
+    this.#edit = edit;
+  }
+
+  protected override answered(answer: Frame): void {
+    this.pass(this.#edit(answer));
   }
 }
 

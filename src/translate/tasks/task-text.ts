@@ -1,13 +1,36 @@
-// Messages about tasks with other ids in them: spliced, never rebuilt (docs/protocol.md#tasks).
+// Messages about tasks, as the other side knows them: with other ids, which are spliced in, and a task of
+// the session era as the tasks extension writes one (docs/protocol.md#tasks, SEP-2663).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../../jsonrpc/json-text.ts';
-import { lastMember, type Member, withEdited } from '../../jsonrpc/members.ts';
+import { lastMember, membersOf, withEdited } from '../../jsonrpc/members.ts';
 import { parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
-import { jsonBytes } from '../../jsonrpc/serialize.ts';
+import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { REMOVED, withEditedList } from '../../jsonrpc/text-steps.ts';
+import { withoutRelatedTask } from '../../mcp/related-task.ts';
+import type { ServerRequest } from '../../ports/downstream.ts';
+import { modernError } from '../errors.ts';
+import { inputRequest } from '../input-requests.ts';
+
+const NULL = Buffer.from('null');
+/** Names of the session era, and those of the extension. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['ttl', 'ttlMs'],
+  ['pollInterval', 'pollIntervalMs'],
+]);
+/** What is said anew, or only where it belongs. */
+const OWN: ReadonlySet<string> = new Set([
+  'taskId',
+  'status',
+  'resultType',
+  'ttlMs',
+  'pollIntervalMs',
+  'result',
+  'error',
+  'inputRequests',
+]);
 
 /** What a server says of a task. */
 export interface TaskState {
@@ -19,10 +42,13 @@ export interface TaskState {
 
 /** A request, or a notification, with another task id in its params. */
 export function withParamsTaskId(frame: Frame, taskId: string): Frame {
-  const { bytes, paramsStart, paramsEnd } = frame;
-  return scan(
-    replaceSpan(bytes, paramsStart, paramsEnd, withTaskId(bytes, paramsStart, paramsEnd, taskId)),
-  );
+  return withTaskIdIn(frame, frame.paramsStart, frame.paramsEnd, taskId);
+}
+
+/** A message with another `taskId` in its object at [start, end). */
+export function withTaskIdIn(frame: Frame, start: number, end: number, taskId: string): Frame {
+  const { bytes } = frame;
+  return scan(replaceSpan(bytes, start, end, withTaskId(bytes, start, end, taskId)));
 }
 
 /** The text of an object with another `taskId`. */
@@ -44,21 +70,21 @@ export function taskStateOf(bytes: Buffer, start: number, end: number): TaskStat
 }
 
 /** A task in the result of the call that made it. */
-export interface MadeTask extends Member {
+export interface CreatedTask extends TaskState {
   readonly taskId: string;
+  /** Where it stands. */
+  readonly start: number;
+  readonly end: number;
 }
 
-/** Where the task stands in the result of a call of the session era that made one. */
-export function madeTask(answer: Frame): MadeTask | undefined {
-  const { bytes, resultStart, resultEnd } = answer;
+/** The task that a call of the session era made, if it made one. */
+export function createdTask({ bytes, resultStart, resultEnd }: Frame): CreatedTask | undefined {
   if (resultStart < 0) return undefined;
   const task = lastMember(bytes, resultStart, resultEnd, 'task');
-  const { taskId } =
-    task === undefined || bytes[task.valueStart] !== 0x7b
-      ? { taskId: undefined }
-      : taskStateOf(bytes, task.valueStart, task.valueEnd);
-  const isTask = task !== undefined && isTextWithin(taskId, TEXT_LIMITS.serverId);
-  return isTask ? { ...task, taskId } : undefined;
+  if (task === undefined || bytes[task.valueStart] !== OPEN_BRACE) return undefined;
+  const { valueStart: start, valueEnd: end } = task;
+  const { taskId, ...state } = taskStateOf(bytes, start, end);
+  return isTextWithin(taskId, TEXT_LIMITS.serverId) ? { ...state, taskId, start, end } : undefined;
 }
 
 /**
@@ -89,4 +115,70 @@ export function asTask(call: Frame): Frame {
 export function notAsTask(call: Frame): Frame {
   const { paramsStart, paramsEnd } = call;
   return withEdited(call, paramsStart, paramsEnd, { remove: (key) => key === 'task' });
+}
+
+/** What is said of a task besides what its server says. */
+export interface TaskDetail {
+  readonly id: string;
+  readonly status: string;
+  /** Further members, as JSON text. */
+  readonly more?: ReadonlyMap<string, Buffer>;
+}
+
+/**
+ * The text of a task of the session era as the extension has it: flat, with units in the names of its
+ * members, and with what belongs to its state inlined.
+ * @param bytes JSON text with the server's task at [start, end)
+ */
+export function flatTask(bytes: Buffer, start: number, end: number, detail: TaskDetail): Buffer {
+  const members = new Map<string, Buffer>([
+    ['taskId', jsonBytes(detail.id)],
+    ['status', jsonBytes(detail.status)],
+    ['ttlMs', NULL],
+  ]);
+  for (const { key, valueStart, valueEnd } of membersOf(bytes, start, end)) {
+    const name = RENAMED.get(key);
+    const value = bytes.subarray(valueStart, valueEnd);
+    if (name === undefined) {
+      if (!OWN.has(key)) members.set(key, value);
+    } else if (isDuration(parseSpan(value, 0, value.length))) {
+      members.set(name, value);
+    }
+  }
+  for (const [key, value] of detail.more ?? []) members.set(key, value);
+  const text = [...members].map(([key, value]) => `${jsonText(key)}:${value.toString('utf8')}`);
+  return Buffer.from(`{${text.join(',')}}`);
+}
+
+/** What a task came to, from the answer to `tasks/result`: a failed tool is a completed call. */
+export function outcomeDetail(answer: Frame): Pick<Required<TaskDetail>, 'status' | 'more'> {
+  if (answer.resultStart >= 0) {
+    const { bytes, resultStart, resultEnd } = withoutRelatedTask(answer);
+    return {
+      status: 'completed',
+      more: new Map([['result', bytes.subarray(resultStart, resultEnd)]]),
+    };
+  }
+  const error = modernError(answer, answer);
+  const text =
+    error === undefined
+      ? answer.bytes.subarray(answer.errorStart, answer.errorEnd)
+      : jsonBytes(error);
+  return { status: 'failed', more: new Map([['error', text]]) };
+}
+
+/** What a task asks for. */
+export function inputRequiredDetail(
+  serverRequests: ReadonlyMap<string, ServerRequest>,
+): Pick<Required<TaskDetail>, 'status' | 'more'> {
+  const entries = [...serverRequests].map(
+    ([key, { frame }]) => `${jsonText(key)}:${inputRequest(frame).toString('utf8')}`,
+  );
+  const requests = Buffer.from(`{${entries.join(',')}}`);
+  return { status: 'input_required', more: new Map([['inputRequests', requests]]) };
+}
+
+// The extension has positive integers only.
+function isDuration(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }

@@ -6,25 +6,20 @@ import { scan } from '../../jsonrpc/scan.ts';
 import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
 import { taskKind } from '../../mcp/subscription.ts';
 import type { Downstream } from '../../ports/downstream.ts';
-import type { Backend, Lease } from '../../ports/lease.ts';
+import type { Lease } from '../../ports/lease.ts';
 import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
-import type { TaskClaims } from './task-ids.ts';
-import type { TaskPolling } from './task-polling.ts';
-import type { TaskTable } from './task-table.ts';
-import { withParamsTaskId } from './task-text.ts';
+import type { Answer } from '../own-request.ts';
 
-export interface TaskWatchContext {
-  readonly backend: Pick<Backend, 'name' | 'acquireById'>;
-  readonly table: TaskTable;
-  readonly taskPolling: TaskPolling;
-}
+import type { PolledTasks } from './polled-tasks.ts';
+import type { TaskClaims } from './task.ts';
+import { withParamsTaskId } from './task-text.ts';
 
 /** Told of a task: the message, and a kind that is the same for each task. */
 export type TellTask = (message: Buffer, kind: string) => void;
 
 /** The tasks of one stream at one server. */
 export class TaskWatch extends SilentClient {
-  readonly #context: TaskWatchContext;
+  readonly #tasks: PolledTasks;
   readonly #tell: TellTask;
   /** By instance. */
   readonly #leases = new Map<string, Lease>();
@@ -33,9 +28,9 @@ export class TaskWatch extends SilentClient {
   readonly #ends: (() => void)[] = [];
   #hasLeft = false;
 
-  constructor(owner: Downstream, context: TaskWatchContext, tell: TellTask) {
+  constructor(owner: Downstream, tasks: PolledTasks, tell: TellTask) {
     super(owner.principal, owner, UNASKABLE.modern);
-    this.#context = context;
+    this.#tasks = tasks;
     this.#tell = tell;
   }
 
@@ -45,8 +40,8 @@ export class TaskWatch extends SilentClient {
    * @returns false: it is none of this client's at this server, or can't be watched
    */
   async watch(id: string): Promise<boolean> {
-    const claims = this.#context.table.open(id, this.principal);
-    if (claims?.server !== this.#context.backend.name) return false;
+    const claims = this.#tasks.table.open(id, this.principal);
+    if (claims?.server !== this.#tasks.backend.name) return false;
     const lease = await this.#leaseAt(claims.at);
     if (lease?.identity === undefined || this.#hasLeft) return false;
     return lease.identity.era === 'modern'
@@ -69,7 +64,7 @@ export class TaskWatch extends SilentClient {
   async #leaseAt(at: string): Promise<Lease | undefined> {
     const known = this.#leases.get(at);
     if (known !== undefined) return known;
-    const lease = this.#context.backend.acquireById(this, at);
+    const lease = this.#tasks.backend.acquireById(this, at);
     if (lease === undefined) return undefined;
     this.#leases.set(at, lease);
     await lease.join(undefined);
@@ -83,44 +78,37 @@ export class TaskWatch extends SilentClient {
   }
 
   async #follow(lease: Lease, claims: TaskClaims, id: string): Promise<boolean> {
-    const { taskPolling } = this.#context;
-    const task = taskPolling.taskOf(claims, this);
+    const task = this.#tasks.taskOf(claims, this);
+    const read = (): Promise<Answer> => this.#tasks.inquiry(task, lease).state();
     // It must be there; and from its answer on the server's states reach the task.
-    const first = await taskPolling.read(task, lease);
+    const first = await read();
     if (first instanceof GatewayError || first.resultStart < 0 || this.#hasLeft) return false;
-    const reader = new TaskReader(async () => {
-      const outcome = await taskPolling.read(task, lease);
+    const changed = oneAtATime(async () => {
+      const outcome = await read();
       if (this.#hasLeft || outcome instanceof GatewayError || outcome.resultStart < 0) return;
       this.#tell(updateOf(outcome), taskKind(id));
     });
-    this.#ends.push(task.watch(() => reader.read()));
+    this.#ends.push(task.watch(changed));
     return true;
   }
 }
 
-/** Reads a task whenever it changed, but not twice at once. */
-class TaskReader {
-  readonly #read: () => Promise<void>;
-  #isReading = false;
-  #hasChanged = false;
-
-  constructor(read: () => Promise<void>) {
-    this.#read = read;
-  }
-
-  read(): void {
-    this.#hasChanged = true;
-    if (!this.#isReading) void this.#readAll();
-  }
-
-  async #readAll(): Promise<void> {
-    this.#isReading = true;
-    while (this.#hasChanged) {
-      this.#hasChanged = false;
-      await this.#read();
+/** Does work whenever there is some, but not twice at once. */
+function oneAtATime(work: () => Promise<void>): () => void {
+  let isWorking = false;
+  let isDue = false;
+  const workOff = async (): Promise<void> => {
+    isWorking = true;
+    while (isDue) {
+      isDue = false;
+      await work();
     }
-    this.#isReading = false;
-  }
+    isWorking = false;
+  };
+  return () => {
+    isDue = true;
+    if (!isWorking) void workOff();
+  };
 }
 
 /** The notification with a task's whole state. */

@@ -4,8 +4,8 @@ import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import type { Downstream } from '../../../src/ports/downstream.ts';
 import { type SuspendableCall, SuspendedCalls } from '../../../src/translate/suspended-calls.ts';
-import { PolledTask } from '../../../src/translate/tasks/polled-task.ts';
-import { TaskTable } from '../../../src/translate/tasks/task-table.ts';
+import { PollTask } from '../../../src/translate/tasks/poll-task.ts';
+import { TaskTable } from '../../../src/translate/tasks/task.ts';
 import { serverRequestOf } from '../../support/outcomes.ts';
 
 const KIB = 1024;
@@ -72,10 +72,10 @@ describe('a suspended call', () => {
 });
 
 describe('a task', () => {
-  const taskOf = (table: TaskTable, key: string, taskId: string, info?: unknown): PolledTask => {
+  const taskOf = (table: TaskTable, key: string, taskId: string, info?: unknown): PollTask => {
     const claims = { server: 's', at: '0', taskId, principal: key };
     const owner = { principal: principal(key), version: '2026-07-28', info } as Downstream;
-    const task = new PolledTask(claims, owner, {}, table, 1_000);
+    const task = new PollTask(claims, owner, {}, table, 1_000);
     table.keep(task);
     return task;
   };

@@ -5,13 +5,11 @@ import type { Downstream, ServerRequest } from '../../../src/ports/downstream.ts
 import type { Backend, Lease } from '../../../src/ports/lease.ts';
 import type { Request } from '../../../src/ports/request.ts';
 import { StateSealer } from '../../../src/translate/request-state.ts';
-import { awaitTaskIfRequired } from '../../../src/translate/tasks/awaited-task.ts';
-import { taskTools } from '../../../src/translate/tasks/offered.ts';
-import { SessionTask } from '../../../src/translate/tasks/session-task.ts';
+import { awaitTaskIfRequired } from '../../../src/translate/tasks/awaited-call.ts';
 import { SessionTasks } from '../../../src/translate/tasks/session-tasks.ts';
-import type { TaskClaims } from '../../../src/translate/tasks/task-ids.ts';
-import { TaskIds } from '../../../src/translate/tasks/task-ids.ts';
-import { type TaskState, TaskTable } from '../../../src/translate/tasks/task-table.ts';
+import { type TaskClaims, TaskTable } from '../../../src/translate/tasks/task.ts';
+import { type SharedTasks, taskTools } from '../../../src/translate/tasks/task-support.ts';
+import { WaitTask } from '../../../src/translate/tasks/wait-task.ts';
 import { serverRequestOf } from '../../support/outcomes.ts';
 
 const SECRET = 'a text of 32 characters or more, really';
@@ -43,18 +41,18 @@ afterEach(() => {
 
 describe('the id of a task', () => {
   it('is the same each time, and opens for its principal alone', () => {
-    const ids = new TaskIds([SECRET]);
-    const id = ids.seal(CLAIMS);
-    expect(ids.seal(CLAIMS)).toBe(id);
-    expect(ids.seal({ ...CLAIMS, taskId: 'u' })).not.toBe(id);
+    const ids = new TaskTable([SECRET]);
+    const id = ids.idOf(CLAIMS);
+    expect(ids.idOf(CLAIMS)).toBe(id);
+    expect(ids.idOf({ ...CLAIMS, taskId: 'u' })).not.toBe(id);
     expect(ids.open(id, A)).toEqual(CLAIMS);
     expect(ids.open(id, B)).toBeUndefined();
   });
 
   it('opens in no other gateway, unless it has the key', () => {
-    const id = new TaskIds([SECRET]).seal(CLAIMS);
-    expect(new TaskIds([]).open(id, A)).toBeUndefined();
-    expect(new TaskIds([`another ${SECRET}`, SECRET]).open(id, A)).toEqual(CLAIMS);
+    const id = new TaskTable([SECRET]).idOf(CLAIMS);
+    expect(new TaskTable([]).open(id, A)).toBeUndefined();
+    expect(new TaskTable([`another ${SECRET}`, SECRET]).open(id, A)).toEqual(CLAIMS);
   });
 
   it('is no state, and a state is no id', () => {
@@ -65,15 +63,15 @@ describe('the id of a task', () => {
       round: 1,
       expiresAt: 0,
     });
-    const ids = new TaskIds([SECRET]);
+    const ids = new TaskTable([SECRET]);
     expect(ids.open(state, A)).toBeUndefined();
     expect(ids.open(state.replace('v1.', 't1.'), A)).toBeUndefined();
-    expect(new StateSealer([SECRET]).open(ids.seal(CLAIMS).replace('t1.', 'v1.'))).toBeUndefined();
+    expect(new StateSealer([SECRET]).open(ids.idOf(CLAIMS).replace('t1.', 'v1.'))).toBeUndefined();
   });
 
   it('is void when any letter of it is another', () => {
-    const ids = new TaskIds([]);
-    const id = ids.seal(CLAIMS);
+    const ids = new TaskTable([]);
+    const id = ids.idOf(CLAIMS);
     for (let at = 0; at < id.length; at++) {
       const other = id[at] === 'A' ? 'B' : 'A';
       expect(ids.open(`${id.slice(0, at)}${other}${id.slice(at + 1)}`, A)).toBeUndefined();
@@ -85,9 +83,9 @@ describe('the id of a task', () => {
 });
 
 describe('the table of tasks', () => {
-  const keep = (table: TaskTable, claims: TaskClaims): SessionTask => {
+  const keep = (table: TaskTable, claims: TaskClaims): WaitTask => {
     const owner = clientOf({ key: claims.principal });
-    const task = new SessionTask(claims, owner, LEASE, table);
+    const task = new WaitTask(claims, owner, LEASE, table);
     table.keep(task);
     return task;
   };
@@ -113,7 +111,7 @@ describe('the table of tasks', () => {
   it('opens none that is over, until its owner gets the id anew', () => {
     const table = new TaskTable([]);
     const id = table.idOf(CLAIMS);
-    keep(table, CLAIMS).noted('completed', 1_000);
+    keep(table, CLAIMS).noted({ status: 'completed', ttlMs: 1_000 });
     vi.advanceTimersByTime(999);
     expect(table.open(id, A)).toEqual(CLAIMS);
     vi.advanceTimersByTime(1);
@@ -138,7 +136,7 @@ describe('the table of tasks', () => {
     const known = (): Map<string, string> => new Map([['must', 'required']]);
     const frame = message({ method: 'tools/call', params: { name: 'must' } });
     const call = { frame, client: clientOf(A), isSettled: false, settle: vi.fn() };
-    const state = { table, tools: { known } } as unknown as TaskState;
+    const state = { table, tools: { known } } as unknown as SharedTasks;
     await awaitTaskIfRequired(call as unknown as Request, lease as unknown as Lease, state);
     expect(table.open(before, B)).toBeDefined();
     const task = { taskId: 't', status: 'working', ttl: 60_000 };
@@ -160,11 +158,11 @@ describe('the table of tasks', () => {
 
   it('keeps nothing of a task that is over, lost or old', () => {
     const table = new TaskTable([]);
-    keep(table, CLAIMS).noted('completed', 1_000);
+    keep(table, CLAIMS).noted({ status: 'completed', ttlMs: 1_000 });
     expect(table.size).toBe(1);
     vi.advanceTimersByTime(1_000);
     expect(table.size).toBe(0);
-    keep(table, CLAIMS).noted('working', null);
+    keep(table, CLAIMS).noted({ status: 'working', ttlMs: null });
     vi.advanceTimersByTime(86_400_000);
     expect(table.size).toBe(0);
     keep(table, CLAIMS).lost();
@@ -194,7 +192,7 @@ describe('a server request of a task', () => {
   it('waits for tasks/result, then is put all the same', () => {
     const table = new TaskTable([]);
     const client = clientOf(A);
-    const task = new SessionTask(CLAIMS, client, LEASE, table);
+    const task = new WaitTask(CLAIMS, client, LEASE, table);
     task.ask(serverRequest());
     expect(client.ask).not.toHaveBeenCalled();
     const waiting = { client, push: vi.fn() } as unknown as Request;
@@ -210,7 +208,7 @@ describe('a server request of a task', () => {
   it('is taken back, or answered for somebody who left', () => {
     const table = new TaskTable([]);
     const client = clientOf(A);
-    const task = new SessionTask(CLAIMS, client, LEASE, table);
+    const task = new WaitTask(CLAIMS, client, LEASE, table);
     const held = serverRequest() satisfies ServerRequest;
     const left = serverRequest();
     const late = serverRequest();

@@ -1,82 +1,65 @@
-// A modern client's task at a legacy server: what the server asks on the stream of `tasks/result` is
-// gathered here, for the client to see with `tasks/get` and to answer with `tasks/update`
-// (docs/protocol.md#tasks).
+// A task whose client asks for its state from time to time.
 import { after, type Timer, within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
 import { TASK_STATUS, TASKS_RESULT } from '../../mcp/methods.ts';
 import { type Downstream, replyForNobody, type ServerRequest } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
+import type { Canceller } from '../../ports/request.ts';
 import { KeyedServerRequests } from '../keyed-server-requests.ts';
 import { OwnRequest } from '../own-request.ts';
-import { costOf, OwnedTask, type TaskKeeper } from './owned-task.ts';
-import type { TaskClaims } from './task-ids.ts';
+import { costOf, Task, type TaskClaims, type TaskTable } from './task.ts';
 
 /** How long a server may take to ask once somebody waits for the result. */
 const ASK_LIMIT_MS = 250;
 
-/** A task whose server requests are gathered. */
-export class PolledTask extends OwnedTask {
-  #capabilities: ClientCapabilities;
+/**
+ * The policy "poll": what the server asks is kept until the client asks for the state of the task, and
+ * answers with a later request (SEP-2663).
+ */
+export class PollTask extends Task {
   readonly #ttlMs: number;
-  readonly #serverRequests = new KeyedServerRequests();
+  readonly #open = new KeyedServerRequests();
   readonly #watchers = new Set<() => void>();
   #poll: OwnRequest | undefined;
   #asked: PromiseWithResolvers<void> | undefined;
   #abandoned: Timer | undefined;
 
   /**
-   * @param ttlMs how long a client may leave server requests open
+   * @param capabilities of the client, as its call declares them
+   * @param ttlMs how long it may leave server requests open
    */
   constructor(
     claims: TaskClaims,
     owner: Downstream,
     capabilities: ClientCapabilities,
-    keeper: TaskKeeper,
+    table: TaskTable,
     ttlMs: number,
   ) {
-    super(claims, owner, keeper);
-    this.#capabilities = capabilities;
+    super(claims, owner, table);
+    this.capabilities = capabilities;
     this.#ttlMs = ttlMs;
   }
 
-  /** Those that the latest request about the task declares. */
-  override get capabilities(): ClientCapabilities {
-    return this.#capabilities;
+  override get heldBytes(): number {
+    return super.heldBytes + costOf(this.capabilities) + this.#open.bytes;
   }
 
   /** What is asked and not answered, by key. A key never stands for two server requests. */
   get serverRequests(): ReadonlyMap<string, ServerRequest> {
-    return this.#serverRequests.all;
+    return this.#open.all;
   }
 
-  /** The client is there. */
+  /** @param capabilities those that the latest request about the task declares */
   usedBy(capabilities: ClientCapabilities): void {
-    this.#capabilities = capabilities;
+    this.capabilities = capabilities;
     this.#watchClient();
-    this.resized();
-  }
-
-  override get heldBytes(): number {
-    return super.heldBytes + costOf(this.#capabilities) + this.#serverRequests.bytes;
-  }
-
-  /**
-   * Waits until something is asked, if it soon is.
-   * @param acquire gives a lease at the server, which is left when nothing is waited for
-   */
-  async asksSoon(acquire: () => Lease | undefined): Promise<void> {
-    if (this.#serverRequests.size > 0) return;
-    this.#asked ??= Promise.withResolvers<void>();
-    this.#startPoll(acquire);
-    await within(ASK_LIMIT_MS, this.#asked.promise);
   }
 
   /** Takes a client's answers; those to nothing that is asked are ignored. */
   answer(responses: Buffer): void {
-    this.#serverRequests.answer(responses);
+    this.#open.answer(responses);
     this.#watchClient();
-    this.resized();
   }
 
   /** Is told whenever the task may be in another state. @returns ends that */
@@ -86,18 +69,17 @@ export class PolledTask extends OwnedTask {
   }
 
   override ask(serverRequest: ServerRequest): void {
-    if (!this.#serverRequests.add(serverRequest)) {
+    if (!this.#open.add(serverRequest)) {
       serverRequest.settle(replyForNobody(serverRequest));
       return;
     }
     this.#watchClient();
-    this.resized();
     this.#wake();
     this.#changed();
   }
 
   override withdraw(serverRequest: ServerRequest): void {
-    this.#serverRequests.withdraw(serverRequest);
+    this.#open.withdraw(serverRequest);
     this.resized();
   }
 
@@ -109,8 +91,19 @@ export class PolledTask extends OwnedTask {
   /** Answers for a client that does not come back, or wants the task no more. */
   abandon(): void {
     this.#abandoned?.cancel();
-    this.#serverRequests.answerForNobody();
+    this.#open.answerForNobody();
     this.resized();
+  }
+
+  /**
+   * Waits until something is asked, if it soon is.
+   * @param acquire gives a lease at the server, which is left when nothing is waited for
+   */
+  async asksSoon(acquire: () => Lease | undefined): Promise<void> {
+    if (this.#open.size > 0) return;
+    this.#asked ??= Promise.withResolvers<void>();
+    this.#startPoll(acquire);
+    await within(ASK_LIMIT_MS, this.#asked.promise);
   }
 
   protected override closed(): void {
@@ -125,14 +118,10 @@ export class PolledTask extends OwnedTask {
     if (this.#poll !== undefined || this.isClosed) return;
     const lease = acquire();
     if (lease === undefined) return;
-    const poll = new OwnRequest(
-      this,
-      TASKS_RESULT,
-      { taskId: this.claims.taskId },
-      { isPatient: true, sent: (call) => this.follow(call, false) },
-    );
-    this.#poll = poll;
-    void poll.at(lease).then(() => {
+    const { taskId } = this.claims;
+    const sent = (call: Canceller): void => this.follow(call, false);
+    this.#poll = new OwnRequest(this, TASKS_RESULT, { taskId }, { isPatient: true, sent });
+    void this.#poll.at(lease).then(() => {
       // The result is asked for again by whoever wants it: it may be large, and nobody may come.
       this.#poll = undefined;
       lease.leave();
@@ -140,9 +129,11 @@ export class PolledTask extends OwnedTask {
     });
   }
 
+  /** Something is open, or is no more: for how long a client may leave it so begins anew. */
   #watchClient(): void {
     this.#abandoned?.cancel();
-    if (this.#serverRequests.size > 0) this.#abandoned = after(this.#ttlMs, () => this.abandon());
+    if (this.#open.size > 0) this.#abandoned = after(this.#ttlMs, () => this.abandon());
+    this.resized();
   }
 
   #wake(): void {

@@ -1,15 +1,17 @@
 // What of tasks a server offers, and to which clients (2025-11-25 basic/utilities/tasks, SEP-2663).
-import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
+import { isObject, type JsonObject, parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../../mcp/meta.ts';
 import { isAtLeast } from '../../mcp/versions.ts';
-import type { ServerIdentity } from '../../ports/lease.ts';
+import type { Lease, ServerIdentity } from '../../ports/lease.ts';
+import type { Request } from '../../ports/request.ts';
 import type { ToolSource } from '../../ports/tool-source.ts';
 import { ToolFacts } from '../tool-facts.ts';
+import type { TaskTable } from './task.ts';
 
 const TASK_SUPPORT = Buffer.from('taskSupport');
 
 /** Whether a server of the session era takes calls of tools as tasks. */
-export function takesToolTasks(identity: ServerIdentity | undefined): boolean {
+export function takesToolTasks(identity: ServerIdentity | undefined): identity is ServerIdentity {
   if (identity?.era !== 'legacy') return false;
   const requests = memberOf(identity.capabilities['tasks'], 'requests');
   return memberOf(memberOf(requests, 'tools'), 'call') !== undefined;
@@ -51,6 +53,12 @@ export type TaskSupport = 'optional' | 'required' | 'forbidden';
 /** The tools of servers that can be called as tasks; all others are `forbidden`. */
 export type TaskTools = ToolFacts<ReadonlyMap<string, TaskSupport>>;
 
+/** What all endpoints share for tasks. */
+export interface SharedTasks {
+  readonly table: TaskTable;
+  readonly tools: TaskTools;
+}
+
 /** @param source of the tools of all servers */
 export function taskTools(source: ToolSource): TaskTools {
   return new ToolFacts(source, (tools) => {
@@ -60,6 +68,22 @@ export function taskTools(source: ToolSource): TaskTools {
     }
     return support;
   });
+}
+
+/**
+ * Sends a call of a tool, by whether that can be a task. At once, where the server's tools are known.
+ * @param send not called when the call was settled meanwhile
+ */
+export async function withTaskSupport(
+  call: Request,
+  lease: Lease,
+  tools: TaskTools,
+  send: (support: TaskSupport) => void,
+): Promise<void> {
+  const support = tools.known(lease) ?? (await tools.read(lease));
+  if (call.isSettled) return;
+  const { bytes, nameStart, nameEnd } = call.frame;
+  send(support.get(parseString(bytes, nameStart, nameEnd) ?? '') ?? 'forbidden');
 }
 
 function note(tool: unknown, support: Map<string, TaskSupport>): void {
