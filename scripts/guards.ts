@@ -25,6 +25,7 @@ import type { Edit, Guard } from './guards/guard.ts';
 import { listenerGuards } from './guards/listener.ts';
 import { messageGuards } from './guards/messages.ts';
 import { serverGuards } from './guards/servers.ts';
+import { sessionGuards } from './guards/sessions.ts';
 import { tokenGuards } from './guards/tokens.ts';
 import { translateGuards } from './guards/translate.ts';
 
@@ -37,6 +38,7 @@ const ALL: readonly Guard[] = [
   ...listenerGuards,
   ...connectionGuards,
   ...accessGuards,
+  ...sessionGuards,
   ...tokenGuards,
   ...messageGuards,
   ...translateGuards,

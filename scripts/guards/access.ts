@@ -349,8 +349,8 @@ export const accessGuards: readonly Guard[] = [
   },
   {
     name: 'session/unguessable',
-    file: STORE,
-    find: "return randomBytes(ID_BYTES).toString('base64url');",
+    file: 'src/session/session-ids.ts',
+    find: "return randomBytes(RANDOM_BYTES).toString('base64url');",
     replace: "return randomBytes(4).toString('base64url');",
     test: ['test/unit/session/session-store.test.ts', 'B09'],
   },

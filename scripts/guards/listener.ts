@@ -387,8 +387,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/sessions-idle',
     file: 'src/session/session-store.ts',
-    find: 'session.isIdleSince(nowMs - idle)) this.end(session);',
-    replace: 'nowMs < 0) this.end(session);',
+    find: "session.isIdleSince(nowMs - idle)) this.end(session, 'unused');",
+    replace: "nowMs < 0) this.end(session, 'unused');",
     test: ['test/integration/process-sharing.test.ts', 'end after their time'],
   },
 ];

@@ -16,6 +16,7 @@ import { RareLine } from '../observe/rare-line.ts';
 import type { RequestWatchers } from '../observe/request-meter.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Session } from '../session/session.ts';
+import { SessionIds } from '../session/session-ids.ts';
 import { type SessionEvents, type SessionLimit, SessionStore } from '../session/session-store.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
 
@@ -41,6 +42,8 @@ export interface AccessParts {
   readonly drain: Drain;
   /** Of the process. */
   readonly environment: Environment;
+  /** That seal the ids of sessions. */
+  readonly sessionKeys: readonly string[];
 }
 
 /** What of clients is kept elsewhere and ends with what they were let in with. */
@@ -56,7 +59,7 @@ export interface RevocableState {
 export function createAccess(
   config: Config,
   suspended: RevocableState,
-  { logger, metrics, held, drain, environment }: AccessParts,
+  { logger, metrics, held, drain, environment, sessionKeys }: AccessParts,
 ): ClientAccess {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
@@ -69,6 +72,7 @@ export function createAccess(
     },
     sessionEvents({ audit, logger, metrics }),
     drain,
+    new SessionIds(sessionKeys),
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
   const sweep = (): void => {
@@ -138,6 +142,10 @@ function sessionEvents({
   );
   return {
     opened: (session) => audit?.session('session_opened', line(session)),
+    takenUp: (session) => {
+      metrics.sessionsTakenUp.inc();
+      audit?.session('session_taken_up', line(session));
+    },
     ended: (session) => audit?.session('session_ended', line(session)),
     displaced: (limit) => {
       metrics.sessionsDisplaced.inc({ limit });

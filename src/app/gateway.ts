@@ -102,6 +102,7 @@ export class Gateway {
       held: this.#held,
       environment: parts.environment,
       drain: this.#drain,
+      sessionKeys: parts.data.sessionKeys,
     });
     this.#sessions = this.#access.sessions;
     this.#streamTimers = new StreamTimers(this.#access.openStreams, () => this.#access.sweep());

@@ -108,7 +108,10 @@ export class AuditLog {
     });
   }
 
-  session(event: 'session_opened' | 'session_ended', session: AuditedSession): void {
+  session(
+    event: 'session_opened' | 'session_taken_up' | 'session_ended',
+    session: AuditedSession,
+  ): void {
     const { principal, ...rest } = session;
     this.#lines.info({ event, ...actor(principal), ...rest });
   }

@@ -95,6 +95,11 @@ export class Metrics {
     'Unused sessions that were ended to make room for new ones.',
     ['limit'],
   );
+  readonly sessionsTakenUp = this.#counter(
+    'sluice_sessions_taken_up_total',
+    'Sessions of an earlier process that clients went on with.',
+    [],
+  );
   readonly heldCut = this.#counter(
     'sluice_held_bytes_cut_total',
     'Things that were given up because too many bytes were held, by what they were.',

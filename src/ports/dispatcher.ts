@@ -27,6 +27,8 @@ export interface Endpoint {
   /** All servers behind it, where there are several: whom a principal has to be allowed one of. */
   readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
+  /** Whether everything behind it is there for all clients, so that one more starts nothing. */
+  readonly isShared: boolean;
   /**
    * What of a principal's credentials the servers here see: a session is for one such text only.
    */

@@ -106,6 +106,8 @@ export interface Lease {
 export interface Backend {
   readonly name: string;
   readonly protocol: 'mcp' | 'jsonrpc';
+  /** Whether all clients share its instances. */
+  readonly isShared: boolean;
   /**
    * What of a principal's credentials the server is started or called with. What some credentials
    * began, others with another text must not go on with.

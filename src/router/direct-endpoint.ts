@@ -39,6 +39,10 @@ export class DirectEndpoint implements Endpoint {
     return this.#backend.protocol;
   }
 
+  get isShared(): boolean {
+    return this.#backend.isShared;
+  }
+
   credentialFingerprint(principal: Principal): string {
     return this.#backend.credentialFingerprint(principal);
   }

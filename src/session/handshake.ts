@@ -1,6 +1,7 @@
 // `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
 // answered from what the server said once (docs/protocol.md#handshake).
 
+import { wallClockMs } from '../base/clock.ts';
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
 import { invalidParams, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -12,7 +13,8 @@ import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { NotificationWriter } from '../ports/response-writer.ts';
 import { type ClientProfile, Session } from './session.ts';
-import { type NoRoom, newSessionId, type SessionStore } from './session-store.ts';
+import { credentialsDigest, newSessionId } from './session-ids.ts';
+import type { NoRoom, SessionStore } from './session-store.ts';
 
 /** Where and for whom a session is opened. */
 export interface SessionOrigin {
@@ -22,6 +24,8 @@ export interface SessionOrigin {
   readonly notificationWriter: NotificationWriter;
   readonly meter: RequestMeter;
   readonly hasStreamPerRequest: boolean;
+  /** Whether its client knows its id, and can come back with it. */
+  readonly hasId?: boolean;
 }
 
 /** A session, and what `initialize` is answered with; or where there is no room for one. */
@@ -37,6 +41,9 @@ export const PLAIN_PROFILE: ClientProfile = {
   heldBytes: 0,
 };
 
+/** For servers, which ask for an introduction. */
+export const UNKNOWN_CLIENT = { name: 'unknown', version: '0' };
+
 /** Why an `initialize` can't be taken; undefined: it can. */
 export function profileFault({ bytes }: Frame): WireError | undefined {
   if (bytes.length <= TEXT_LIMITS.profile) return undefined;
@@ -49,7 +56,7 @@ export function profileOf(initialize: Frame): ClientProfile {
   return {
     version: negotiate(protocolVersion),
     capabilities: isObject(capabilities) ? capabilities : {},
-    info: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
+    info: isObject(clientInfo) ? clientInfo : UNKNOWN_CLIENT,
     heldBytes: parsedCost(initialize.bytes, initialize.paramsStart, initialize.paramsEnd),
   };
 }
@@ -72,9 +79,9 @@ export async function openSession(
   const refusal = store.reserve(principal);
   if (refusal !== undefined) return { refusal };
   try {
-    const { endpoint, ...rest } = origin;
+    const { endpoint, hasId, ...rest } = origin;
     const session = new Session({
-      id: newSessionId(),
+      id: hasId === true ? sealedId(profile, origin, store) : newSessionId(),
       endpoint: endpoint.name,
       credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
       isPlain: endpoint.protocol === 'jsonrpc',
@@ -91,6 +98,21 @@ export async function openSession(
   } finally {
     store.release(principal);
   }
+}
+
+function sealedId(
+  { version, capabilities }: ClientProfile,
+  { endpoint, principal }: SessionOrigin,
+  { ids }: SessionStore,
+): string {
+  return ids.make({
+    version,
+    capabilities,
+    endpoint: endpoint.name,
+    principal: principal.key,
+    credentials: credentialsDigest(endpoint.credentialFingerprint(principal)),
+    openedAtMs: wallClockMs(),
+  });
 }
 
 /**

@@ -1,21 +1,19 @@
 // All sessions, by id. A session id is a pointer, never a credential: it is found only for the
 // endpoint, the principal and the credentials that it was made for (docs/reliability.md#b06, #b10).
 // Bounded in all, for each principal, and in age. Most clients leave without a word, so at a limit
-// the session that was unused for longest is ended for a new one.
-import { randomBytes } from 'node:crypto';
-import { every, monotonicMs, type Timer } from '../base/clock.ts';
+// the session that was unused for longest is ended for a new one. What is over stays over, although the ids
+// would still say what is needed to go on.
+import { every, monotonicMs, type Timer, wallClockMs } from '../base/clock.ts';
 import { Drain } from '../base/drain.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
+import { EndedSessions } from './ended-sessions.ts';
 import type { Session } from './session.ts';
+import { type SessionClaims, SessionIds } from './session-ids.ts';
 
-const ID_BYTES = 32;
+/** How many sessions are known to be over, where `max` is not more. */
+const MIN_ENDED = 10_000;
 /** What is open of a principal ends this long after its key, at the latest (docs/reliability.md#g08). */
 const MAX_PERIOD_MS = 5_000;
-
-/** A new session id: 256 random bits in visible ASCII (2025-11-25 basic/transports). */
-export function newSessionId(): string {
-  return randomBytes(ID_BYTES).toString('base64url');
-}
 
 export interface SessionLimits {
   /** After this many milliseconds without a request or a reader a session ends. */
@@ -38,9 +36,17 @@ export type NoRoom = 'all' | 'own' | 'held' | 'draining';
 /** A limit on the number of sessions. */
 export type SessionLimit = 'sessions.max' | 'sessions.maxPerPrincipal';
 
+/**
+ * Why a session ends: its client, a revocation or the gateway ended it; nobody used it for long; or the
+ * process stops, and the next one may go on with it.
+ */
+export type SessionEnd = 'ended' | 'unused' | 'stopping';
+
 /** Told of sessions. */
 export interface SessionEvents {
   opened(session: Session): void;
+  /** One of another process, or that nobody used, goes on. */
+  takenUp(session: Session): void;
   ended(session: Session): void;
   /** An unused session is ended to make room for a new one. */
   displaced(limit: SessionLimit): void;
@@ -62,10 +68,23 @@ export class SessionStore {
   readonly #sweeper: Timer;
   /** Once it is on no session is opened, and those that are open take no new work. */
   readonly drain: Drain;
+  readonly ids: SessionIds;
+  /** Ended on purpose. */
+  readonly #ended: EndedSessions;
+  /** Ended as nobody used them; apart, so that many of them don't displace the others. */
+  readonly #unused: EndedSessions;
   #reserved = 0;
 
-  constructor(options: SessionLimits, events?: SessionEvents, drain = new Drain()) {
+  constructor(
+    options: SessionLimits,
+    events?: SessionEvents,
+    drain = new Drain(),
+    ids = new SessionIds([]),
+  ) {
     this.#options = options;
+    this.ids = ids;
+    this.#ended = new EndedSessions(Math.max(options.max, MIN_ENDED));
+    this.#unused = new EndedSessions(Math.max(options.max, MIN_ENDED));
     this.#events = events;
     this.drain = drain;
     const periodMs = Math.min(Math.max(options.idle / 4, 50), MAX_PERIOD_MS);
@@ -123,12 +142,14 @@ export class SessionStore {
     this.#giveUp(quotaKeyOf(principal));
   }
 
-  add(session: Session): void {
+  /** @param isTakenUp whether it was opened before, in another process */
+  add(session: Session, isTakenUp = false): void {
     this.#sessions.set(session.id, session);
     const own = this.#owned(quotaKeyOf(session.principal));
     own.count++;
     own.sessions.add(session);
-    this.#events?.opened(session);
+    if (isTakenUp) this.#events?.takenUp(session);
+    else this.#events?.opened(session);
   }
 
   /**
@@ -141,13 +162,46 @@ export class SessionStore {
     return session;
   }
 
+  /** Whether a session is open, whoever it belongs to. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /**
+   * What an id says of a session that is not open here, and could go on.
+   * @returns undefined when it is open, is over, is too old, or is no such id
+   */
+  claimsOf(id: string): SessionClaims | undefined {
+    if (this.has(id)) return undefined;
+    const claims = this.ids.open(id);
+    if (claims === undefined || this.#expiryOf(claims.openedAtMs) <= wallClockMs())
+      return undefined;
+    return this.#ended.has(id) || this.#unused.has(id) ? undefined : claims;
+  }
+
   /** Ends a session. */
-  end(session: Session): void {
+  end(session: Session, why: SessionEnd = 'ended'): void {
     if (this.#sessions.delete(session.id)) {
+      if (why !== 'stopping') this.#noteEnd(session, why);
       this.#giveUp(quotaKeyOf(session.principal), session);
       this.#events?.ended(session);
     }
     session.close();
+  }
+
+  /** Ends a session that is not open here. */
+  endUnopened(id: string, { openedAtMs }: SessionClaims): void {
+    this.#ended.add(id, this.#expiryOf(openedAtMs));
+  }
+
+  #noteEnd({ id, openedMs }: Session, why: SessionEnd): void {
+    if (!this.ids.isSealed(id)) return;
+    const untilMs = this.#expiryOf(wallClockMs() - (monotonicMs() - openedMs));
+    (why === 'ended' ? this.#ended : this.#unused).add(id, untilMs);
+  }
+
+  #expiryOf(openedAtMs: number): number {
+    return openedAtMs + (this.#options.maxAge ?? Number.POSITIVE_INFINITY);
   }
 
   /** Ends the sessions of principals that are not let in any more. */
@@ -164,7 +218,7 @@ export class SessionStore {
   /** Ends all sessions. */
   close(): void {
     this.#sweeper.cancel();
-    for (const session of [...this.#sessions.values()]) this.end(session);
+    for (const session of [...this.#sessions.values()]) this.end(session, 'stopping');
   }
 
   #owned(key: string): SessionEntry {
@@ -194,7 +248,7 @@ export class SessionStore {
     }
     if (oldest === undefined) return false;
     this.#events?.displaced(limit);
-    this.end(oldest);
+    this.end(oldest, 'unused');
     return true;
   }
 
@@ -203,7 +257,7 @@ export class SessionStore {
     const { idle, maxAge = Number.POSITIVE_INFINITY } = this.#options;
     for (const session of [...this.#sessions.values()]) {
       const isOld = session.openedMs < nowMs - maxAge && session.isIdleSince(nowMs);
-      if (isOld || session.isIdleSince(nowMs - idle)) this.end(session);
+      if (isOld || session.isIdleSince(nowMs - idle)) this.end(session, 'unused');
       else session.notificationWriter.prune();
     }
   }

@@ -26,16 +26,20 @@ export class SessionStreams implements NotificationWriter {
   readonly #version: string;
   readonly #budget: ReplayBudget;
   readonly #streams = new Map<number, EventStream>();
-  #lastNumber = 0;
+  #lastNumber: number;
   #general: EventStream | undefined;
   #generalWriter: StreamWriter | undefined;
   #waiting: WaitingMessage[] = [];
   #waitingBytes = 0;
   readonly #held: HeldAmount;
 
-  /** @param owner for whom things are kept */
-  constructor(version: string, owner: FindOwner) {
+  /**
+   * @param owner for whom things are kept
+   * @param lastNumber of a stream that the client may know; the next ones have others
+   */
+  constructor(version: string, owner: FindOwner, lastNumber = 0) {
     this.#version = version;
+    this.#lastNumber = lastNumber;
     this.#budget = new ReplayBudget(owner);
     this.#held = new HeldAmount(owner, 'replay', () => this.#takeWaiting());
   }

@@ -60,6 +60,8 @@ export interface SessionParts {
   readonly isPlain: boolean;
   /** Calls that it may have in flight. */
   readonly maxInFlight: number;
+  /** When it was opened, by the monotonic clock; absent: now. */
+  readonly openedMs?: number;
   /** Once it is on only what goes on with calls that were begun is taken. */
   readonly drain: Drain;
 }
@@ -69,7 +71,8 @@ export class Session implements Downstream, RequestOwner {
   readonly id: string;
   readonly transport: string;
   readonly endpoint: string;
-  readonly openedMs = monotonicMs();
+  /** By the monotonic clock. */
+  readonly openedMs: number;
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
@@ -94,6 +97,7 @@ export class Session implements Downstream, RequestOwner {
     this.id = parts.id;
     this.transport = parts.transport;
     this.endpoint = parts.endpoint;
+    this.openedMs = parts.openedMs ?? monotonicMs();
     this.#principal = parts.principal;
     this.#credentialFingerprint = parts.credentialFingerprint;
     this.version = parts.profile.version;
@@ -136,7 +140,7 @@ export class Session implements Downstream, RequestOwner {
     return true;
   }
 
-  /** Links the session to what is behind its endpoint. Once, before the first request. */
+  /** Links the session to what is behind its endpoint, before the first request. */
   set upstreamSession(upstreamSession: UpstreamSession) {
     this.#upstreamSession = upstreamSession;
     // Its server may have taken long to start; the client comes only now.

@@ -55,6 +55,10 @@ export class ServerBackend implements Backend {
     return this.#replicas?.isUp ?? true;
   }
 
+  get isShared(): boolean {
+    return this.#replicas !== undefined;
+  }
+
   /** Why it is not up, for whoever runs the gateway. */
   get failure(): string | undefined {
     return this.#replicas?.failure;

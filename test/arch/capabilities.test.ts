@@ -13,7 +13,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   // Session ids, the id in the address of an HTTP+SSE stream, digests of names, tools and schemas;
   // keys, tickets and hashes of proofs; what claims a process was started with.
   'node:crypto':
-    /^auth\/|^base\/(pem-files|sealer)|^data\/sealing-keys|^upstream\/(connection|credential-fingerprint)|^session\/session-store|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
+    /^auth\/|^base\/(pem-files|sealer)|^data\/sealing-keys|^upstream\/(connection|credential-fingerprint)|^session\/session-ids|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
     /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^data\/data-folder|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long.

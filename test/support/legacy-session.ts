@@ -88,6 +88,13 @@ export class LegacySession {
     return session;
   }
 
+  /** The same session at another address, as its client goes on after a restart of the gateway. */
+  at(url: string, headers = this.#headers, sessionId = this.sessionId): LegacySession {
+    const session = new LegacySession(url, sessionId, this.initializeAnswer, headers);
+    session.#nextId = this.#nextId;
+    return session;
+  }
+
   /** What this session's client puts on every later request. */
   get headers(): Readonly<Record<string, string>> {
     return {

@@ -125,6 +125,7 @@ async function serveInitialize(
         ),
         meter: served.meter,
         hasStreamPerRequest: true,
+        hasId: true,
       },
       context.sessions,
     );

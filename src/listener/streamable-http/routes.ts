@@ -1,16 +1,22 @@
 // Streamable HTTP of the session era: POST, GET and DELETE of one endpoint
 // (docs/protocol.md#legacy-http).
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { wallClockMs } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { isKnownVersion, isModernVersion } from '../../mcp/versions.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Session } from '../../session/session.ts';
+import type { NoRoom } from '../../session/session-store.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
+import { claimsFor, takeUp } from '../../session/take-up.ts';
 import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
+import { REFUSALS, refuse, sendEmpty, sessionRefusal, streamRefusal } from '../error-response.ts';
 import type { Route } from '../paths.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
+
+/** More than any session has opened before it is taken up again. */
+const STREAMS_PER_MS = 100;
 
 /** One request of the endpoint. */
 export interface HttpCall {
@@ -50,10 +56,15 @@ export function findSession(
     refuse(call.response, REFUSALS.noSession, id);
     return undefined;
   }
-  const session = context.sessions.find(sessionId, served.endpoint.name, call.principal);
+  const session =
+    context.sessions.find(sessionId, served.endpoint.name, call.principal) ??
+    takenUp(context, served, call, sessionId);
+  if (typeof session === 'string') {
+    refuse(call.response, sessionRefusal(session), id);
+    return undefined;
+  }
   if (session === undefined || !(session.notificationWriter instanceof SessionStreams)) {
-    context.metrics.rejected.inc({ reason: 'session_not_found' });
-    refuse(call.response, REFUSALS.sessionNotFound, id);
+    refuseUnknown(context, call, id);
     return undefined;
   }
   const version = headerOf(call.request, 'mcp-protocol-version');
@@ -62,6 +73,25 @@ export function findSession(
     return undefined;
   }
   return { session, streams: session.notificationWriter };
+}
+
+function refuseUnknown({ metrics }: ListenerContext, { response }: HttpCall, id?: Buffer): void {
+  metrics.rejected.inc({ reason: 'session_not_found' });
+  refuse(response, REFUSALS.sessionNotFound, id);
+}
+
+/** A session of an earlier process goes on. */
+function takenUp(
+  { sessions, held }: ListenerContext,
+  { endpoint, meter }: ServedEndpoint,
+  { principal }: HttpCall,
+  id: string,
+): Session | NoRoom | undefined {
+  return takeUp(id, { endpoint, principal, meter }, sessions, (version) => {
+    // The client may resume streams of that process: none of this one may be taken for them.
+    const lastNumber = wallClockMs() * STREAMS_PER_MS;
+    return new SessionStreams(version, () => held.client(principal), lastNumber);
+  });
 }
 
 // Any legacy revision is fine: what the session agreed on counts (docs/protocol.md#legacy-http).
@@ -111,6 +141,19 @@ export function serveDelete(
   served: ServedEndpoint,
   call: HttpCall,
 ): void {
+  const { endpoint } = served;
+  const sessionId = headerOf(call.request, 'mcp-session-id');
+  if (sessionId !== undefined && !context.sessions.has(sessionId)) {
+    // One of an earlier process is not taken up for its end.
+    const claims = claimsFor(sessionId, { endpoint, principal: call.principal }, context.sessions);
+    if (claims === undefined) {
+      refuseUnknown(context, call);
+      return;
+    }
+    context.sessions.endUnopened(sessionId, claims);
+    sendEmpty(call.response, 200);
+    return;
+  }
   const found = findSession(context, served, call);
   if (found === undefined) return;
   context.sessions.end(found.session);

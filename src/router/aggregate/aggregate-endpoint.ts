@@ -45,6 +45,7 @@ export class AggregateEndpoint implements Endpoint {
   readonly server: string;
   readonly servers: readonly string[];
   readonly protocol = 'mcp';
+  readonly isShared: boolean;
   readonly #router: AggregateRouter;
   readonly #modern: ModernService;
 
@@ -55,6 +56,7 @@ export class AggregateEndpoint implements Endpoint {
   ) {
     this.name = options.name;
     this.servers = servers.map(({ backend }) => backend.name);
+    this.isShared = servers.every(({ isShared }) => isShared);
     this.server = (this.servers.length === 1 ? this.servers[0] : undefined) ?? '*';
     const members = servers.map(
       (server, index) => new Member(options, index, server, context.state),

@@ -1,6 +1,7 @@
 // Session ids, and how many sessions there may be.
 import { expect, it } from 'vitest';
-import { newSessionId, SessionStore } from '../../../src/session/session-store.ts';
+import { newSessionId } from '../../../src/session/session-ids.ts';
+import { SessionStore } from '../../../src/session/session-store.ts';
 
 it('B09 ids are long, visible and share nothing but by chance', () => {
   const ids = new Set<string>();
