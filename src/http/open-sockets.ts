@@ -59,6 +59,8 @@ export interface Connection {
   parts: number;
   /** Called with what is read of it, since the HTTP server was given it back. */
   onData: (() => void) | undefined;
+  /** Called when its client sends no more, while it is the HTTP server's. */
+  onEnd: (() => void) | undefined;
   /** Until then it is not read, since too much was asked for on it. */
   restsUntilMs: number;
   /** No longer the HTTP server's. */
@@ -79,6 +81,7 @@ class OpenConnection implements Connection {
   isDetached = false;
   parts = 0;
   onData: (() => void) | undefined;
+  onEnd: (() => void) | undefined;
   restsUntilMs = 0;
   isUpgraded = false;
   usedMs: number | undefined;

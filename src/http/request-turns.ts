@@ -151,6 +151,7 @@ export class RequestTurns {
     const { parser } = socket;
     const connection = this.#sockets.of(socket);
     if (connection === undefined || parser === undefined || parser === null) return;
+    endInTurns(connection);
     this.#bodies.watch(connection, parser);
     const take = parser.onIncoming;
     parser.onIncoming = (request, keepAlive) => {
@@ -173,8 +174,9 @@ export class RequestTurns {
     }
     // The server must not go on reading what is not its own any more.
     socket._paused = false;
-    const { isHeld, quota, client, onData } = connection;
+    const { isHeld, quota, client, onData, onEnd } = connection;
     if (onData !== undefined) socket.off('data', onData);
+    if (onEnd !== undefined) socket.off('end', onEnd);
     const unread = new UnreadInput(socket, this.#held, client, rest);
     connection.isHeld = false;
     connection.isDetached = true;
@@ -186,7 +188,10 @@ export class RequestTurns {
 
   #handOver(request: IncomingMessage, socket: Socket, rest: Buffer): void {
     const connection = this.#sockets.of(socket);
-    if (connection !== undefined) connection.isUpgraded = true;
+    if (connection !== undefined) {
+      connection.isUpgraded = true;
+      if (connection.onEnd !== undefined) socket.off('end', connection.onEnd);
+    }
     this.#upgrade(request, socket, rest);
   }
 
@@ -276,6 +281,30 @@ class UnreadInput {
     this.#bytes.clear();
     this.#amount.release();
   };
+}
+
+/**
+ * Has the HTTP server work off the end of a connection in turns: clients may end thousands at once. Its
+ * listener is replaced, so it has to be removed where the server lets go of the connection.
+ */
+function endInTurns(connection: Connection): void {
+  const { socket } = connection;
+  const listeners = socket.listeners('end');
+  socket.removeAllListeners('end');
+  const end = (): void => {
+    if (socket.destroyed || connection.isDetached || connection.isUpgraded) return;
+    for (const listener of listeners) listener.call(socket);
+  };
+  connection.onEnd = () => {
+    const { quota } = connection;
+    if (quota.isSpent) {
+      quota.wait(end, CLOSE_COST);
+    } else {
+      quota.spend(CLOSE_COST);
+      end();
+    }
+  };
+  socket.on('end', connection.onEnd);
 }
 
 /** Whether a connection has asked for all that it may for now. */

@@ -399,6 +399,29 @@ it('a client that is known is served between strangers, however many connections
   expect(Math.max(...between)).toBeLessThanOrEqual(MOST_IN_TURN);
 });
 
+/** How many more of something there are after a turn than before it, at most, until there are `count`. */
+async function mostInTurn(count: number, total: () => number): Promise<number> {
+  let most = 0;
+  for (let before = total(); before < count; ) {
+    await new Promise<void>((resolve) => onNextTurn(resolve));
+    const now = total();
+    most = Math.max(most, now - before);
+    before = now;
+  }
+  return most;
+}
+
+it('idle connections that end at once are ended over several turns', async () => {
+  const harness = new Harness(echo);
+  await harness.listen();
+  const clients = await opened(harness, 400, 1);
+  for (const { socket } of clients) socket.end();
+  const open = harness.accepted.slice();
+  const ended = (): number => open.filter(({ writableEnded }) => writableEnded).length;
+  expect(await mostInTurn(clients.length, ended)).toBeLessThanOrEqual(128);
+  await until(() => harness.sockets.size === 0);
+});
+
 it('connections that end within a request are closed over several turns, without an answer', async () => {
   const harness = new Harness(echo);
   await harness.listen();
@@ -406,13 +429,7 @@ it('connections that end within a request are closed over several turns, without
   for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nX-Half: ');
   await until(() => harness.sockets.size === clients.length);
   for (const { socket } of clients) socket.end();
-  let most = 0;
-  let before = harness.sockets.size;
-  while (before > 0) {
-    await new Promise<void>((resolve) => onNextTurn(resolve));
-    most = Math.max(most, before - harness.sockets.size);
-    before = harness.sockets.size;
-  }
-  expect(most).toBeLessThanOrEqual(128);
+  const closed = (): number => clients.length - harness.sockets.size;
+  expect(await mostInTurn(clients.length, closed)).toBeLessThanOrEqual(128);
   expect(clients.map(({ received }) => received).join('')).toBe('');
 });
