@@ -19,6 +19,7 @@ const OTHERS = 0o177;
 const LIMITS: SocketLimits = {
   connections: 64,
   perAddress: 0,
+  unused: 64,
   isShared: () => true,
   scarce: () => undefined,
 };

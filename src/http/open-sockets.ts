@@ -21,14 +21,16 @@ const IN_USE_MS = 1_000;
 /** Connections that are looked at, at most, to find one that can be closed. */
 const MAX_LOOKS = 256;
 
-/** Whose places are used up. */
-export type Scarcity = 'all' | 'address';
+/** Whose places are used up: of all connections, of those of an address, of those without a request. */
+export type Scarcity = 'all' | 'address' | 'unused';
 
 export interface SocketLimits {
   /** Open at once. */
   readonly connections: number;
   /** Of one address; 0 is no limit of its own. */
   readonly perAddress: number;
+  /** On which no request has come yet, of all addresses. */
+  readonly unused: number;
   /** Whether an address stands for many clients: a proxy's. */
   isShared(address: string): boolean;
   /** Told of a connection that is closed at once, or of an idle one that is closed for it. */
@@ -65,8 +67,8 @@ export interface Connection {
   restsUntilMs: number;
   /** No longer the HTTP server's. */
   isUpgraded: boolean;
-  /** Of its latest request. */
-  usedMs: number | undefined;
+  /** When its latest request came. */
+  readonly usedMs: number | undefined;
 }
 
 class OpenConnection implements Connection {
@@ -132,6 +134,8 @@ export class OpenSockets {
   readonly #addresses = new Map<string, Address>();
   /** Before their TLS handshake is done, by peer. */
   readonly #unproven = new Map<string, OpenConnection>();
+  /** On which no request has come yet, from the oldest on. */
+  readonly #unused = new Set<OpenConnection>();
 
   /**
    * @param isSecure whether requests can arrive only after a TLS handshake
@@ -155,6 +159,13 @@ export class OpenSockets {
 
   of(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket);
+  }
+
+  /** Notes that a request has come on a connection. */
+  noteUse(connection: Connection): void {
+    const used = connection as OpenConnection;
+    if (used.usedMs === undefined) this.#unused.delete(used);
+    used.usedMs = monotonicMs();
   }
 
   /** Whether anything is on its way to a client. */
@@ -198,9 +209,22 @@ export class OpenSockets {
     this.#addresses.set(name, address);
     address.connections.add(connection);
     this.#open.add(connection);
+    this.#unused.add(connection);
     this.#bySocket.set(socket, connection);
     if (isSecure) this.#unproven.set(connection.peer, connection);
     socket.once('close', () => this.#remove(connection));
+    this.#closeUnused();
+  }
+
+  /** Nobody loses anything when the oldest of so many is closed, on which nothing was asked for. */
+  #closeUnused(): void {
+    if (this.#unused.size <= this.#limits.unused) return;
+    for (const oldest of this.#unused) {
+      this.#limits.scarce('unused', 'closed_idle');
+      this.#remove(oldest);
+      oldest.socket.destroy();
+      return;
+    }
   }
 
   #onSecure(socket: Socket): void {
@@ -216,6 +240,7 @@ export class OpenSockets {
   #remove(connection: OpenConnection): void {
     const { address, socket, peer } = connection;
     if (!this.#open.delete(connection)) return;
+    this.#unused.delete(connection);
     this.#bySocket.delete(socket);
     if (this.#unproven.get(peer) === connection) this.#unproven.delete(peer);
     address.connections.delete(connection);

@@ -92,7 +92,7 @@ export class RequestTurns {
   take(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
     const connection = this.#sockets.of(request.socket);
     if (connection === undefined) return;
-    connection.usedMs = monotonicMs();
+    this.#sockets.noteUse(connection);
     if (response.socket !== null) {
       serveInTurn(connection.quota, request, response, serve);
       return;
@@ -189,6 +189,7 @@ export class RequestTurns {
   #handOver(request: IncomingMessage, socket: Socket, rest: Buffer): void {
     const connection = this.#sockets.of(socket);
     if (connection !== undefined) {
+      this.#sockets.noteUse(connection);
       connection.isUpgraded = true;
       if (connection.onEnd !== undefined) socket.off('end', connection.onEnd);
     }

@@ -9,7 +9,10 @@ import { connectionsWithin } from './http-bounds.ts';
 const REFUSED: Readonly<Record<Scarcity, string>> = {
   all: 'connections',
   address: 'address_connections',
+  unused: 'connections',
 };
+/** Clients ask for something as soon as they are connected: of these there are never many. */
+const MAX_UNUSED = 4_096;
 
 /**
  * The limits.
@@ -22,14 +25,20 @@ export function socketLimits(
 ): SocketLimits {
   const connections = Math.min(most, connectionsWithin(descriptors));
   const perAddress = Math.min(options.maxConnectionsPerAddress, Math.ceil(connections / 2));
+  const limits: Readonly<Record<Scarcity, number>> = {
+    all: connections,
+    address: perAddress,
+    unused: MAX_UNUSED,
+  };
   const line = new RareLine<{ readonly whose: Scarcity; readonly what: string }>((count, about) => {
-    const limit = about.whose === 'all' ? connections : perAddress;
     const { whose, what } = about;
+    const limit = limits[whose];
     logger.warn({ whose, what, limit, descriptors, count }, 'too many connections of clients');
   });
   return {
     connections,
     perAddress,
+    unused: MAX_UNUSED,
     isShared: (address) => gatekeeper.proxies.trusts(address),
     scarce: (whose, what) => {
       if (what === 'refused') metrics.rejected.inc({ reason: REFUSED[whose] });

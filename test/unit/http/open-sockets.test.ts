@@ -26,6 +26,7 @@ afterEach(() => {
 const LIMITS: SocketLimits = {
   connections: 3,
   perAddress: 2,
+  unused: 1_000,
   isShared: () => false,
   scarce: () => undefined,
 };
@@ -56,7 +57,7 @@ class Peer {
 }
 
 /** A server with places for three. */
-async function harness(scheme: 'http' | 'https') {
+async function harness(scheme: 'http' | 'https', limits = LIMITS) {
   const isSecure = scheme === 'https';
   const held: ServerResponse[] = [];
   const told: string[] = [];
@@ -75,7 +76,7 @@ async function harness(scheme: 'http' | 'https') {
       ) as never)
     : createServer(listener);
   const scarce = (whose: string, what: string): void => void told.push(`${whose} ${what}`);
-  const sockets = new OpenSockets(server, isSecure, { ...LIMITS, scarce });
+  const sockets = new OpenSockets(server, isSecure, { ...limits, scarce });
   const turns = new RequestTurns(server, sockets, isSecure, () => undefined);
   open.push(() => {
     sockets.destroyAll();
@@ -131,6 +132,24 @@ describe.each(['http', 'https'] as const)(
       await until(() => sockets.size === 2);
       await (await peer()).get('x');
     });
+  },
+);
+
+it.each(['http', 'https'] as const)(
+  'of too many %s connections on which nothing was asked for, the oldest is closed',
+  async (scheme) => {
+    const limits = { ...LIMITS, connections: 100, unused: 2 };
+    const { peer, told, sockets } = await harness(scheme, limits);
+    const used = await peer();
+    await used.get('x');
+    const [oldest, second, third] = [await peer(), await peer(), await peer()];
+    await until(() => oldest.isClosed);
+    await second.get('x');
+    const last = await peer();
+    await last.get('x');
+    expect([used, second, third, last].map(({ isClosed }) => isClosed)).not.toContain(true);
+    expect(told).toEqual(['unused closed_idle']);
+    expect(sockets.size).toBe(4);
   },
 );
 

@@ -32,6 +32,7 @@ afterEach(() => {
 const NO_LIMITS: SocketLimits = {
   connections: 1_000,
   perAddress: 0,
+  unused: 1_000,
   isShared: () => false,
   scarce: () => undefined,
 };
