@@ -8,9 +8,9 @@ const PERIOD_MS = 10_000;
 /** The same after the start, so that what it left goes soon. */
 const SETTLE_MS = 1_000;
 /** Processor time in a period that leaves a gateway idle, as a share of it. */
-const IDLE_UTILIZATION = 0.1;
+const IDLE_UTILIZATION = 0.02;
 /** The same in the first seconds, in which somebody's first calls may be answered. */
-const SETTLED_UTILIZATION = 0.05;
+const SETTLED_UTILIZATION = 0.02;
 /** More than the resident memory after the last time, by so much, is worth a collection. */
 const GROWTH = 1.15;
 /** When a collection of what has grown gave back so much of the resident memory, a second one follows. */

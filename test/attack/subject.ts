@@ -7,6 +7,7 @@ import { TestKeys } from '../support/api-keys.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { fetchMetrics } from '../support/metrics.ts';
 import { descendants } from '../support/processes.ts';
+import { programFlags } from '../support/program-flags.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import type { Attack, Entries } from './attack.ts';
@@ -17,8 +18,6 @@ import type { RemoteReply } from './servers/remote.ts';
 import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
 import type { Facts, KeyName } from './target.ts';
 
-/** As `bin/sluice.js` and `npm start` set it: the C library gives back what is freed. */
-const MEMORY_VARIABLES = ['env', 'MALLOC_ARENA_MAX=2', 'MALLOC_TRIM_THRESHOLD_=131072'];
 /** What the image sets besides. */
 const IMAGE_VARIABLES = [
   'LD_PRELOAD=libjemalloc.so.2',
@@ -28,12 +27,9 @@ const IMAGE_VARIABLES = [
 export const hasJemalloc = readdirSync('/usr/lib').some((folder) =>
   existsSync(join('/usr/lib', folder, 'libjemalloc.so.2')),
 );
-const NODE_ARGS = [
-  '--expose-gc',
-  '--v8-pool-size=2',
-  '--initial-old-space-size=96',
-  '--max-old-space-size=256',
-];
+/** As a user starts it, with half of the memory. */
+const { variables, nodeArgs } = programFlags();
+const NODE_ARGS = [...nodeArgs, '--max-old-space-size=256'];
 const START_LIMIT_MS = 20_000;
 const WHY_LIMIT_MS = 20_000;
 
@@ -128,7 +124,8 @@ export class Subject {
       startedBy: [
         ...PREFERRED,
         ...limit,
-        ...MEMORY_VARIABLES,
+        'env',
+        ...variables,
         ...(hasJemalloc ? IMAGE_VARIABLES : []),
       ],
       ...(checkout === undefined ? {} : { checkout }),

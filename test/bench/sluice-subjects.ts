@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../../src/auth/api-keys.ts';
 import { writeKeyFile } from '../../src/auth/key-file.ts';
+import { programFlags } from '../support/program-flags.ts';
 import { TokenIssuer } from '../support/token-issuer.ts';
 import { FLEET, fleetServerName, fleetTools } from './fleet.ts';
 import type { Dialect } from './load.ts';
@@ -165,6 +166,6 @@ export function launchSluice(port: number, scratch: string, config: object): Lau
   const file = join(scratch, `sluice-${port}.json`);
   // A YAML file may as well be JSON.
   writeFileSync(file, JSON.stringify({ listen: { port }, admin: { port: 0 }, ...config }));
-  const args = ['--v8-pool-size=2', '--initial-old-space-size=96', join(ROOT, 'dist', 'main.js')];
+  const args = [...programFlags().nodeArgs, join(ROOT, 'dist', 'main.js')];
   return { args: [...args, 'serve', '--config', file], path: '/mcp' };
 }

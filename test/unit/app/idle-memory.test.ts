@@ -56,7 +56,7 @@ describe('memory of an idle gateway', () => {
     const { state, done, memory } = process();
     vi.advanceTimersByTime(10 * PERIOD_MS);
     state.resident = 300 * MIB;
-    state.utilization = 0.2;
+    state.utilization = 0.05;
     vi.advanceTimersByTime(10 * PERIOD_MS);
     expect(done).toEqual([]);
     memory.close();
