@@ -1,24 +1,27 @@
-// The one table of faults that Sluice makes itself (docs/errors.md). Knows no transport: what a row
-// means on the wire is decided in mcp/errors.ts (JSON-RPC) and listener/error-response.ts (HTTP).
+// A failure of Sluice's own, and its reasons (docs/errors.md). Knows no transport: the failures with their
+// sentences are in mcp/failures, their JSON-RPC error in mcp/errors, their HTTP status in
+// listener/error-response.
 import { cutText } from './cut-text.ts';
 
 /** More than any sentence of ours; names and reasons that others chose are in some. */
 const MAX_MESSAGE_LENGTH = 2_000;
 
 /** Why Sluice, not the server, failed a request. A closed list and a public contract. */
-export type FailureReason =
-  | 'server_starting'
-  | 'server_unavailable'
-  | 'server_exited'
-  | 'server_timeout'
-  | 'server_protocol_error'
-  | 'response_too_large'
-  | 'overloaded'
-  | 'queue_timeout'
-  | 'rate_limited'
-  | 'draining'
-  | 'unattributable'
-  | 'internal';
+export const FAILURE_REASONS = [
+  'server_starting',
+  'server_unavailable',
+  'server_exited',
+  'server_timeout',
+  'server_protocol_error',
+  'response_too_large',
+  'overloaded',
+  'queue_timeout',
+  'rate_limited',
+  'draining',
+  'unattributable',
+  'internal',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** `not_sent`: no byte reached the server, safe to retry. `unknown`: it may have run. */
 export type FailureOutcome = 'not_sent' | 'unknown';
@@ -58,6 +61,9 @@ export class GatewayError extends Error {
   }
 }
 
+/** What a client is told of a failure that nobody expected. */
+export const FAILED_INSIDE = "The request failed inside the gateway; see the gateway's log.";
+
 /**
  * What a client is told of anything that was thrown. The text of what nobody expected may have paths
  * and addresses in it, so it stays behind as the cause, for the log.
@@ -68,15 +74,7 @@ export function asGatewayError(
   outcome: GatewayError['outcome'] = 'not_sent',
 ): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  return new GatewayError(
-    'internal',
-    "The request failed inside the gateway; see the gateway's log.",
-    {
-      outcome,
-      server,
-      cause: thrown,
-    },
-  );
+  return new GatewayError('internal', FAILED_INSIDE, { outcome, server, cause: thrown });
 }
 
 /** The text of anything that was thrown. */

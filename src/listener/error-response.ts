@@ -1,15 +1,12 @@
 // Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
 // of client code can read it (docs/protocol.md#error-ids, #legacy-http). The only place that makes one.
 import type { ServerResponse } from 'node:http';
+import { FAILED_INSIDE } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from '../jsonrpc/error.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
-import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
+import { HEADER_MISMATCH, REFUSED, SESSION_NOT_FOUND, wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { NoRoom } from '../session/session-store.ts';
-
-/** Generic refusal over HTTP, as the official SDKs use it. */
-const REFUSED = -32000;
-const SESSION_NOT_FOUND = -32001;
-const HEADER_MISMATCH = -32020;
 
 /** What is answered instead of serving a request. */
 export interface Refusal {
@@ -105,52 +102,37 @@ export const REFUSALS = {
   },
   tooManySessions: {
     status: 503,
-    code: INTERNAL_ERROR,
-    message: 'Too many sessions, all with a stream or a call (sessions.max); try again later.',
+    ...wireErrorOf(FAILURES.tooManySessions()),
     headers: { 'retry-after': '5' },
-    data: { reason: 'overloaded', outcome: 'not_sent' },
   },
   tooManyOwnSessions: {
     status: 429,
-    code: INTERNAL_ERROR,
-    message:
-      'This client has too many sessions, all with a stream or a call (sessions.maxPerPrincipal); end some of them.',
+    ...wireErrorOf(FAILURES.tooManyOwnSessions()),
     headers: { 'retry-after': '5' },
-    data: { reason: 'rate_limited', outcome: 'not_sent' },
   },
   tooManyStreams: {
     status: 503,
-    code: INTERNAL_ERROR,
-    message: 'Too many streams are open; try again later.',
+    ...wireErrorOf(FAILURES.tooManyStreams()),
     headers: { 'retry-after': '5' },
-    data: { reason: 'overloaded', outcome: 'not_sent' },
   },
   tooManyOwnStreams: {
     status: 429,
-    code: INTERNAL_ERROR,
-    message: 'This client has too many streams open; close some of them.',
+    ...wireErrorOf(FAILURES.tooManyOwnStreams()),
     headers: { 'retry-after': '5' },
-    data: { reason: 'rate_limited', outcome: 'not_sent' },
   },
   tooManyRequests: {
     status: 429,
-    code: INTERNAL_ERROR,
-    message: 'Too many requests; try again later.',
-    data: { reason: 'rate_limited', outcome: 'not_sent' },
+    ...wireErrorOf(FAILURES.tooFast()),
   },
   shedding: {
     status: 503,
-    code: INTERNAL_ERROR,
-    message: 'The gateway is low on memory; try again later.',
+    ...wireErrorOf(FAILURES.lowOnMemory()),
     headers: { 'retry-after': '1' },
-    data: { reason: 'overloaded', outcome: 'not_sent' },
   },
   tooMuchHeld: {
     status: 503,
-    code: INTERNAL_ERROR,
-    message: TOO_MUCH_HELD,
+    ...wireErrorOf(FAILURES.tooMuchHeld()),
     headers: { 'retry-after': '1' },
-    data: { reason: 'overloaded', outcome: 'not_sent' },
   },
   unauthorized: {
     status: 401,
@@ -173,15 +155,14 @@ export const REFUSALS = {
   internal: {
     status: 500,
     code: INTERNAL_ERROR,
-    message: "The request failed inside the gateway; see the gateway's log.",
+    message: FAILED_INSIDE,
     data: { reason: 'internal', outcome: 'unknown' },
   },
+  failed: { status: 500, code: INTERNAL_ERROR, message: 'Internal error.' },
   draining: {
     status: 503,
-    code: INTERNAL_ERROR,
-    message: 'The gateway is stopping. Connect again.',
+    ...wireErrorOf(FAILURES.stopping()),
     headers: { 'retry-after': '5', connection: 'close' },
-    data: { reason: 'draining', outcome: 'not_sent' },
   },
 } as const satisfies Record<string, Refusal>;
 

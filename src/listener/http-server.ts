@@ -1,6 +1,7 @@
 // The public listener: one fastify instance, its limits, and the checks that come before everything
 // else: Host, Origin, target and type, then the path, then who it is. Which route a request takes is
 // decided by the path table alone.
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
@@ -14,6 +15,7 @@ import { NO_SCHEMAS } from '../http/light-parts.ts';
 import { OpenSockets, type SocketLimits } from '../http/open-sockets.ts';
 import { RequestTurns, serveInTurn } from '../http/request-turns.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { REFUSED } from '../mcp/errors.ts';
 import type { Principal } from '../ports/principal.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
@@ -399,10 +401,10 @@ export class HttpServer {
     else if (error instanceof BodyFailure && statusCode === REFUSALS.tooMuchHeld.status) {
       this.#reject(response, REFUSALS.tooMuchHeld, 'held_bytes');
     } else if (statusCode !== undefined && statusCode < 500) {
-      this.#reject(response, { status: statusCode, code: -32000, message });
+      this.#reject(response, { status: statusCode, code: REFUSED, message });
     } else {
       this.#context.logger.error({ err: error }, 'request failed');
-      this.#reject(response, { status: 500, code: -32603, message: 'Internal error.' });
+      this.#reject(response, REFUSALS.failed);
     }
   }
 }

@@ -1,15 +1,15 @@
 // The envelope of a modern request: what a legacy client says once in `initialize` stands in `_meta`
 // of every message (2026-07-28 basic/index).
+
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
-import { INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
+import { invalidParams, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
 import type { ClientCapabilities } from './capabilities.ts';
+import { unsupportedVersion } from './errors.ts';
 import { severityOf } from './log-levels.ts';
 import { META } from './meta.ts';
 import { MODERN_VERSION } from './versions.ts';
-
-const UNSUPPORTED_VERSION = -32022;
 
 /** What a modern request says of its client. */
 export interface Envelope {
@@ -20,14 +20,7 @@ export interface Envelope {
   readonly severity: number | undefined;
 }
 
-/** Why an envelope is not one. */
-export interface EnvelopeFault {
-  readonly message: string;
-}
-
-const TOO_LONG: EnvelopeFault = {
-  message: `Invalid params: ${lengthRule('_meta', TEXT_LIMITS.profile)}.`,
-};
+const TOO_LONG = invalidParams(`${lengthRule('_meta', TEXT_LIMITS.profile)}.`);
 
 /** The version that a request claims, or undefined when the claim is not a string. */
 export function claimedVersion(frame: Frame): string | undefined {
@@ -36,7 +29,7 @@ export function claimedVersion(frame: Frame): string | undefined {
 }
 
 /** Reads the envelope of a request that has a claim. */
-export function readEnvelope(frame: Frame): Envelope | EnvelopeFault {
+function readEnvelope(frame: Frame): Envelope | WireError {
   if (frame.metaEnd - frame.metaStart > TEXT_LIMITS.profile) return TOO_LONG;
   const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
   const values = isObject(meta) ? meta : {};
@@ -50,27 +43,16 @@ export function readEnvelope(frame: Frame): Envelope | EnvelopeFault {
   return { version, capabilities, info: values[META.clientInfo], severity };
 }
 
-/** Whether reading an envelope failed. */
-export function isFault(read: Envelope | EnvelopeFault): read is EnvelopeFault {
-  return 'message' in read;
-}
-
 /** The envelope of a request, or why the request is refused: one for every transport. */
 export function checkEnvelope(
   frame: Frame,
 ): { readonly envelope: Envelope } | { readonly error: WireError } {
   const envelope = readEnvelope(frame);
-  if (isFault(envelope)) return { error: { code: INVALID_PARAMS, message: envelope.message } };
+  if ('message' in envelope) return { error: envelope };
   if (envelope.version === MODERN_VERSION) return { envelope };
-  return {
-    error: {
-      code: UNSUPPORTED_VERSION,
-      message: 'Unsupported protocol version.',
-      data: { supported: [MODERN_VERSION], requested: envelope.version },
-    },
-  };
+  return { error: unsupportedVersion([MODERN_VERSION], envelope.version) };
 }
 
-function missing(key: string, kind: string): EnvelopeFault {
-  return { message: `Invalid params: _meta["${key}"] must be ${kind}.` };
+function missing(key: string, kind: string): WireError {
+  return invalidParams(`_meta["${key}"] must be ${kind}.`);
 }

@@ -1,5 +1,6 @@
 // Pages that a server wants its user to visit, named in an error instead of a request (2025-11-25
 // client/elicitation, -32042).
+
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { lastMember } from '../jsonrpc/members.ts';
@@ -10,8 +11,7 @@ import {
   READ_ERROR_BYTES,
   splitArray,
 } from '../jsonrpc/parse.ts';
-
-export const URL_ELICITATION_REQUIRED = -32042;
+import { URL_ELICITATION_REQUIRED } from './errors.ts';
 
 /**
  * The elicitations that an answer names, each the text of an object.

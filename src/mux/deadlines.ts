@@ -1,7 +1,6 @@
 // The deadlines of the calls on one connection: looked at by one timer while there are calls, since
 // a timer for each call would cost more than the call.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
 import type { Call } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Waiting } from './mux-contract.ts';
@@ -11,12 +10,6 @@ import type { ServerRequests } from './server-requests.ts';
 const LOOP_GAP_MS = 5_000;
 const MIN_PERIOD_MS = 10;
 const MAX_PERIOD_MS = 500;
-
-/** What a call fails with that has no answer in time. */
-export function lateAnswer(server: string, limitMs: number): GatewayError {
-  const text = `Server "${server}" did not answer within ${limitMs} ms; it was told to cancel.`;
-  return new GatewayError('server_timeout', text, { outcome: 'unknown', server });
-}
 
 /** What is looked at. */
 export interface Watched {

@@ -1,6 +1,7 @@
 // Answers that are too large to read, or are none: whose they would be, and what the caller is told instead. Of what was
 // too large the two ends were kept.
-import { asGatewayError, type FailureReason } from '../base/errors.ts';
+
+import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
@@ -15,6 +16,7 @@ import {
   skipValue,
 } from '../jsonrpc/json-text.ts';
 import { parseError } from '../jsonrpc/parse.ts';
+import { ERRORS } from '../mcp/errors.ts';
 import type { Logger } from '../observe/logger.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import type { Request } from '../ports/request.ts';
@@ -39,24 +41,6 @@ export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined 
 }
 
 const LONGEST_KEY = '"result"'.length;
-
-/**
- * Why a call fails whose answer was dropped.
- * @param isForRoom because too much is held, and not because of its length
- */
-export function oversizeFailure(
-  server: string,
-  length: number,
-  isForRoom: boolean,
-): { readonly reason: FailureReason; readonly text: string } {
-  const size = `The answer of server "${server}" has ${length} bytes`;
-  if (isForRoom) {
-    const text = `${size}, for which there was no room (limits.heldBytes); ask for less, or try again later.`;
-    return { reason: 'overloaded', text };
-  }
-  const text = `${size}, over its limit; raise limits.message to let it through.`;
-  return { reason: 'response_too_large', text };
-}
 
 /** What the members of the message say, up to the one that is cut off. */
 function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } {
@@ -94,11 +78,6 @@ export function ownerOfInvalid(frame: Frame): number | undefined {
   return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 
-/** Why a call fails whose answer has its id as a text. */
-export function stringIdText(server: string, id: number): string {
-  return `Server "${server}" answered with the id "${id}", a text, instead of the number ${id}: JSON-RPC wants it back as it was sent.`;
-}
-
 /** The line of the log about such answers. */
 export function misnamedLine(logger: Logger): RareLine<number> {
   const what = 'server answers with the id as a text where it was sent as a number: its calls fail';
@@ -128,6 +107,7 @@ function invalidError(frame: Frame): WireError | undefined {
   const error = parseError(frame);
   const { code, message } = error ?? {};
   if (Number.isInteger(code) && typeof message === 'string') return undefined;
-  const text = typeof message === 'string' ? message : 'The server answered with an invalid error.';
-  return { code: INTERNAL_ERROR, message: text };
+  return typeof message === 'string'
+    ? { code: INTERNAL_ERROR, message }
+    : ERRORS.serverErrorInvalid;
 }

@@ -3,7 +3,7 @@
 // Knows ids; knows nothing of HTTP, sessions or processes.
 
 import { after, monotonicMs } from '../base/clock.ts';
-import { type FailureReason, GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { batchTexts } from '../jsonrpc/batch.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId, stringifiedId } from '../jsonrpc/id.ts';
@@ -11,6 +11,7 @@ import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { CANCELLED, mayAsk, PING, PROGRESS } from '../mcp/methods.ts';
 import { requiredIds } from '../mcp/url-elicitation.ts';
 import type { RareLine } from '../observe/rare-line.ts';
@@ -20,16 +21,14 @@ import type { Downstream } from '../ports/downstream.ts';
 import type { Request, TaskSubscriber, TaskSubscription } from '../ports/request.ts';
 import { Call, type CallOwner, type OwnAnswer } from './call.ts';
 import { CallTable } from './call-table.ts';
-import { Deadlines, lateAnswer } from './deadlines.ts';
+import { Deadlines } from './deadlines.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import {
   logDropped,
   misnamedLine,
-  oversizeFailure,
   ownerOfInvalid,
   ownerOfOversize,
   settleWith,
-  stringIdText,
 } from './malformed.ts';
 import type { MuxOptions, MuxParts } from './mux-contract.ts';
 import { passProgress } from './progress.ts';
@@ -216,16 +215,15 @@ export class Mux implements CallOwner {
   /** Fails the call whose answer was over the size limit. */
   receiveOversize(head: Buffer, tail: Buffer, length: number, isForRoom = false): void {
     const call = this.#callOf(ownerOfOversize(head, tail));
-    const { reason, text } = oversizeFailure(this.#options.server, length, isForRoom);
-    if (call !== undefined) this.#fail(call, reason, text);
+    const failure = isForRoom ? FAILURES.noRoomForAnswer : FAILURES.answerTooLarge;
+    if (call !== undefined) this.#fail(call, failure(this.#options.server, length));
     if (!isForRoom) this.#parts.events.violated('message_too_large');
   }
 
   /** The answer to a call will not come. */
   failed(id: number, failure: RequestFailure): void {
     const call = this.#calls.find(id);
-    if (call === undefined) return;
-    this.#fail(call, failure.reason, `Server "${this.#options.server}" ${failure.what}`, failure);
+    if (call !== undefined) this.#fail(call, FAILURES.ofTransport(this.#options.server, failure));
   }
 
   /** Whether a call is still to be answered. */
@@ -315,7 +313,7 @@ export class Mux implements CallOwner {
     after(RIGHT_ANSWER_MS, () => {
       if (this.#calls.find(call.id) !== call) return;
       this.#misnamed.note(call.id);
-      this.#fail(call, 'server_protocol_error', stringIdText(this.#options.server, call.id));
+      this.#fail(call, FAILURES.answerIdIsText(this.#options.server, call.id));
     });
   }
 
@@ -349,26 +347,15 @@ export class Mux implements CallOwner {
       logDropped(this.#parts.logger, what, frame.bytes);
       return;
     }
-    const text = `Server "${this.#options.server}" sent an answer that is not valid JSON-RPC.`;
-    this.#fail(call, 'server_protocol_error', text);
+    this.#fail(call, FAILURES.answerNotJsonRpc(this.#options.server));
     this.#parts.events.violated(what);
   }
 
-  #fail(
-    call: Call,
-    reason: FailureReason,
-    message: string,
-    known: Partial<RequestFailure> = {},
-  ): void {
+  #fail(call: Call, failure: GatewayError): void {
     const { request } = call;
     this.#calls.settle(call);
     call.onAnswer?.(undefined);
-    if (request !== undefined) {
-      const { server } = this.#options;
-      const { outcome = 'unknown', retryAfterMs } = known;
-      const details = { outcome, server, retryAfterMs };
-      request.settle(new GatewayError(reason, message, details));
-    }
+    request?.settle(failure);
     this.#serverRequests.callSettled(call);
     this.#parts.queue.pump();
   }
@@ -400,6 +387,6 @@ export class Mux implements CallOwner {
       return;
     }
     this.#giveUp(call, undefined);
-    request.settle(lateAnswer(this.#options.server, call.limitMs));
+    request.settle(FAILURES.noAnswerInTime(this.#options.server, call.limitMs));
   }
 }

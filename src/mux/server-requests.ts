@@ -1,21 +1,17 @@
 // The requests that a server makes: holds each until it is clear which client's call it belongs to,
 // hands it to that client, and carries the answer back under the server's own id
 // (docs/protocol.md#attribution).
+
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  METHOD_NOT_FOUND,
-  type WireError,
-} from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { textParam } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { refusalFor } from '../mcp/capabilities.ts';
+import { ERRORS, notOfferedByClient } from '../mcp/errors.ts';
 import { ELICITATION, isTaskMethod, methodLabel, ROOTS_LIST } from '../mcp/methods.ts';
 import { relatedTaskOf } from '../mcp/related-task.ts';
 import {
@@ -36,19 +32,6 @@ import type { TaskSubscriptions } from './task-subscriptions.ts';
  */
 const HOLD_MS = 10_000;
 const MAX_OPEN = 256;
-
-const UNATTRIBUTABLE: WireError = {
-  code: INTERNAL_ERROR,
-  message:
-    'Several clients have calls at this server, and it is not clear which one to ask. With ' +
-    '`sharing: session` each client has a process of its own, and this does not happen.',
-  data: { reason: 'unattributable' },
-};
-
-const NOT_READ: WireError = {
-  code: INTERNAL_ERROR,
-  message: 'The response of the client was dropped: this server does not read its input.',
-};
 
 /** What server requests have to do with on their connection. */
 export interface ServerRequestsContext extends Pick<MuxOptions, 'server' | 'protocol'> {
@@ -128,12 +111,12 @@ export class ServerRequests {
     if (id === undefined) return;
     const request = new OpenServerRequest(this, frame, id);
     if (this.#open.has(request.key)) {
-      this.#send(errorMessage(id, { code: INVALID_REQUEST, message: 'This id is in use.' }));
+      this.#send(errorMessage(id, ERRORS.askedWithUsedId));
       return;
     }
     this.#open.set(request.key, request);
     if (this.#open.size > MAX_OPEN) {
-      request.settle({ code: INTERNAL_ERROR, message: 'Too many questions are open.' });
+      request.settle(ERRORS.askedTooMuch);
     } else if (frame.method === ROOTS_LIST && this.#context.parts.staticRoots !== undefined) {
       request.settle(this.#context.parts.staticRoots);
     } else {
@@ -176,9 +159,7 @@ export class ServerRequests {
     for (const request of [...this.#open.values()]) {
       if (!request.askers.has(call)) continue;
       request.client?.withdraw(request, undefined);
-      request.settle(
-        replyForNobody(request, 'The client did not answer in time, and others wait.'),
-      );
+      request.settle(replyForNobody(request, ERRORS.clientLate));
     }
   }
 
@@ -186,7 +167,7 @@ export class ServerRequests {
   #answerForNobody(request: OpenServerRequest): void {
     for (const { abandonedAtMs } of request.askers) if (abandonedAtMs === undefined) return;
     request.client?.withdraw(request, undefined);
-    request.settle(replyForNobody(request, 'The client that was asked is gone.'));
+    request.settle(replyForNobody(request, ERRORS.clientGone));
   }
 
   /** The server no longer wants an answer. */
@@ -213,7 +194,7 @@ export class ServerRequests {
     this.#count(request, outcome);
     if (this.#send(message)) return;
     // Short, so that it is kept.
-    this.#send(errorMessage(request.frame.idBytes, NOT_READ));
+    this.#send(errorMessage(request.frame.idBytes, ERRORS.responseNotRead));
   }
 
   /** Passes something on to the server that is about a server request. */
@@ -312,7 +293,7 @@ export class ServerRequests {
     if (request.candidates !== undefined) this.#learn(request.candidates, true);
     this.#forget(request);
     this.#count(request, 'unattributable');
-    this.#send(errorMessage(request.frame.idBytes, UNATTRIBUTABLE));
+    this.#send(errorMessage(request.frame.idBytes, ERRORS.unattributable));
   }
 
   #deliver(request: OpenServerRequest, client: Downstream, call: Call | undefined): void {
@@ -340,10 +321,7 @@ export class ServerRequests {
         ? 'method'
         : refusalFor(client.capabilities, frame.method, textParam(frame, 'mode'));
     if (refusal === undefined) return undefined;
-    if (refusal === 'method') {
-      return { code: METHOD_NOT_FOUND, message: `The client does not offer ${frame.method}.` };
-    }
-    return { code: INVALID_PARAMS, message: 'The client does not offer this elicitation mode.' };
+    return refusal === 'method' ? notOfferedByClient(frame.method) : ERRORS.modeNotOffered;
   }
 
   #noteElicitation(frame: Frame, client: Downstream): void {

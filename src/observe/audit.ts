@@ -1,14 +1,14 @@
 // The audit log: who called what when, how it ended, how long it took and how large it was. One JSON line
 // an event, never a payload or a credential.
+
 import { pino } from 'pino';
-import { GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { AuditFile } from './audit-file.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { AuditOptions } from './options.ts';
 
-const BLIND =
-  "Nothing is done while the gateway can't write its audit log (audit.required); see the gateway's log.";
 /** Names and methods come from clients. */
 const MAX_NAME_LENGTH = 256;
 
@@ -84,8 +84,7 @@ export class AuditLog {
    * @returns undefined while all is well
    */
   refusal(): GatewayError | undefined {
-    if (!this.isBlind) return undefined;
-    return new GatewayError('overloaded', BLIND, { outcome: 'not_sent' });
+    return this.isBlind ? FAILURES.noAuditLog() : undefined;
   }
 
   call(call: AuditedCall): void {

@@ -1,21 +1,12 @@
 // Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
 // sets are kept, since making one costs more than using it.
-import { type FailureOutcome, GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { type HeldBytes, type HeldClient, type HeldOwner, UNBOUNDED } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
 import type { AuditedCall, AuditLog } from './audit.ts';
 import type { Metrics, RequestOutcome } from './metrics.ts';
 import type { PrincipalLoads } from './principal-loads.ts';
-
-/** What a client is told for whom too much is held to take more. */
-export const TOO_MUCH_HELD =
-  'Too many bytes are held for this client, or for all (limits.heldBytes); read your answers, wait, and try again.';
-
-/** The failure of a request that there is no room for. */
-export function tooMuchHeld(outcome: FailureOutcome = 'not_sent'): GatewayError {
-  return new GatewayError('overloaded', TOO_MUCH_HELD, { outcome });
-}
 
 interface MethodMeter {
   readonly outcomes: Record<RequestOutcome, { inc(): void }>;

@@ -1,8 +1,9 @@
 // A client as servers see it: somebody who can be told and asked things.
 
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
+import { ERRORS } from '../mcp/errors.ts';
 import { ELICITATION } from '../mcp/methods.ts';
 import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
@@ -33,9 +34,9 @@ const CLOSED_FORM = Buffer.from('{"action":"cancel"}');
 /** The reply for a client that will not give one: that of somebody who closes a form, where there is one. */
 export function replyForNobody(
   { frame }: Pick<ServerRequest, 'frame'>,
-  why = 'The client did not come back.',
+  why: WireError = ERRORS.clientNotBack,
 ): Reply {
-  return frame.method === ELICITATION ? CLOSED_FORM : { code: INTERNAL_ERROR, message: why };
+  return frame.method === ELICITATION ? CLOSED_FORM : why;
 }
 
 /** One client's side of a session. */

@@ -1,32 +1,10 @@
 // A client that nothing reaches outside its requests, and that nobody can ask: a modern one, the
 // gateway itself, or somebody who left.
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  METHOD_NOT_FOUND,
-  type WireError,
-} from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import type { Downstream, ServerRequest } from './downstream.ts';
 import type { Principal } from './principal.ts';
-
-/** Why a client can't be asked. */
-export const UNASKABLE = {
-  modern: {
-    code: INTERNAL_ERROR,
-    message: 'This client accepts requests only in results (input_required).',
-  },
-  modernServer: {
-    code: INVALID_PARAMS,
-    message: 'A modern server must ask in its results (input_required).',
-  },
-  gateway: {
-    code: INTERNAL_ERROR,
-    message: 'No client can be asked: the gateway sent this request itself.',
-  },
-  nobody: { code: METHOD_NOT_FOUND, message: 'Nobody is here to ask.' },
-} as const satisfies Record<string, WireError>;
 
 /** A client that is told nothing and asked nothing. */
 export class SilentClient implements Downstream {

@@ -1,7 +1,9 @@
 // An endpoint that shows one server as it is: names and URIs untouched.
-import { invalidParams, notOffered, type WireError } from '../jsonrpc/error.ts';
+
+import { notOffered, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseString } from '../jsonrpc/parse.ts';
+import { ERRORS } from '../mcp/errors.ts';
 import { type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { Endpoint, EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
@@ -124,7 +126,7 @@ export class DirectUpstreamSession implements UpstreamSession {
   #setLevel(request: Request): void {
     const level = levelIn(request.frame);
     if (level === undefined) {
-      request.settle(invalidParams('unknown log level.'));
+      request.settle(ERRORS.badLogLevel);
     } else if (this.#lease.identity?.capabilities['logging'] === undefined) {
       request.settle(notOffered('logging'));
     } else {
@@ -137,7 +139,7 @@ export class DirectUpstreamSession implements UpstreamSession {
     const uri = parseString(bytes, uriStart, uriEnd);
     const resources = this.#lease.identity?.capabilities['resources'];
     if (uri === undefined) {
-      request.settle(invalidParams('uri must be a string.'));
+      request.settle(ERRORS.badUri);
     } else if (!isObject(resources) || resources['subscribe'] !== true) {
       request.settle(notOffered('subscriptions'));
     } else {

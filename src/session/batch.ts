@@ -1,16 +1,15 @@
 // JSON-RPC batches (2025-03-26 and plain JSON-RPC): split on the way in, answered together on the
 // way out. Servers never see one.
-import { asGatewayError, GatewayError } from '../base/errors.ts';
+import { asGatewayError, type GatewayError } from '../base/errors.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import { LEAST_COST, type TurnQuota } from '../base/turns.ts';
 import { batchTexts } from '../jsonrpc/batch.ts';
-import { INVALID_REQUEST } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
-import { wireErrorOf } from '../mcp/errors.ts';
-import { TOO_MUCH_HELD } from '../observe/request-meter.ts';
+import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 
 /** What a message of a batch costs, besides its bytes. */
@@ -86,7 +85,7 @@ function takeSafely(frame: Frame, { quota, take, failed }: BatchWork): void {
 
 /** The answer for an element that is no valid message. */
 export function invalidElement(): Buffer {
-  return errorMessage(undefined, { code: INVALID_REQUEST, message: 'Invalid request.' });
+  return errorMessage(undefined, ERRORS.batchElement);
 }
 
 /** An answer that waits for the others, and the id of its request. */
@@ -144,9 +143,7 @@ export class BatchAnswers {
 
   /** Too much is held: the answers so far have to go. */
   #cut(): void {
-    const error = wireErrorOf(
-      new GatewayError('overloaded', TOO_MUCH_HELD, { outcome: 'unknown' }),
-    );
+    const error = wireErrorOf(FAILURES.tooMuchHeld('unknown'));
     for (const answer of this.#answers) answer.message = errorMessage(answer.id, error);
     this.#bytes = 0;
   }

@@ -1,22 +1,22 @@
 // Modern requests on a channel that has no request of its own for each: told apart by the client's
 // ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
 // basic/transports/stdio).
+
 import type { Drain } from '../base/drain.ts';
-import { GatewayError } from '../base/errors.ts';
-import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
 import { continuesWork } from '../mcp/continuation.ts';
 import { checkEnvelope, type Envelope } from '../mcp/envelope.ts';
-import { wireErrorOf } from '../mcp/errors.ts';
+import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 import type { ClientRequest, RequestOwner } from './client-request.ts';
 import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
-import { stopping, tooManyOfPrincipal } from './session.ts';
 
 /** Requests that one channel may have in flight, its subscriptions included. */
 const MAX_IN_FLIGHT = 256;
@@ -86,13 +86,11 @@ export class ChannelModern implements RequestOwner {
   /** Why a request can't be taken now; undefined: it can. */
   #refusal(frame: Frame, key: string): WireError | undefined {
     const { drain, meter } = this.#parts;
-    if (this.#open.has(key)) {
-      return { code: INVALID_REQUEST, message: 'Invalid request: this id is in flight.' };
-    }
-    if (drain.isOn && !continuesWork(frame)) return wireErrorOf(stopping());
-    if (this.#open.size >= MAX_IN_FLIGHT) return wireErrorOf(tooManyOnChannel());
+    if (this.#open.has(key)) return ERRORS.idInFlightOnChannel;
+    if (drain.isOn && !continuesWork(frame)) return wireErrorOf(FAILURES.stopping());
+    if (this.#open.size >= MAX_IN_FLIGHT) return wireErrorOf(FAILURES.tooManyOnChannel());
     return meter.isFull(quotaKeyOf(this.#principal))
-      ? wireErrorOf(tooManyOfPrincipal())
+      ? wireErrorOf(FAILURES.tooManyOfPrincipal())
       : undefined;
   }
 
@@ -117,10 +115,4 @@ export class ChannelModern implements RequestOwner {
   close(): void {
     for (const request of [...this.#open.values()]) request.cancel(undefined);
   }
-}
-
-function tooManyOnChannel(): GatewayError {
-  return new GatewayError('overloaded', 'Too many requests are in flight.', {
-    outcome: 'not_sent',
-  });
 }

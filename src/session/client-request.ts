@@ -10,10 +10,11 @@ import { errorCodeOf, parseString } from '../jsonrpc/parse.ts';
 import { errorMessage, resultMessage, resultParts } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
 import { readableContent, readableResult } from '../mcp/old-content.ts';
 import type { RequestOutcome } from '../observe/metrics.ts';
-import { type RequestMeter, TOO_MUCH_HELD } from '../observe/request-meter.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import { type Denial, type Principal, quotaKeyOf } from '../ports/principal.ts';
 import {
@@ -193,7 +194,7 @@ export class ClientRequest implements Request {
     const outcome = this.canceller?.id === undefined ? 'not_sent' : 'unknown';
     if (!this.#over('failed')) return;
     this.canceller?.cancel(undefined);
-    const failure = new GatewayError('overloaded', TOO_MUCH_HELD, { outcome });
+    const failure = FAILURES.tooMuchHeld(outcome);
     this.#writer.end(errorMessage(this.#id, wireErrorOf(failure)));
     this.#letGo();
   }

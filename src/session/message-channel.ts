@@ -1,19 +1,20 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
+
 import type { Drain } from '../base/drain.ts';
-import { asGatewayError, GatewayError } from '../base/errors.ts';
+import { asGatewayError } from '../base/errors.ts';
 import type { HeldOwner } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
-import { INVALID_REQUEST, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine } from '../jsonrpc/splice.ts';
-import { wireErrorOf } from '../mcp/errors.ts';
+import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
 import { CANCELLED, INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';
-import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
@@ -21,8 +22,8 @@ import { BatchAnswers, invalidElement, splitBatch, workOff } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, PLAIN_PROFILE, profileFault, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
-import { type ClientProfile, type Session, stopping } from './session.ts';
-import type { NoRoom, SessionStore } from './session-store.ts';
+import type { ClientProfile, Session } from './session.ts';
+import { NO_ROOM, type SessionStore } from './session-store.ts';
 
 /** The transport under a channel. */
 export interface ChannelTransport {
@@ -169,11 +170,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     const isPing = frame.kind === 'request' && frame.method === PING;
     if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
     else if (this.#hasRoomForEarly(frame)) this.#early.push(frame);
-    else
-      this.#refuse(frame, {
-        code: INVALID_REQUEST,
-        message: 'Too many messages before the response to initialize.',
-      });
+    else this.#refuse(frame, ERRORS.tooManyEarly);
   }
 
   #hasRoomForEarly({ bytes }: Frame): boolean {
@@ -195,7 +192,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     if (frame.kind !== 'request') return;
     if (frame.method === PING) this.#pong(frame);
     else if (frame.method !== INITIALIZE) {
-      this.#refuse(frame, { code: INVALID_REQUEST, message: 'Send initialize first.' });
+      this.#refuse(frame, ERRORS.initializeFirst);
     } else {
       const fault = profileFault(frame);
       if (fault === undefined) void this.#open(profileOf(frame), frame);
@@ -214,7 +211,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     const isAllowed = session !== undefined && allowsBatches(session.version);
     const messages = isAllowed ? (splitBatch(batch, this.#rules) ?? []) : [];
     if (session === undefined || messages.length === 0) {
-      this.#refuse(batch, { code: INVALID_REQUEST, message: 'Invalid request: batch.' });
+      this.#refuse(batch, ERRORS.batch);
       return true;
     }
     this.#parts.tookBatch?.(messages.length);
@@ -278,7 +275,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
         },
         sessions,
       );
-      if ('refusal' in opened) throw noRoom(opened.refusal);
+      if ('refusal' in opened) throw NO_ROOM[opened.refusal]();
       if (this.#isClosed) {
         sessions.end(opened.session);
         return;
@@ -307,16 +304,4 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
 
 function joined(messages: readonly Buffer[]): Buffer {
   return Buffer.from(`[${messages.map((message) => message.toString('utf8')).join(',')}]`);
-}
-
-function noRoom(reason: NoRoom): GatewayError {
-  if (reason === 'draining') return stopping();
-  if (reason === 'held') return tooMuchHeld();
-  if (reason === 'own') {
-    const message =
-      'This client has too many sessions, all with a stream or a call (sessions.maxPerPrincipal); end some of them.';
-    return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
-  }
-  const message = 'Too many sessions, all with a stream or a call (sessions.max); try again later.';
-  return new GatewayError('overloaded', message, { outcome: 'not_sent' });
 }

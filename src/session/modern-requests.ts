@@ -1,17 +1,20 @@
 // Modern requests: each is complete in itself, so that its client is known only by the envelope that
 // came with it, and is asked nothing but in results. Those in flight are counted, so that a stop can
 // wait for them.
+
 import { asGatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parsedCost } from '../jsonrpc/parse.ts';
 import type { Envelope } from '../mcp/envelope.ts';
+import { UNASKABLE } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { LISTEN } from '../mcp/modern-methods.ts';
-import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
 import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { Headers } from '../ports/request.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
-import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
+import { SilentClient } from '../ports/silent-client.ts';
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 
 /** A modern request in flight. */
@@ -39,7 +42,7 @@ export function serveBy(
   const { bytes, metaStart, metaEnd } = request.frame;
   // What it says of its client was parsed.
   if (!request.takeRoom(bytes.length + parsedCost(bytes, metaStart, metaEnd))) {
-    request.settle(tooMuchHeld());
+    request.settle(FAILURES.tooMuchHeld());
     return;
   }
   const { refusal } = meter;

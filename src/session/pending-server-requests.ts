@@ -1,11 +1,12 @@
 // The server requests that one client has been asked and has not answered: gives each an id of the
 // session's own, since ids of different servers, and of one server for different clients, collide.
+
 import { after, type Timer } from '../base/clock.ts';
-import { INTERNAL_ERROR } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
+import { ERRORS } from '../mcp/errors.ts';
 import { CANCELLED } from '../mcp/methods.ts';
 import type { ServerRequest } from '../ports/downstream.ts';
 import type { Request } from '../ports/request.ts';
@@ -99,10 +100,7 @@ export class PendingServerRequests {
   }
 
   #refuse(id: number): void {
-    this.#take(id)?.serverRequest.settle({
-      code: INTERNAL_ERROR,
-      message: 'The client did not answer.',
-    });
+    this.#take(id)?.serverRequest.settle(ERRORS.clientSilent);
   }
 
   #take(id: number): PendingServerRequest | undefined {

@@ -5,6 +5,8 @@
 // would still say what is needed to go on.
 import { every, monotonicMs, type Timer, wallClockMs } from '../base/clock.ts';
 import { Drain } from '../base/drain.ts';
+import type { GatewayError } from '../base/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import { EndedSessions } from './ended-sessions.ts';
 import type { Session } from './session.ts';
@@ -32,6 +34,14 @@ export interface SessionLimits {
  * gateway stops.
  */
 export type NoRoom = 'all' | 'own' | 'held' | 'draining';
+
+/** What whoever wants to open a session is told then. */
+export const NO_ROOM: Readonly<Record<NoRoom, () => GatewayError>> = {
+  all: FAILURES.tooManySessions,
+  own: FAILURES.tooManyOwnSessions,
+  held: FAILURES.tooMuchHeld,
+  draining: FAILURES.stopping,
+};
 
 /** A limit on the number of sessions. */
 export type SessionLimit = 'sessions.max' | 'sessions.maxPerPrincipal';

@@ -1,10 +1,10 @@
 // One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
 // flight, the server requests it was asked. Knows nothing of HTTP or servers.
+
 import { monotonicMs } from '../base/clock.ts';
 import type { Drain } from '../base/drain.ts';
-import { asGatewayError, GatewayError } from '../base/errors.ts';
+import { asGatewayError } from '../base/errors.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
 import { membersOf } from '../jsonrpc/members.ts';
@@ -12,6 +12,8 @@ import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import { continuesWork } from '../mcp/continuation.ts';
+import { ERRORS } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import {
   CANCEL_REQUEST,
   CANCELLED,
@@ -21,7 +23,7 @@ import {
   PING,
   PROGRESS,
 } from '../mcp/methods.ts';
-import { type RequestMeter, tooMuchHeld } from '../observe/request-meter.ts';
+import type { RequestMeter } from '../observe/request-meter.ts';
 import type { UpstreamSession } from '../ports/dispatcher.ts';
 import type { Downstream, ServerRequest } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
@@ -198,20 +200,20 @@ export class Session implements Downstream, RequestOwner {
     const method = this.#isPlain ? '' : frame.method;
     if (method === PING) request.settle(EMPTY_RESULT);
     else if (method === INITIALIZE) {
-      request.settle({ code: INVALID_REQUEST, message: 'The session is initialized already.' });
+      request.settle(ERRORS.initializedAlready);
     } else if (this.#isPlain ? frame.method === CANCEL_REQUEST : isNotification(method)) {
       // A server might do what it says: it names calls by ids of ours.
-      request.settle({ code: METHOD_NOT_FOUND, message: 'Method not found: a notification.' });
+      request.settle(ERRORS.notification);
     } else if (isDuplicate) {
-      request.settle({ code: INVALID_REQUEST, message: 'A request with this id is in flight.' });
+      request.settle(ERRORS.idInFlight);
     } else if (this.#drain.isOn && (this.#isPlain || !continuesWork(frame))) {
-      request.settle(stopping());
+      request.settle(FAILURES.stopping());
     } else if (this.#requests.size > this.#maxInFlight) {
-      request.settle(tooManyInFlight(this.#maxInFlight));
+      request.settle(FAILURES.tooManyInSession(this.#maxInFlight));
     } else if (this.#meter.isOver(quotaKeyOf(this.#principal))) {
-      request.settle(tooManyOfPrincipal());
+      request.settle(FAILURES.tooManyOfPrincipal());
     } else if (!request.takeRoom()) {
-      request.settle(tooMuchHeld());
+      request.settle(FAILURES.tooMuchHeld());
     } else this.#dispatch(request);
   }
 
@@ -270,17 +272,11 @@ export class Session implements Downstream, RequestOwner {
 
   ask(serverRequest: ServerRequest, request: Request | undefined): void {
     if (this.#isPlain && this.#hasStreamPerRequest) {
-      serverRequest.settle({
-        code: INTERNAL_ERROR,
-        message: 'The client has no stream on which it can be asked.',
-      });
+      serverRequest.settle(ERRORS.clientHasNoStream);
       return;
     }
     if (this.#isInputClosed) {
-      serverRequest.settle({
-        code: INTERNAL_ERROR,
-        message: 'The session of the client is ending.',
-      });
+      serverRequest.settle(ERRORS.clientEnding);
       return;
     }
     this.#serverRequests ??= new PendingServerRequests(this.notificationWriter);
@@ -366,25 +362,4 @@ function hasOtherIds({ bytes, paramsStart, paramsEnd, paramIdStart }: Frame): bo
   return membersOf(bytes, paramsStart, paramsEnd).some(
     ({ key, valueStart }) => key.toLowerCase() === 'id' && valueStart !== paramIdStart,
   );
-}
-
-function tooManyInFlight(max: number): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    `This session has ${max} requests in flight already (sessions.maxInFlight); wait for answers.`,
-    { outcome: 'not_sent' },
-  );
-}
-
-/** The failure of a request of a principal that has as many in flight as it may. */
-export function tooManyOfPrincipal(): GatewayError {
-  const message = 'This client has too many requests in flight; wait for answers.';
-  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
-}
-
-/** The failure of a request that comes while the gateway stops. */
-export function stopping(): GatewayError {
-  return new GatewayError('draining', 'The gateway is stopping. Connect again.', {
-    outcome: 'not_sent',
-  });
 }

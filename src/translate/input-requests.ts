@@ -1,7 +1,7 @@
 // A legacy server's requests as entries of `inputRequests`, and a modern client's answers to them
 // (docs/protocol.md#suspended-calls).
 
-import { GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import {
   editObject,
@@ -12,6 +12,7 @@ import {
 } from '../jsonrpc/members.ts';
 import { isObject, textParam } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
 import type { ServerRequest } from '../ports/downstream.ts';
@@ -94,12 +95,9 @@ function convertedParams(serverRequest: Frame): Buffer | undefined {
 export function tooManyServerRequests(answer: Frame, server: string): GatewayError | undefined {
   const asked = memberText(answer.bytes, answer.resultStart, answer.resultEnd, 'inputRequests');
   const count = asked?.[0] === OPEN_BRACE ? membersOf(asked, 0, asked.length).length : 0;
-  if (count <= MAX_SERVER_REQUESTS) return undefined;
-  return new GatewayError(
-    'server_protocol_error',
-    `Server "${server}" asks ${count} questions in one result; ${MAX_SERVER_REQUESTS} is the most.`,
-    { outcome: 'unknown', server },
-  );
+  return count <= MAX_SERVER_REQUESTS
+    ? undefined
+    : FAILURES.tooManyServerRequests(server, count, MAX_SERVER_REQUESTS);
 }
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);

@@ -3,9 +3,10 @@
 import { wallClockMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
-import { invalidParams, methodNotFound } from '../jsonrpc/error.ts';
+import { methodNotFound } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseParams, parseString } from '../jsonrpc/parse.ts';
+import { ERRORS, HEADER_MISMATCH, missingCapability } from '../mcp/errors.ts';
 import { isTaskMethod, TOOLS_CALL } from '../mcp/methods.ts';
 import {
   DISCOVER,
@@ -22,7 +23,6 @@ import type { Principal } from '../ports/principal.ts';
 import { contain, type Outcome, type Request } from '../ports/request.ts';
 import type { ToolSource } from '../ports/tool-source.ts';
 import { discoverResult, modernCapabilities, serverInfoOf } from './discovery.ts';
-import { missingCapability } from './errors.ts';
 import { LeaseListenTarget, ModernListen } from './modern-listen.ts';
 import { ModernToLegacy } from './modern-to-legacy.ts';
 import { type ModernPasses, ModernToModern } from './modern-to-modern.ts';
@@ -34,7 +34,7 @@ import { ModernResultEncoder } from './result-text.ts';
 import { SuspendedCalls } from './suspended-calls.ts';
 import { awaitTaskIfRequired } from './tasks/awaited-call.ts';
 import { PolledTasks } from './tasks/polled-tasks.ts';
-import { type TaskClaims, TaskTable, UNKNOWN_TASK } from './tasks/task.ts';
+import { type TaskClaims, TaskTable } from './tasks/task.ts';
 import {
   type SharedTasks,
   TASKS_REQUIRED,
@@ -43,7 +43,7 @@ import {
 } from './tasks/task-support.ts';
 import { TaskWatch, type TellTask } from './tasks/task-watch.ts';
 import { ToolFacts } from './tool-facts.ts';
-import { HEADER_MISMATCH, MirroredArguments } from './tool-schemas.ts';
+import { MirroredArguments } from './tool-schemas.ts';
 
 /** What all endpoints share for modern clients. */
 export interface ModernState {
@@ -83,8 +83,6 @@ interface ModernOffer {
   /** What they may use of it. */
   readonly offered: JsonObject;
 }
-
-const BAD_STATE = invalidParams('requestState is expired, or does not belong to this request.');
 
 /** Modern requests of one endpoint at one server. */
 export class ModernDispatcher {
@@ -185,8 +183,8 @@ export class ModernDispatcher {
       ? methodNotFound(frame.method)
       : !hasTasks(client.capabilities)
         ? missingCapability(TASKS_REQUIRED)
-        : UNKNOWN_TASK;
-    if (error !== UNKNOWN_TASK || claims?.at !== lease.at) {
+        : ERRORS.unknownTask;
+    if (error !== ERRORS.unknownTask || claims?.at !== lease.at) {
       end(request, lease, error);
     } else if (identity.era === 'modern') {
       this.#pass(request, lease, identity, claims);
@@ -238,7 +236,7 @@ export class ModernDispatcher {
       return;
     }
     if (hasState && claims?.upstream === undefined) {
-      end(request, lease, BAD_STATE);
+      end(request, lease, ERRORS.badState);
       return;
     }
     this.#checked(request, lease, () => {
@@ -280,7 +278,7 @@ export class ModernDispatcher {
       claims?.suspendedId === undefined
         ? undefined
         : this.#state.suspendedCalls.find(claims.suspendedId);
-    if (claims === undefined || call === undefined) request.settle(BAD_STATE);
+    if (claims === undefined || call === undefined) request.settle(ERRORS.badState);
     else call.resume(request, claims);
   }
 

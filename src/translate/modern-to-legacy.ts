@@ -3,13 +3,15 @@
 // of the request, and waits suspended between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { INVALID_PARAMS, invalidParams, METHOD_NOT_FOUND } from '../jsonrpc/error.ts';
+import { INVALID_PARAMS } from '../jsonrpc/error.ts';
 import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { isObject, parsedCost, parseParams, parseSpan, textParam } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
+import { ERRORS, missingCapability, notOfferedByClient, UNASKABLE } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { levelOf } from '../mcp/log-levels.ts';
 import { ELICITATION, TOOLS_LIST } from '../mcp/methods.ts';
 import { isCacheable, mayAskInput } from '../mcp/modern-methods.ts';
@@ -23,8 +25,8 @@ import {
   type Request,
   responseOf,
 } from '../ports/request.ts';
-import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
-import { failedCall, missingCapability, modernError, noObject } from './errors.ts';
+import { SilentClient } from '../ports/silent-client.ts';
+import { failedCall, modernError } from './errors.ts';
 import { inputRequired, requiredCapability } from './input-requests.ts';
 import { KeyedServerRequests } from './keyed-server-requests.ts';
 import { digestOf, type StateClaims, type StateSealer } from './request-state.ts';
@@ -143,7 +145,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     if (answer instanceof Frame) {
       if (this.#needsUrlElicitation(answer)) return;
       if (answer.resultStart >= 0 && answer.bytes[answer.resultStart] !== OPEN_BRACE) {
-        this.settle(noObject(this.#place.lease.server));
+        this.settle(FAILURES.resultNoObject(this.#place.lease.server));
         return;
       }
     }
@@ -197,10 +199,10 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#promptSoon();
     } else {
       this.#missing = { ...this.#missing, ...requiredCapability(frame) };
-      serverRequest.settle({
-        code: refusal === 'mode' ? INVALID_PARAMS : METHOD_NOT_FOUND,
-        message: `The client does not offer ${frame.method}.`,
-      });
+      const notOffered = notOfferedByClient(frame.method);
+      serverRequest.settle(
+        refusal === 'mode' ? { ...notOffered, code: INVALID_PARAMS } : notOffered,
+      );
     }
   }
 
@@ -225,7 +227,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     const { frame } = request;
     const responses = frame.slice(frame.responsesStart, frame.responsesEnd);
     if (responses !== undefined && !isObject(parseSpan(responses, 0, responses.length))) {
-      request.settle(invalidParams('inputResponses.'));
+      request.settle(ERRORS.badInputResponses);
       return;
     }
     const isRepeated = claims.round === this.#round - 1 || this.#waiting.length > 0;
@@ -235,7 +237,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
       this.#wait(request);
       this.#continue();
     } else {
-      request.settle(invalidParams('requestState was used.'));
+      request.settle(ERRORS.usedState);
     }
   }
 

@@ -4,19 +4,19 @@
 import { wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember } from '../jsonrpc/members.ts';
 import { errorCodeOf, parseParams, parseString } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { withValue } from '../jsonrpc/splice.ts';
 import { viewOf } from '../jsonrpc/text-walk.ts';
+import { ERRORS, MISSING_CAPABILITY, UNASKABLE } from '../mcp/errors.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { hasTasks, isCacheable } from '../mcp/modern-methods.ts';
 import { ForwardedRequest } from '../ports/forwarded-request.ts';
 import type { Outcome, Request } from '../ports/request.ts';
-import { SilentClient, UNASKABLE } from '../ports/silent-client.ts';
-import { MISSING_CAPABILITY, modernError } from './errors.ts';
+import { SilentClient } from '../ports/silent-client.ts';
+import { modernError } from './errors.ts';
 import { tooManyServerRequests } from './input-requests.ts';
 import type { CallPlace, ModernCalls } from './modern-to-legacy.ts';
 import { digestOf, type StateClaims } from './request-state.ts';
@@ -24,11 +24,6 @@ import type { ResponseCache } from './response-cache.ts';
 import { claimsOf, Task, type TaskClaims, type TaskTable } from './tasks/task.ts';
 import { taskStateOf, withParamsTaskId, withTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
-
-const UNASKED_TASK: WireError = {
-  code: INTERNAL_ERROR,
-  message: 'The server returned a task, but the client did not declare the tasks extension.',
-};
 
 /** What such calls share besides. */
 export interface ModernPasses extends ModernCalls {
@@ -74,7 +69,7 @@ export class ModernToModern extends ForwardedRequest {
   protected override answered(answer: Frame): void {
     const { lease } = this.#place;
     const excess = isAsking(answer) ? tooManyServerRequests(answer, lease.server) : undefined;
-    const outcome = excess ?? this.#result(answer) ?? UNASKED_TASK;
+    const outcome = excess ?? this.#result(answer) ?? ERRORS.taskNotAskedFor;
     if (Buffer.isBuffer(outcome) && isCacheable(this.original.frame.method)) {
       this.#shared.results.keep(lease, this.original, outcome);
     }

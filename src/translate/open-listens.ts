@@ -1,7 +1,8 @@
 // The listen streams of modern clients: ended in order when the gateway stops, and bounded in what all
 // streams of a principal ask for, before any work is done on it.
-import { GatewayError } from '../base/errors.ts';
+
 import type { HeldBytes } from '../base/held-bytes.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 /** Resources and tasks that all streams of a principal may ask for. */
@@ -48,14 +49,12 @@ export class OpenListens {
     const count = texts.length;
     const before = this.#counts.get(quotaKeyOf(principal)) ?? 0;
     if (before + count > MAX_COUNT) {
-      throw overloaded(
-        `Your streams watch ${before} resources and tasks already and may watch ${MAX_COUNT}`,
-      );
+      throw FAILURES.listensToTooMany(before, MAX_COUNT);
     }
     const bytes = texts.reduce((sum, text) => sum + text.length + ENTRY_BYTES, 0);
     const owner = this.#held?.client(principal);
     if (owner?.hasRoom(bytes) === false) {
-      throw overloaded('Too many bytes are held for you, or for all (limits.heldBytes)');
+      throw FAILURES.listensToTooMuchHeld();
     }
     owner?.add('subscription', bytes);
     if (count > 0) this.#counts.set(quotaKeyOf(principal), before + count);
@@ -76,10 +75,4 @@ export class OpenListens {
   end(): void {
     for (const listening of [...this.#open.keys()]) listening.end();
   }
-}
-
-function overloaded(why: string): GatewayError {
-  return new GatewayError('overloaded', `${why}; close a stream, or ask for less.`, {
-    outcome: 'not_sent',
-  });
 }

@@ -1,10 +1,12 @@
 // A request that the translation makes for itself, in the name of a client.
+
 import { GatewayError } from '../base/errors.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Lease } from '../ports/lease.ts';
 import { type Canceller, type Outcome, type Request, responseOf } from '../ports/request.ts';
@@ -62,8 +64,7 @@ export class OwnRequest implements Request {
   cancel(): void {
     if (this.isSettled) return;
     this.canceller?.cancel(undefined);
-    const message = 'The request was cancelled.';
-    this.settle(new GatewayError('internal', message, { outcome: 'unknown' }));
+    this.settle(FAILURES.cancelled());
   }
 
   settle(outcome: Outcome): void {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
-import { tooMuchHeld } from '../observe/request-meter.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const MAX_SUSPENDED = 10_000;
@@ -67,7 +67,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
     const own = this.#perPrincipal.get(quotaKeyOf(principal)) ?? 0;
     if (this.#suspendedCalls.size >= MAX_SUSPENDED || own >= MAX_PER_PRINCIPAL) return undefined;
     if (!this.#held.client(principal).hasRoom(call.heldBytes)) {
-      call.refused(tooMuchHeld('unknown'));
+      call.refused(FAILURES.tooMuchHeld('unknown'));
       return undefined;
     }
     const key = id ?? unguessableId();

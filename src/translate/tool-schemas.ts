@@ -11,7 +11,6 @@ import {
 import type { Request } from '../ports/request.ts';
 import type { ToolTexts } from '../ports/tool-source.ts';
 
-export const HEADER_MISMATCH = -32020;
 const MAX_TOOLS = 10_000;
 const ANNOTATION = Buffer.from('x-mcp-header');
 

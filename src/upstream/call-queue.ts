@@ -2,10 +2,12 @@
 // (docs/protocol.md#attribution). What waits is bounded in number and time; its bytes count as held for its
 // callers. Callers take turns, large calls several, so that one caller's bulk delays that caller; and when there is
 // no more room, it is the one with the most there whose last call has to go.
+
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
-import { type FailureReason, GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { Waiting } from '../mux/mux-contract.ts';
 import { type Caller, callerOf } from '../ports/caller.ts';
 import type { Downstream } from '../ports/downstream.ts';
@@ -132,12 +134,12 @@ export class CallQueue implements Waiting {
 
   /** The error of callers who come too late. */
   stopped(): GatewayError {
-    return this.#failure(this.#closedBecause, 'is being stopped.');
+    return FAILURES.beingStopped(this.#name, this.#closedBecause);
   }
 
   /** The error of callers whose time ran out while the server starts. */
   starting(): GatewayError {
-    return this.#failure('server_starting', 'is still starting.');
+    return FAILURES.starting(this.#name);
   }
 
   /** The error of callers who find the server gone. */
@@ -145,9 +147,9 @@ export class CallQueue implements Waiting {
     const failure = this.#life.lastEnd.publicReason;
     // A whole sentence behind a label for metrics: the log would not say more.
     const said = /^(?:cannot_start|refused): (it .*)$/s.exec(failure)?.[1];
-    if (said !== undefined) return this.#failure('server_unavailable', `is not available: ${said}`);
+    if (said !== undefined) return FAILURES.unavailable(this.#name, `is not available: ${said}`);
     const why = failure.replace(/^cannot_start: |\.$/g, '');
-    return this.#failure('server_unavailable', `is not available (${why}); see the gateway's log.`);
+    return FAILURES.unavailable(this.#name, `is not available (${why}); see the gateway's log.`);
   }
 
   /**
@@ -236,11 +238,7 @@ export class CallQueue implements Waiting {
   }
 
   #overloaded(): GatewayError {
-    const { queue } = this.#server.options.limits;
-    return this.#failure(
-      'overloaded',
-      `already has ${queue} calls in its queue (limits.queue). Retry later.`,
-    );
+    return FAILURES.queueFull(this.#name, this.#server.options.limits.queue);
   }
 
   // Who waits for another client's server request to be answered waits for a human being, who has
@@ -257,7 +255,7 @@ export class CallQueue implements Waiting {
   #waitedTooLong(request: Request): void {
     switch (this.#life.state) {
       case 'ready':
-        request.settle(this.#failure('queue_timeout', this.#whyItWaited(request)));
+        request.settle(FAILURES.waitedTooLong(this.#name, this.#whyItWaited(request)));
         return;
       case 'starting':
         request.settle(this.starting());
@@ -287,8 +285,7 @@ export class CallQueue implements Waiting {
     return 'was too busy to take the call within timeouts.queue. Retry later, or raise replicas or limits.inFlight.';
   }
 
-  #failure(reason: FailureReason, what: string): GatewayError {
-    const server = this.#server.options.name;
-    return new GatewayError(reason, `Server "${server}" ${what}`, { outcome: 'not_sent', server });
+  get #name(): string {
+    return this.#server.options.name;
   }
 }

@@ -3,11 +3,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { TurnQuota } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { isCacheable } from '../mcp/modern-methods.ts';
 import { Mux } from '../mux/mux.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -181,18 +182,10 @@ export class Connection {
     const { options, exposesDetails } = this.#owner.server;
     const server = options.name;
     const why = describeEnd(reason, '', exposesDetails);
-    if (isNotTaken) {
-      const text = `Server "${server}" ended (${why}) and did not take the request; send it again.`;
-      return new GatewayError('server_unavailable', text, { outcome: 'not_sent', server });
-    }
-    const isDraining = reason === DRAINING;
-    return new GatewayError(
-      isDraining ? 'draining' : 'server_exited',
-      isDraining
-        ? `The gateway stopped before server "${server}" answered; it may have run the request.`
-        : `Server "${server}" ended (${why}) before it answered; it may have run the request.`,
-      { outcome: 'unknown', server },
-    );
+    if (isNotTaken) return FAILURES.notTaken(server, why);
+    return reason === DRAINING
+      ? FAILURES.stoppedBeforeAnswer(server)
+      : FAILURES.endedBeforeAnswer(server, why);
   }
 
   /** Stops the process and resolves when nothing of it is left. */

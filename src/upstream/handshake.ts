@@ -1,6 +1,7 @@
 // The handshake with a server, once per life of a connection however many clients there are: finds
 // out whether the server is of the stateless era (2026-07-28 basic/versioning) or wants `initialize`
 // (2025-11-25 basic/lifecycle).
+
 import { monotonicMs, within } from '../base/clock.ts';
 import { cutText } from '../base/cut-text.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -12,6 +13,7 @@ import {
   modernCapabilities,
   principalClientCapabilities,
 } from '../mcp/capabilities.ts';
+import { UNSUPPORTED_VERSION } from '../mcp/errors.ts';
 import { META } from '../mcp/meta.ts';
 import { INITIALIZE, INITIALIZED, PING } from '../mcp/methods.ts';
 import { DISCOVER } from '../mcp/modern-methods.ts';
@@ -22,7 +24,6 @@ import type { ServerIdentity } from '../ports/lease.ts';
 
 /** How long a silent server is waited for before it is also asked in the old way. */
 const PROBE_MS = 3_000;
-const UNSUPPORTED_VERSION = -32022;
 /** What a server may say of itself: each of its clients is told, so that one answer costs as many times. */
 const MAX_HANDSHAKE_RESULT_BYTES = 256 * 1024;
 

@@ -1,10 +1,12 @@
 // A client's lease at an instance: sends its calls there and keeps what the server is told once for
 // all clients (log level, subscriptions) in step with what each of them wants.
-import { GatewayError } from '../base/errors.ts';
+
+import type { GatewayError } from '../base/errors.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { wireErrorOf } from '../mcp/errors.ts';
+import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { type LoggingLevel, severityOf } from '../mcp/log-levels.ts';
 import { ROOTS_CHANGED, TASK_STATUS } from '../mcp/methods.ts';
 import type { Downstream } from '../ports/downstream.ts';
@@ -17,7 +19,6 @@ import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
 const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
 /** Resources that clients begin to watch in one turn of the event loop, where they want many. */
 const IN_TURN = new TurnQuota(256 * LEAST_COST);
-const GONE: WireError = { code: INTERNAL_ERROR, message: 'The client has left.' };
 
 /** Stands between the name of an instance and its generation. */
 export const GENERATION_MARK = '@';
@@ -149,7 +150,7 @@ export class InstanceLease implements Lease, Subscriber {
       const turn = turnFor(IN_TURN, uri.length);
       if (turn !== undefined) await turn;
       const isFirst = !resources.has(uri);
-      const refused = this.#hasLeft ? GONE : resources.add(this, uri);
+      const refused = this.#hasLeft ? ERRORS.clientLeft : resources.add(this, uri);
       const answer = resources.answerFor(uri);
       if (refused === undefined && isFirst) asked.set(uri, resources.ask(uri));
       else if (refused !== undefined || answer === undefined) answered(uri, refused);
@@ -189,7 +190,7 @@ export class InstanceLease implements Lease, Subscriber {
     what: string,
     tell: (upstreamSubscriptions: UpstreamSubscriptions) => Promise<WireError | undefined>,
   ): Promise<WireError | undefined> {
-    if (this.#hasLeft) return GONE;
+    if (this.#hasLeft) return ERRORS.clientLeft;
     const isFirst = !all.has(what);
     const refused = all.add(this, what);
     if (refused !== undefined) return refused;
@@ -198,7 +199,7 @@ export class InstanceLease implements Lease, Subscriber {
     const answered = all.ask(what);
     // The client may have left while the server started.
     const error = await this.#update((upstreamSubscriptions) => {
-      return all.has(what) ? tell(upstreamSubscriptions) : Promise.resolve(GONE);
+      return all.has(what) ? tell(upstreamSubscriptions) : Promise.resolve(ERRORS.clientLeft);
     });
     answered(error);
     return error;
@@ -230,9 +231,6 @@ export class InstanceLease implements Lease, Subscriber {
     if (!this.isDown) await this.instance.running().catch(() => undefined);
     const { upstreamSubscriptions } = this.instance;
     if (upstreamSubscriptions !== undefined) return await tell(upstreamSubscriptions);
-    const { server } = this;
-    const text = `Server "${server}" is not available.`;
-    const details = { outcome: 'not_sent', server } as const;
-    return wireErrorOf(new GatewayError('server_unavailable', text, details));
+    return wireErrorOf(FAILURES.unavailable(this.server, 'is not available.'));
   }
 }

@@ -1,7 +1,9 @@
 // Caps over the processes of all servers: how many private ones there may be, and which is evicted
 // when there are too many (docs/configuration.md#serversname).
+
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import type { ProcessOptions } from './options.ts';
 import { StartTurns } from './start-turns.ts';
 
@@ -70,10 +72,11 @@ export class ProcessBudget {
     let free: Promise<unknown> | undefined = Promise.resolve();
     if (own.length >= maxPerPrincipal) {
       free = this.#room(own);
-      if (free === undefined) throw tooMany(owner.server, ofOneUser(maxPerPrincipal));
+      if (free === undefined) throw FAILURES.noProcess(owner.server, ofOneUser(maxPerPrincipal));
     } else if (all.length >= max) {
       free = this.#room(own) ?? this.#room(all);
-      if (free === undefined) throw tooMany(owner.server, `${max} in all (processes.max)`);
+      if (free === undefined)
+        throw FAILURES.noProcess(owner.server, `${max} in all (processes.max)`);
     }
     const slot = new ProcessSlot(this, owner, free);
     this.#slots.add(slot);
@@ -155,13 +158,5 @@ function ofOneUser(max: number): string {
   return (
     `${max} for one user (processes.maxPerPrincipal; without authentication all clients are one ` +
     'user)'
-  );
-}
-
-function tooMany(server: string, limit: string): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    `Server "${server}" needs a process of its own for this client, and there are ${limit} already.`,
-    { outcome: 'not_sent', server },
   );
 }

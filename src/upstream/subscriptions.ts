@@ -3,8 +3,11 @@
 // told all of it at each change, so it has limits: for a client, for all clients of a principal, so that
 // nobody keeps the others out, and for all together. Nobody costs more than what he watches himself:
 // nothing here looks at everything, but to tell it to a server.
+
 import type { HeldOwner } from '../base/held-bytes.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { WatchedUris } from '../mcp/subscription.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
@@ -230,20 +233,10 @@ export class Subscriptions {
 }
 
 const NOBODY: ReadonlySet<Subscriber> = new Set();
-const TOO_MANY = overloaded(`You watch ${MAX_COUNT} resources already`);
-const TOO_MANY_OF_ALL = overloaded(
-  `All your clients watch ${MAX_PRINCIPAL_COUNT} resources of one server already`,
-);
-const TOO_MUCH_HELD = overloaded('Too many bytes are held for you, or for all (limits.heldBytes)');
+const TOO_MANY = wireErrorOf(FAILURES.watchesTooMany(MAX_COUNT));
+const TOO_MANY_OF_ALL = wireErrorOf(FAILURES.watchesTooManyAtServer(MAX_PRINCIPAL_COUNT));
+const TOO_MUCH_HELD = wireErrorOf(FAILURES.watchesTooMuchHeld());
 
 function tooLong(whose: string, maxBytes: number): WireError {
-  return overloaded(`The URIs that ${whose} at one server may have ${maxBytes / KIB} KiB in all`);
-}
-
-function overloaded(why: string): WireError {
-  return {
-    code: INTERNAL_ERROR,
-    message: `${why}; unsubscribe from some first.`,
-    data: { reason: 'overloaded', outcome: 'not_sent' },
-  };
+  return wireErrorOf(FAILURES.watchesTooLong(whose, maxBytes / KIB));
 }

@@ -4,10 +4,11 @@
 
 import { afterInput, within } from '../base/clock.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
-import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
+import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parseError } from '../jsonrpc/parse.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
+import { ERRORS } from '../mcp/errors.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { ServerIdentity, SubscribeAnswered } from '../ports/lease.ts';
@@ -77,19 +78,6 @@ interface AgreedSubscriptions {
 
 const NOTHING: AgreedSubscriptions = { uris: new Set(), taskIds: new Set() };
 const KNOWS_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
-const TELLS_NO_TASKS: WireError = {
-  code: INTERNAL_ERROR,
-  message: 'The server has no stream that tells of tasks.',
-};
-const NOT_WATCHED: WireError = {
-  code: INTERNAL_ERROR,
-  message: 'The server does not watch this resource.',
-};
-const UNDONE: WireError = {
-  code: INTERNAL_ERROR,
-  message: 'Nobody watches the resource any more.',
-};
-const NO_ANSWER: WireError = { code: INTERNAL_ERROR, message: 'The server did not answer.' };
 
 /** The subscriptions of a server of either era. */
 export function upstreamSubscriptionsOf(
@@ -155,14 +143,14 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
   /** When it is their turn, if the server knows of them at all. */
   unsubscribeAll(uris: readonly string[]): void {
     for (const uri of uris) {
-      this.#undo(uri, UNDONE);
+      this.#undo(uri, ERRORS.watchedByNobody);
       if (!this.#told.has(uri)) continue;
       this.#wait(uri, { method: UNSUBSCRIBE, answered: () => undefined });
     }
   }
 
   watchTask(): Promise<WireError> {
-    return Promise.resolve(TELLS_NO_TASKS);
+    return Promise.resolve(ERRORS.noTaskStream);
   }
 
   unwatchTasks(): Promise<void> {
@@ -181,7 +169,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
   /** Sends a request now. */
   async #send(method: string, uri: string): Promise<WireError | undefined> {
     const isNew = method === SUBSCRIBE;
-    this.#undo(uri, isNew ? undefined : UNDONE);
+    this.#undo(uri, isNew ? undefined : ERRORS.watchedByNobody);
     const answer = this.#ask(method, { uri });
     if (isNew) this.#told.set(uri, answer);
     else this.#told.delete(uri);
@@ -222,7 +210,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
     this.#waiting.delete(uri);
     const isWanted = this.#channel.isWanted(uri);
     if (isWanted !== (method === SUBSCRIBE)) {
-      answered(isWanted ? undefined : UNDONE);
+      answered(isWanted ? undefined : ERRORS.watchedByNobody);
       return;
     }
     this.#open++;
@@ -235,7 +223,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
 
   async #ask(method: string, params: JsonObject): Promise<WireError | undefined> {
     const answer = await this.#channel.request(method, params);
-    if (answer === undefined) return NO_ANSWER;
+    if (answer === undefined) return ERRORS.serverSilent;
     return answer.resultStart >= 0 ? undefined : errorOf(answer);
   }
 }
@@ -271,12 +259,12 @@ class ModernSubscriptions implements UpstreamSubscriptions {
   }
 
   async subscribe(uri: string): Promise<WireError | undefined> {
-    return (await this.#listen()).uris.has(uri) ? undefined : NOT_WATCHED;
+    return (await this.#listen()).uris.has(uri) ? undefined : ERRORS.notWatched;
   }
 
   async subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
     const agreed = await this.#listen();
-    for (const uri of uris) answered(uri, agreed.uris.has(uri) ? undefined : NOT_WATCHED);
+    for (const uri of uris) answered(uri, agreed.uris.has(uri) ? undefined : ERRORS.notWatched);
   }
 
   async unsubscribe(): Promise<undefined> {
@@ -289,7 +277,7 @@ class ModernSubscriptions implements UpstreamSubscriptions {
   }
 
   async watchTask(taskId: string): Promise<WireError | undefined> {
-    return (await this.#listen()).taskIds.has(taskId) ? undefined : NOT_WATCHED;
+    return (await this.#listen()).taskIds.has(taskId) ? undefined : ERRORS.notWatched;
   }
 
   async unwatchTasks(): Promise<void> {
@@ -338,7 +326,7 @@ function setOf(list: unknown): ReadonlySet<unknown> {
 function errorOf(answer: Frame): WireError {
   const error = parseError(answer);
   if (!Number.isInteger(error?.['code'])) {
-    return { code: INTERNAL_ERROR, message: 'The server answered with an invalid error.' };
+    return ERRORS.serverErrorInvalid;
   }
   return error as unknown as WireError;
 }

@@ -1,18 +1,15 @@
 // A client on the process's own stdin and stdout: one message a line, and nothing else on stdout
 // (2026-07-28 basic/transports/stdio). Behind the end of the input the client can still be answered.
 import type { Readable, Writable } from 'node:stream';
-import { PARSE_ERROR } from '../../jsonrpc/error.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
+import { ERRORS } from '../../mcp/errors.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
 
 /** What may wait for a client that does not read, before it is given up. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const LINE_FEED = Buffer.from('\n');
-const TOO_LARGE = errorMessage(undefined, {
-  code: PARSE_ERROR,
-  message: 'Parse error: the message is too large.',
-});
+const TOO_LARGE = errorMessage(undefined, ERRORS.tooLarge);
 
 /** A pair of streams as a transport of messages. */
 export class StdioConnection implements ChannelTransport {

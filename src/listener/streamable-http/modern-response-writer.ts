@@ -1,14 +1,13 @@
 // The answer to a modern POST: JSON with a status that says the kind of error, or an event stream
 // without ids that nobody can resume (2026-07-28 basic/transports/streamable-http).
+
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { comment, messageEvent, messageEventParts } from '../../jsonrpc/sse-framing.ts';
+import { HEADER_MISMATCH, MISSING_CAPABILITY } from '../../mcp/errors.ts';
 import type { ListenerContext } from '../context.ts';
 import type { SseWriter } from '../sse-writer.ts';
 import { PostResponse } from './post-response.ts';
 import type { HttpCall } from './routes.ts';
-
-const MISSING_CAPABILITY = -32021;
-const HEADER_MISMATCH = -32020;
 
 /** A stream without ids. */
 class PlainStream {

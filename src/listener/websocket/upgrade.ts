@@ -1,16 +1,17 @@
 // The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
 // (docs/protocol.md#websocket).
+
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import { after } from '../../base/clock.ts';
-import { GatewayError } from '../../base/errors.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { STATUS_CODES } from '../../http/light-parts.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
 import { wireErrorOf } from '../../mcp/errors.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
 import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
@@ -115,7 +116,7 @@ export class WebSockets {
     const { kind, idBytes } = scan(bytes, { anyParams: true });
     // A cancel or an answer would be lost for good.
     if (kind !== 'request') return false;
-    channel.send(errorMessage(idBytes, wireErrorOf(tooFast())));
+    channel.send(errorMessage(idBytes, wireErrorOf(FAILURES.tooFast())));
     return true;
   }
 
@@ -183,9 +184,4 @@ export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   socket.once('close', () => timer.cancel());
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body.toString('utf8')}`);
-}
-
-function tooFast(): GatewayError {
-  const message = 'Too many requests; try again later.';
-  return new GatewayError('rate_limited', message, { outcome: 'not_sent' });
 }

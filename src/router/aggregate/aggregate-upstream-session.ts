@@ -1,9 +1,12 @@
 // A legacy session's link to several servers as one: what it asks for goes to the server that has
 // it, and what belongs to all of them is done at each.
-import { asGatewayError, GatewayError } from '../../base/errors.ts';
+
+import { asGatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
-import { invalidParams, notOffered } from '../../jsonrpc/error.ts';
+import { notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { ERRORS } from '../../mcp/errors.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import {
   PROGRESS,
   ROOTS_CHANGED,
@@ -102,7 +105,7 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
       lease?.identity?.capabilities['logging'] === undefined ? [] : [lease],
     );
     if (level === undefined) {
-      request.settle(invalidParams('unknown log level.'));
+      request.settle(ERRORS.badLogLevel);
     } else if (leases.length === 0) {
       request.settle(notOffered('logging'));
     } else {
@@ -167,7 +170,10 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
     if (routed.isSettled) return;
     const direct = this.#directTo(target.member, memberLease);
     if (direct !== undefined) dispatchTo(direct, routed, target);
-    else routed.settle(unavailable(target.member.key, 'it gave no handshake'));
+    else
+      routed.settle(
+        FAILURES.unavailable(target.member.key, 'is not available: it gave no handshake.'),
+      );
   }
 
   #directTo(member: Member, { lease, client }: MemberLease): DirectUpstreamSession | undefined {
@@ -183,7 +189,10 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
   #unreachable(request: Request, { index, key }: Member, onNotFound: Missed | undefined): void {
     const refusal = this.#memberLeases.refusal(index);
     const deliver = (): void =>
-      request.settle(refusal ?? unavailable(key, 'there is no place for this client'));
+      request.settle(
+        refusal ??
+          FAILURES.unavailable(key, 'is not available: there is no place for this client.'),
+      );
     if (onNotFound === undefined) deliver();
     else onNotFound(deliver);
   }
@@ -199,11 +208,4 @@ function dispatchTo(
     direct.noteWrapped(entry.upstream);
   }
   direct.dispatch(routed);
-}
-
-function unavailable(server: string, why: string): GatewayError {
-  return new GatewayError('server_unavailable', `Server "${server}" is not available: ${why}.`, {
-    outcome: 'not_sent',
-    server,
-  });
 }

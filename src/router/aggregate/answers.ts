@@ -9,12 +9,12 @@ import {
 import type { ListMethod } from '../../catalog/list-kinds.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
 import { type Listing, readCursor } from '../../catalog/listing.ts';
-import { INVALID_PARAMS, invalidParams, type WireError } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { memberText } from '../../jsonrpc/members.ts';
 import { type JsonObject, parseString } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
-import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
+import { ERRORS, RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
 import { META } from '../../mcp/meta.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../../mcp/methods.ts';
 import { MODERN_VERSION } from '../../mcp/versions.ts';
@@ -23,10 +23,6 @@ import type { Outcome } from '../../ports/request.ts';
 import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import { SEARCH_LISTING } from './search-service.ts';
 import type { View, ViewLeases } from './view.ts';
-
-const BAD_CURSOR = invalidParams(
-  'unknown cursor, or the list has changed. Request the first page again.',
-);
 
 /** Who reads a list. */
 type Reader = Pick<ClientLeases, 'parts' | 'principal' | 'era'>;
@@ -53,11 +49,11 @@ function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffe
   if (text === undefined) return yield* listing.page(0, era, head);
   const cursor = text.length > TEXT_LIMITS.cursor ? undefined : parseString(text, 0, text.length);
   const position = cursor === undefined ? undefined : readCursor(cursor);
-  if (position === undefined) return BAD_CURSOR;
+  if (position === undefined) return ERRORS.badCursor;
   const { digest, start } = position;
   const isNow = digest === (yield* listing.digest());
   const of = isNow ? listing : yield* olderListing(whole.method, digest, reader);
-  if (of?.isPageStart(start) !== true) return BAD_CURSOR;
+  if (of?.isPageStart(start) !== true) return ERRORS.badCursor;
   return yield* of.page(start, era, head);
 }
 

@@ -3,9 +3,10 @@ import type { TrustMode } from '../../catalog/catalog-options.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
 import type { ServerLists } from '../../catalog/server-lists.ts';
+import { UNASKABLE } from '../../mcp/errors.ts';
 import { NEWEST_LEGACY } from '../../mcp/versions.ts';
 import type { Backend, Lease } from '../../ports/lease.ts';
-import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
+import { SilentClient } from '../../ports/silent-client.ts';
 import { ModernDispatcher, type ModernState } from '../../translate/modern-dispatcher.ts';
 import { Patience } from './patience.ts';
 

@@ -1,8 +1,8 @@
 // A modern client's listen stream at all servers of an endpoint: one target made of theirs.
 
 import { LEAST_COST, TurnQuota, turnFor } from '../../base/turns.ts';
-import { INVALID_PARAMS, type WireError } from '../../jsonrpc/error.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
+import { ERRORS } from '../../mcp/errors.ts';
 import type { SubscribeAnswered } from '../../ports/lease.ts';
 import type { ListenTarget } from '../../translate/modern-listen.ts';
 import type { TaskWatch, TellTask } from '../../translate/tasks/task-watch.ts';
@@ -12,10 +12,6 @@ import type { WantedResource } from './watched-resources.ts';
 
 /** Resources that are looked up for listen streams in one turn of the event loop: rules are slow to read. */
 const IN_TURN = new TurnQuota(64 * LEAST_COST);
-const NO_SUCH_RESOURCE: WireError = {
-  code: INVALID_PARAMS,
-  message: 'No server has this resource.',
-};
 
 /** Leases at all servers, as one. */
 export class MergedListenTarget implements ListenTarget {
@@ -52,7 +48,7 @@ export class MergedListenTarget implements ListenTarget {
       // What it takes to compare it with templates is known only now.
       if (matchBudget.left < 0) IN_TURN.spend(-matchBudget.left);
       if (owners.length > 0) wanted.push({ uri, owners });
-      else answered(uri, NO_SUCH_RESOURCE);
+      else answered(uri, ERRORS.noSuchResource);
     }
     await this.#memberLeases.watched.watchAll(wanted, answered);
   }

@@ -11,7 +11,7 @@ import { lastMember, membersOf } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseString } from '../../jsonrpc/parse.ts';
 import { jsonBytes } from '../../jsonrpc/serialize.ts';
 import { withValue } from '../../jsonrpc/splice.ts';
-import { RESOURCE_NOT_FOUND } from '../../mcp/errors.ts';
+import { ERRORS, resourceNotFound } from '../../mcp/errors.ts';
 import {
   COMPLETE,
   isTaskMethod,
@@ -25,7 +25,6 @@ import {
 } from '../../mcp/methods.ts';
 import type { AccessItem, AccessKind, Denial } from '../../ports/principal.ts';
 import { Denied, type Outcome, type Request } from '../../ports/request.ts';
-import { UNKNOWN_TASK } from '../../translate/tasks/task.ts';
 import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import type { Member } from './member.ts';
 import type { RouteTarget, RoutingDecision } from './routed-request.ts';
@@ -97,7 +96,7 @@ function byName(
   context: RouteContext,
 ): RoutingDecision | Promise<RoutingDecision> {
   const name = parseString(frame.bytes, frame.nameStart, frame.nameEnd);
-  if (name === undefined) return refused('name must be a string.');
+  if (name === undefined) return settled(ERRORS.badName);
   const entry = context.view.find(method, name);
   return entry instanceof Promise
     ? entry.then((found) => toEntry(found, name, frame, context))
@@ -144,7 +143,7 @@ function withName(frame: Frame, { name, upstream, upstreamText }: OfferedEntry):
 
 function byUri(frame: Frame, context: RouteContext): RoutingDecision | Promise<RoutingDecision> {
   const uri = parseString(frame.bytes, frame.uriStart, frame.uriEnd);
-  return uri === undefined ? refused('uri must be a string.') : toResource(uri, frame, context);
+  return uri === undefined ? settled(ERRORS.badUri) : toResource(uri, frame, context);
 }
 
 function byReference(
@@ -210,7 +209,7 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
   const member = server === undefined ? undefined : memberOf(context.parts, server);
   // Rights may have been taken away since the task was made.
   if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
-    return settled(UNKNOWN_TASK);
+    return settled(ERRORS.unknownTask);
   }
   return { kind: 'to', member, frame: request.frame };
 }
@@ -325,7 +324,7 @@ function forbidden(what: string, denial: Denial): RoutingDecision {
 
 /** As if there was none: whoever asks learns nothing of what is hidden. */
 function notFound(uri: string): RoutingDecision {
-  return settled({ code: RESOURCE_NOT_FOUND, message: 'Resource not found.', data: { uri } });
+  return settled(resourceNotFound(uri));
 }
 
 function settled(outcome: Outcome): RoutingDecision {

@@ -1,6 +1,6 @@
 // What comes between a client's call of a tool and the server, where the configuration says so: fixed
 // arguments, a check against the tool's schema, a turn in the tool's queue.
-import { GatewayError } from '../../base/errors.ts';
+
 import { withArguments } from '../../catalog/arguments.ts';
 import type { ToolPolicy } from '../../catalog/member-catalog.ts';
 import type { OfferedEntry } from '../../catalog/offered-entry.ts';
@@ -11,6 +11,8 @@ import type {
 import { invalidParams, type WireError } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { hasDuplicateKeys, memberText } from '../../jsonrpc/members.ts';
+import { ERRORS } from '../../mcp/errors.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import type { Logger } from '../../observe/logger.ts';
 import { callerOf } from '../../ports/caller.ts';
 import { contain, type Request } from '../../ports/request.ts';
@@ -45,7 +47,7 @@ export class ToolCalls {
     const toolPolicy = entry.toolPolicy ?? NOTHING;
     const frame = withArguments(target.frame, toolPolicy.arguments);
     if (frame === undefined) {
-      request.settle(invalidParams('arguments must be an object.'));
+      request.settle(ERRORS.badArguments);
       return;
     }
     const { timeoutMs: limitMs, concurrency } = toolPolicy;
@@ -84,8 +86,7 @@ export class ToolCalls {
     const result = await this.#validatorOf(call)?.check(args, whom);
     if (request.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {
-      const text = 'The arguments could not be checked now, since there is too much to check.';
-      request.settle(new GatewayError('overloaded', text, { outcome: 'not_sent' }));
+      request.settle(FAILURES.notChecked());
     } else if (result?.kind === 'invalid' && isEnforced) {
       request.settle(invalid(result.errors));
     } else {

@@ -1,6 +1,7 @@
 // Tools that may be called only so many times at once: who is calling, and who waits for a turn.
+
 import { after, type Timer } from '../../base/clock.ts';
-import { GatewayError } from '../../base/errors.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Request } from '../../ports/request.ts';
 
@@ -34,7 +35,7 @@ export class ToolConcurrency {
     if (queue.running < limit) {
       this.#run(request, key, queue, go);
     } else if (queue.waiting.size >= MAX_WAITING) {
-      request.settle(failure('overloaded', `already has ${MAX_WAITING} calls that wait`));
+      request.settle(FAILURES.toolQueueFull(MAX_WAITING));
     } else {
       this.#wait(request, key, queue, go);
     }
@@ -61,7 +62,7 @@ export class ToolConcurrency {
       },
       timer: after(WAIT_LIMIT_MS, () => {
         leave();
-        request.settle(failure('queue_timeout', `was busy for ${WAIT_LIMIT_MS} ms`));
+        request.settle(FAILURES.toolBusy(WAIT_LIMIT_MS));
       }),
     };
     queue.waiting.add(entry);
@@ -90,9 +91,4 @@ class LimitedCall extends ForwardedRequest {
     this.#hasLeft = true;
     this.#leave();
   }
-}
-
-function failure(reason: 'overloaded' | 'queue_timeout', what: string): GatewayError {
-  const text = `The tool ${what}; call it again later, or raise its concurrency.`;
-  return new GatewayError(reason, text, { outcome: 'not_sent' });
 }

@@ -1,7 +1,8 @@
 // What one client sees of the servers of an endpoint: their lists as they are at its own instances.
 // Nothing is read twice, and no server is waited for longer than the endpoint allows.
+
 import { within } from '../../base/clock.ts';
-import { GatewayError } from '../../base/errors.ts';
+import type { GatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
 import type { Composer, MemberList, ResourceListings } from '../../catalog/composer.ts';
 import { LISTS, type ListMethod } from '../../catalog/list-kinds.ts';
@@ -10,6 +11,7 @@ import type { OfferedEntry } from '../../catalog/offered-entry.ts';
 import type { ExposeUri } from '../../catalog/resource-texts.ts';
 import { type ResourceTable, unwrapUri } from '../../catalog/resource-uris.ts';
 import type { ServerList } from '../../catalog/server-list.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../../mcp/methods.ts';
 import type { Lease, ListKind } from '../../ports/lease.ts';
 import type { Member } from './member.ts';
@@ -157,9 +159,7 @@ export class View {
   }
 
   #unlisted(index: number): GatewayError {
-    const server = this.#members[index]?.key ?? '';
-    const text = `Server "${server}" did not say in time what it has; try later.`;
-    return new GatewayError('server_timeout', text, { outcome: 'not_sent', server });
+    return FAILURES.unlisted(this.#members[index]?.key ?? '');
   }
 
   /** A server can be used again: whoever was given lists without its entries is told. */

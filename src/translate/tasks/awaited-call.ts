@@ -1,8 +1,8 @@
 // A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
 // task, waits for its result, and answers the call with that (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
-import { INTERNAL_ERROR } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { ERRORS } from '../../mcp/errors.ts';
 import { TASKS_CANCEL, TASKS_RESULT } from '../../mcp/methods.ts';
 import { withoutRelatedTask } from '../../mcp/related-task.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
@@ -63,7 +63,7 @@ class AwaitedCall extends ForwardedRequest {
 
   protected override ended(): void {
     this.#isOver = true;
-    this.#task?.end({ code: INTERNAL_ERROR, message: 'The call is over.' });
+    this.#task?.end(ERRORS.callOver);
   }
 
   #cancelTask(taskId: string): void {

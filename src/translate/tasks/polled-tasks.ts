@@ -1,11 +1,12 @@
 // The tasks of modern clients at legacy servers: calls become tasks where a tool can be one, and the
 // requests of the tasks extension are served from those of the session era (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
-import { INVALID_PARAMS, invalidParams, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { errorCodeOf, isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { errorFrame, resultFrame } from '../../jsonrpc/response.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { ERRORS } from '../../mcp/errors.ts';
 import { TASKS_CANCEL, TASKS_GET, TASKS_RESULT, TASKS_UPDATE } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
@@ -173,7 +174,7 @@ class TaskInquiry implements Canceller {
 
   async #update(responses: Buffer | undefined): Promise<Answer> {
     if (responses === undefined || !isObject(parseSpan(responses, 0, responses.length))) {
-      return errorFrame(invalidParams('inputResponses.'));
+      return errorFrame(ERRORS.badInputResponses);
     }
     if (this.#task.serverRequests.size === 0) {
       // Nothing is asked that it could answer: at least the task must be there.

@@ -5,6 +5,7 @@ import { INVALID_PARAMS, methodNotFound } from '../../jsonrpc/error.ts';
 import { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { errorCodeOf, isObject, type JsonObject, parseParams } from '../../jsonrpc/parse.ts';
+import { ERRORS } from '../../mcp/errors.ts';
 import {
   isTaskMethod,
   TASKS_CANCEL,
@@ -21,7 +22,7 @@ import type { Backend, Lease, ServerIdentity } from '../../ports/lease.ts';
 import { type Canceller, contain, type Outcome, type Request } from '../../ports/request.ts';
 import { toolsWithoutExecution } from '../tool-lists.ts';
 import { awaitTaskIfRequired } from './awaited-call.ts';
-import { claimsOf, type TaskClaims, UNKNOWN_TASK } from './task.ts';
+import { claimsOf, type TaskClaims } from './task.ts';
 import {
   knowsTasks,
   type SharedTasks,
@@ -87,7 +88,7 @@ export class SessionTasks {
     const id = relatedTaskOf(request.frame);
     const own = id === undefined ? request : this.#related(request, id);
     if (own === undefined) {
-      request.settle(UNKNOWN_TASK);
+      request.settle(ERRORS.unknownTask);
       return true;
     }
     const isTaken = knowsTasks(this.#client.version)
@@ -141,7 +142,7 @@ export class SessionTasks {
       ? this.#lease
       : claims && this.#backend.acquireById(this.#client, claims.at);
     if (claims === undefined || lease === undefined) {
-      request.settle(UNKNOWN_TASK);
+      request.settle(ERRORS.unknownTask);
       return;
     }
     const task = this.#taskOf(claims);

@@ -3,11 +3,12 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
+import { UNASKABLE } from '../../mcp/errors.ts';
 import { TASK_UPDATE } from '../../mcp/modern-methods.ts';
 import { taskKind } from '../../mcp/subscription.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
-import { SilentClient, UNASKABLE } from '../../ports/silent-client.ts';
+import { SilentClient } from '../../ports/silent-client.ts';
 import type { Answer } from '../own-request.ts';
 
 import type { PolledTasks } from './polled-tasks.ts';

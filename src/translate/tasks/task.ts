@@ -7,16 +7,15 @@ import { HeldAmount, type HeldBytes, type HeldOwner, UNBOUNDED } from '../../bas
 import { RecentMap } from '../../base/recent-map.ts';
 import { Sealer } from '../../base/sealer.ts';
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
-import { invalidParams } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parsedCost, parseText } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
+import { UNASKABLE } from '../../mcp/errors.ts';
 import type { Downstream, ServerRequest } from '../../ports/downstream.ts';
 import type { Lease } from '../../ports/lease.ts';
 import { type Principal, quotaKeyOf } from '../../ports/principal.ts';
 import type { Canceller, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
-import { UNASKABLE } from '../../ports/silent-client.ts';
 import type { TaskState } from './task-text.ts';
 
 /** However long a task lives, longer than this since its last use nothing is kept of it here. */
@@ -164,9 +163,6 @@ export function costOf(value: unknown): number {
   const text = jsonBytes(value);
   return parsedCost(text, 0, text.length);
 }
-
-/** The same for ids that are unknown, foreign or changed: nobody learns which. */
-export const UNKNOWN_TASK = invalidParams('there is no such task.');
 
 /**
  * All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each

@@ -8,6 +8,7 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, isObject, parseError, parseSpan } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
+import { HEADER_MISMATCH, SESSION_NOT_FOUND, UNSUPPORTED_VERSION } from '../../mcp/errors.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import { leftAlone } from '../credentials/remote-access.ts';
 import { collect } from './answer-body.ts';
@@ -18,8 +19,6 @@ const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
-/** Not in any specification, but what the SDKs say of a session that they do not know. */
-const SESSION_NOT_FOUND = -32001;
 /** How long the text of a refusal may take; its status says enough. */
 const BODY_MS = 5_000;
 /** Answers that tell of a lost session are short. */
@@ -163,7 +162,7 @@ export function isSessionText(text: Buffer): boolean {
 /** Whether an error is one that only servers of the stateless era know. */
 export function isModernRefusal(error: Frame): boolean {
   const code = errorCodeOf(error);
-  return code !== undefined && code <= -32020 && code >= -32022;
+  return code !== undefined && code <= HEADER_MISMATCH && code >= UNSUPPORTED_VERSION;
 }
 
 /** An error response under the id of the request; over HTTP it may have come without one. */

@@ -2,8 +2,8 @@
 // nothing else of the gateway's own (docs/reliability.md#e04). Some are made at its start: from files as they are
 // then, and from what is known of the client that has the process to itself. Their values are never part of a message
 // or a log line.
+
 import { readSecretFile, UnusableFile } from '../../base/bounded-file.ts';
-import { GatewayError } from '../../base/errors.ts';
 import {
   type FilePart,
   isOfPrincipal,
@@ -12,6 +12,7 @@ import {
   type TextTemplate,
   writtenPart,
 } from '../../base/text-template.ts';
+import { FAILURES } from '../../mcp/failures.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { Principal } from '../../ports/principal.ts';
 
@@ -117,11 +118,8 @@ function ofPrincipal(part: PrincipalPart, { server, principal }: EnvironmentOwne
   const text = plainText(value);
   const fault = faultOf(value, text);
   if (fault === undefined && text !== undefined) return text;
-  throw new GatewayError(
-    'server_unavailable',
-    `Server "${server}" is started with ${writtenPart(part)} of its client, and yours ${fault}.`,
-    { outcome: 'not_sent', server },
-  );
+  const what = `is started with ${writtenPart(part)} of its client, and yours ${fault}.`;
+  throw FAILURES.unavailable(server, what);
 }
 
 function claimOf(principal: Principal | undefined, claim: string): unknown {

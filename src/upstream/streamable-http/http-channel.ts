@@ -5,6 +5,7 @@ import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
 import { errorCodeOf, parseResult } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
+import { HEADER_MISMATCH } from '../../mcp/errors.ts';
 import { CANCELLED, INITIALIZE, INITIALIZED, TOOLS_CALL, TOOLS_LIST } from '../../mcp/methods.ts';
 import type { Logger } from '../../observe/logger.ts';
 import type { ChannelEvents, RequestFailure, ServerChannel } from '../../ports/channel.ts';
@@ -29,7 +30,6 @@ import { Outgoing, PostWatch } from './outgoing.ts';
 import { ENDED_EARLY, failureOfLost, type PostTaker, readPostAnswer } from './post-answer.ts';
 import { ServerCheck } from './server-check.ts';
 
-const HEADER_MISMATCH = -32020;
 /** How long a server may take to accept what it need not answer. */
 const ACCEPT_MS = 30_000;
 /** Messages without an answer that may be on their way; more are dropped. */

@@ -1,6 +1,7 @@
 // Whose an answer is that can't be read.
 import { expect, test } from 'vitest';
-import { oversizeFailure, ownerOfOversize } from '../../../src/mux/malformed.ts';
+import { FAILURES } from '../../../src/mcp/failures.ts';
+import { ownerOfOversize } from '../../../src/mux/malformed.ts';
 
 const ownerOf = (head: string): number | undefined => {
   const bytes = Buffer.from(head);
@@ -21,11 +22,12 @@ test('takes no long time over a name with very many spaces', () => {
 });
 
 test('says whether the limit of the server or the room for all was too small', () => {
-  expect(oversizeFailure('one', 9, false)).toEqual({
+  expect(FAILURES.answerTooLarge('one', 9)).toMatchObject({
     reason: 'response_too_large',
-    text: 'The answer of server "one" has 9 bytes, over its limit; raise limits.message to let it through.',
+    message:
+      'The answer of server "one" has 9 bytes, over its limit; raise limits.message to let it through.',
   });
-  const { reason, text } = oversizeFailure('one', 9, true);
+  const { reason, message } = FAILURES.noRoomForAnswer('one', 9);
   expect(reason).toBe('overloaded');
-  expect(text).toContain('no room (limits.heldBytes)');
+  expect(message).toContain('no room (limits.heldBytes)');
 });
