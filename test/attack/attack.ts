@@ -16,6 +16,12 @@ export interface Attack {
    * @returns what it did, in a few words: a refused attack looks harmless otherwise
    */
   readonly run: (target: Target) => Promise<string>;
+  /**
+   * What somebody who means no harm does meanwhile, while it is measured how the victim is served without the
+   * attack. For attacks at the victim's server: it works on one call after the other, and whoever
+   * uses it waits for the large calls of others, however few they are.
+   */
+  readonly harmless?: Attack['run'];
   /** Further servers of the gateway. */
   readonly servers?: Entries;
   /** How a remote server behaves that runs beside the gateway, which knows it as `remote`. */

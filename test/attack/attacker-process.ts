@@ -1,7 +1,7 @@
 // Runs one attack, in a process of its own and behind all others: what it costs the machine is not to be
 // taken for what it costs the gateway.
 //
-// Usage (by the harness): fork('attacker-process.ts', [NAME])
+// Usage (by the harness): fork('attacker-process.ts', [NAME]), or [NAME, 'harmless']
 import { ATTACKS } from './attacks.ts';
 import { stayBehind } from './priority.ts';
 import { type Facts, Target } from './target.ts';
@@ -24,9 +24,10 @@ function say(reply: AttackerReply): void {
   process.send?.(reply);
 }
 
-function run(name: string | undefined, facts: Facts): void {
+function run([name, part]: readonly string[], facts: Facts): void {
   const attack = ATTACKS.find((known) => known.name === name);
-  if (attack === undefined) throw new Error(`there is no attack ${name}`);
+  const act = part === 'harmless' ? attack?.harmless : attack?.run;
+  if (act === undefined) throw new Error(`there is no attack ${name}`);
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
@@ -34,7 +35,7 @@ function run(name: string | undefined, facts: Facts): void {
     say({ kind: 'prepared' });
     await begun;
   });
-  attack.run(target).then(
+  act(target).then(
     (did) => say({ kind: 'done', did }),
     (error: unknown) =>
       say({ kind: 'failed', error: error instanceof Error ? (error.stack ?? '') : String(error) }),
@@ -43,7 +44,7 @@ function run(name: string | undefined, facts: Facts): void {
 
 stayBehind();
 process.on('message', (job: AttackerJob) => {
-  if (job.kind === 'prepare') run(process.argv[2], job.facts);
+  if (job.kind === 'prepare') run(process.argv.slice(2), job.facts);
   else if (job.kind === 'begin') begin();
   else over.abort();
 });

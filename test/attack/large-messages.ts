@@ -58,6 +58,11 @@ async function sharedPost(target: Target, body: string): Promise<Buffer> {
   return post(target, `${SHARED}/mcp`, body, { key: 'attacker', headers });
 }
 
+/** What somebody does whose calls are large: one after the other. */
+async function oneByOne(target: Target, bytes: number): Promise<string> {
+  return await flood(target, 1, await sharedPost(target, largeCall('echo', bytes)));
+}
+
 /** An open HTTP+SSE stream. @returns where its messages go */
 async function openSse(target: Target): Promise<{ stream: Socket; path: string }> {
   const stream = await target.connect();
@@ -214,6 +219,7 @@ const CALLS: readonly Attack[] = [
     name: 'bulk-calls',
     about: 'one WebSocket with 18 calls of 4.19 MB at once; the victim calls the same server',
     victimServer: 'shared',
+    harmless: (target) => oneByOne(target, LARGER),
     run: async (target) => {
       const call = frame('text', largeCall('echo', LARGER));
       await target.begin();
@@ -232,6 +238,7 @@ const CALLS: readonly Attack[] = [
     name: 'bulk-calls-sessions',
     about: '4 sessions with 60 calls of 0.5 MB each at once; the victim calls the same server',
     victimServer: 'shared',
+    harmless: (target) => oneByOne(target, 500_000),
     run: async (target) => {
       const sessions = await Promise.all(
         Array.from({ length: 4 }, () => openSession(target, SHARED, 'attacker')),

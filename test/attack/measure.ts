@@ -50,9 +50,15 @@ export async function measure(
 ): Promise<Outcome> {
   const { probe, gateway } = subject;
   await askVictim(victim, { kind: 'open', ...subject.victimPath(attack.victimServer ?? 'steady') });
-  const attackers = await prepare(attack, subject);
+  const { name, processes = 1, harmless } = attack;
+  const beside = await prepare(harmless === undefined ? 0 : 1, [name, 'harmless'], subject);
+  const attackers = await prepare(processes, [name], subject);
   try {
-    const quiet = await seriesOf(victim, () => delay(QUIET_MS));
+    const quiet = await seriesOf(victim, async () => {
+      for (const one of beside) one.tell({ kind: 'begin' });
+      await delay(QUIET_MS);
+      await Promise.all(beside.map((one) => one.kill()));
+    });
     const rssBeforeMiB = rssMiB(gateway.pid);
     subject.begin();
     const did: string[] = [];
@@ -68,7 +74,7 @@ export async function measure(
     });
     await delay(death === undefined ? RESTING_MS : 0);
     return {
-      name: attack.name,
+      name,
       quiet,
       during,
       ...probe.observed(),
@@ -79,7 +85,7 @@ export async function measure(
       lastStderrLine: death === undefined ? undefined : gateway.lastStderrLine(),
     };
   } finally {
-    await Promise.all(attackers.map((attacker) => attacker.kill()));
+    await Promise.all([...beside, ...attackers].map((attacker) => attacker.kill()));
   }
 }
 
@@ -89,11 +95,15 @@ export async function warmUp(subject: Subject, victim: Victim): Promise<void> {
   await seriesOf(victim, () => delay(WARM_UP_MS));
 }
 
-/** Starts the attacking processes and waits until they could begin. */
-async function prepare(attack: Attack, subject: Subject): Promise<Attacker[]> {
+/** Starts processes that attack and waits until they could begin. */
+async function prepare(
+  count: number,
+  args: readonly string[],
+  subject: Subject,
+): Promise<Attacker[]> {
   const attackers = Array.from(
-    { length: attack.processes ?? 1 },
-    (): Attacker => new Child('attacker-process.ts', [attack.name]),
+    { length: count },
+    (): Attacker => new Child('attacker-process.ts', args),
   );
   try {
     await Promise.all(
