@@ -3,14 +3,13 @@
 import { monotonicMs } from '../base/clock.ts';
 import { primingEvent, resumableEvent, resumableEventParts } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
-import type { ReplayBudget } from './replay-budget.ts';
+import type { KeptEvent, ReplayBudget } from './replay-budget.ts';
 
 /** Larger events are kept only for a client that is not there to read them. */
 const MAX_KEPT_WHILE_READ = 256 * 1024;
 
-interface KeptMessage {
+interface KeptMessage extends KeptEvent {
   readonly sequence: number;
-  readonly bytes: Buffer;
 }
 
 /** Events of one stream. */
@@ -56,23 +55,29 @@ export class EventStream {
   write(message: Buffer): void {
     if (this.#isFinished) return;
     const sequence = ++this.#sequence;
-    const bytes = resumableEvent(`${this.number}_${sequence}`, message);
-    this.#writer?.write(bytes);
-    if (this.#writer !== undefined && bytes.length > MAX_KEPT_WHILE_READ) return;
-    const kept = { sequence, bytes };
+    const event = resumableEvent(`${this.number}_${sequence}`, message);
+    this.#send(sequence, [event], event.length);
+  }
+
+  /** The same of a large message in parts. They are never joined: with 12 MB that takes 130 ms. */
+  writeParts(parts: readonly Buffer[]): void {
+    if (this.#isFinished) return;
+    const sequence = ++this.#sequence;
+    const event = resumableEventParts(`${this.number}_${sequence}`, parts);
+    this.#send(
+      sequence,
+      event,
+      event.reduce((sum, { length }) => sum + length, 0),
+    );
+  }
+
+  #send(sequence: number, parts: readonly Buffer[], bytes: number): void {
+    this.#writer?.write(...parts);
+    if (this.#writer !== undefined && bytes > MAX_KEPT_WHILE_READ) return;
+    const kept = { sequence, parts, bytes };
     this.#kept.push(kept);
     // Its oldest is the session's oldest of this stream.
     this.#budget.keep(kept, () => this.#kept.shift());
-  }
-
-  /** Sends a message that comes in parts. Large ones are joined only to be kept for a client that is away. */
-  writeParts(parts: readonly Buffer[]): void {
-    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-    if (this.#writer === undefined || bytes <= MAX_KEPT_WHILE_READ)
-      this.write(Buffer.concat(parts));
-    else if (!this.#isFinished) {
-      this.#writer.write(...resumableEventParts(`${this.number}_${++this.#sequence}`, parts));
-    }
   }
 
   /** Nothing comes after this. What was sent stays for clients that did not get it. */
@@ -90,7 +95,7 @@ export class EventStream {
    */
   resume(sequence: number, writer: StreamWriter): StreamWriter | undefined {
     const previous = this.#writer;
-    for (const kept of this.#kept) if (kept.sequence > sequence) writer.write(kept.bytes);
+    for (const kept of this.#kept) if (kept.sequence > sequence) writer.write(...kept.parts);
     if (this.#isFinished) writer.end();
     else this.#writer = writer;
     return previous;

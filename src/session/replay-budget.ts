@@ -7,7 +7,9 @@ const MAX_BYTES = 1024 * 1024;
 
 /** An event that was sent. */
 export interface KeptEvent {
-  readonly bytes: Buffer;
+  readonly parts: readonly Buffer[];
+  /** Of all parts. */
+  readonly bytes: number;
 }
 
 /** The kept events of one session, in the order they were sent. */
@@ -35,7 +37,7 @@ export class ReplayBudget {
    * @param forget told when it is forgotten for that reason
    */
   keep(event: KeptEvent, forget: () => void): void {
-    this.#bytes += event.bytes.length;
+    this.#bytes += event.bytes;
     this.#events.set(event, forget);
     for (const [oldest, forgetOldest] of this.#events) {
       // The newest stays even when it is larger than all that may be kept: it may be an answer.
@@ -53,7 +55,7 @@ export class ReplayBudget {
   }
 
   #take(event: KeptEvent): void {
-    if (this.#events.delete(event)) this.#bytes -= event.bytes.length;
+    if (this.#events.delete(event)) this.#bytes -= event.bytes;
   }
 
   /** Too much is held: whoever comes back gets what comes from now on. */

@@ -30,6 +30,19 @@ it('the oldest events go first, the newest stays however large', () => {
   expect(budget.size).toBe(1);
 });
 
+it('a large message in parts is kept as it is for a client that is away, and sent like that', () => {
+  const stream = new EventStream(1, new ReplayBudget(anyOwner()));
+  const large = Buffer.alloc(2 * 1024 * 1024, 'x');
+  stream.writeParts([Buffer.from('{"id":1,'), large, Buffer.from('}')]);
+  stream.finish();
+  const sent: Buffer[] = [];
+  stream.resume(0, { write: (...parts) => void sent.push(...parts), end: () => undefined });
+  expect(sent).toContain(large);
+  expect(Buffer.concat(sent).toString()).toBe(
+    `id: 1_1\nevent: message\ndata: {"id":1,${large}}\n\n`,
+  );
+});
+
 const KIB = 1024;
 const ann = { key: 'ann', kind: 'key' } as const;
 const bob = { key: 'bob', kind: 'key' } as const;
