@@ -76,19 +76,18 @@ export class IdleMemory {
     const hasGrown = bytes > this.#floorBytes * GROWTH;
     if (this.#periods <= MIN_PERIODS || !(hasGrown || this.#isSecondDue)) return;
     this.#isSecondDue = false;
-    this.#collect(() => {
-      this.#isSecondDue = hasGrown && bytes - this.#floorBytes > bytes * WORTH;
-    });
+    this.#collect(hasGrown ? bytes : 0);
   }
 
-  #collect(done: () => void = () => undefined): void {
+  /** @param grownTo the resident memory, where that has grown */
+  #collect(grownTo = 0): void {
     const { residentBytes, heapBytes, collect, compact } = this.#sources;
     this.#periods = 0;
     collect();
     this.#compacting = after(PAUSE_MS, () => {
       if (heapBytes() <= MAX_COMPACTED_BYTES) compact();
       this.#floorBytes = residentBytes();
-      done();
+      if (grownTo > 0) this.#isSecondDue = grownTo - this.#floorBytes > grownTo * WORTH;
     });
   }
 }

@@ -4,7 +4,7 @@
 // sends tiny chunks is paused for longer.
 import type { IncomingMessage } from 'node:http';
 import { after, monotonicMs } from '../base/clock.ts';
-import { type TurnQuota, turnFor } from '../base/turns.ts';
+import type { TurnQuota } from '../base/turns.ts';
 import { CHUNKS_COST, REQUEST_COST } from './client-turns.ts';
 import {
   type HttpParser,
@@ -59,7 +59,8 @@ export class BodyTurns {
    */
   mayBegin(connection: Connection, request: IncomingMessage): boolean {
     const { paid, quota } = connection;
-    if (paid > 0 || !isInChunks(request)) return true;
+    connection.isInChunks = isInChunks(request);
+    if (paid > 0 || !connection.isInChunks) return true;
     connection.restsUntilMs = Math.max(connection.restsUntilMs, this.#rests.get(quota) ?? 0);
     if (quota.isSpent || connection.restsUntilMs > monotonicMs()) return false;
     quota.spend(CHUNKS_COST);
@@ -68,24 +69,22 @@ export class BodyTurns {
 
   /** Reads the next part of a body when there is something left of a turn. */
   #readOnInTurn(connection: Connection): void {
-    const { parts, quota, isDetached } = connection;
+    const { parts, quota, isDetached, isInChunks } = connection;
     const socket: HttpSocket = connection.socket;
     connection.parts = 0;
     const request = socket.parser?.incoming ?? undefined;
     if (request === undefined || request.complete || isDetached || socket.destroyed) return;
-    if (isInChunks(request)) {
-      // libuv reads up to 32 times in a row unless reading stops after each read.
-      pauseReading(socket);
-      const readOn = (): void => quota.wait(() => resumeReading(socket), CHUNKS_COST);
-      const restMs = this.#restMs(connection, parts);
-      if (restMs > 0) after(restMs, readOn);
-      else readOn();
+    if (!isInChunks && !quota.isSpent) {
+      quota.spend(REQUEST_COST);
       return;
     }
-    const turn = turnFor(quota, REQUEST_COST);
-    if (turn === undefined) return;
+    // libuv reads up to 32 times in a row unless reading stops after each read.
     pauseReading(socket);
-    void turn.then(() => resumeReading(socket));
+    const cost = isInChunks ? CHUNKS_COST : REQUEST_COST;
+    const readOn = (): void => quota.wait(() => resumeReading(socket), cost);
+    const restMs = isInChunks ? this.#restMs(connection, parts) : 0;
+    if (restMs > 0) after(restMs, readOn);
+    else readOn();
   }
 
   /**
@@ -102,7 +101,7 @@ export class BodyTurns {
 }
 
 /** Whether the body of a request has a transfer coding, so that its length is not known (RFC 9112 6.1). */
-export function isInChunks({ rawHeaders }: IncomingMessage): boolean {
+function isInChunks({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at];
     if (name?.length !== TRANSFER_ENCODING.length) continue;

@@ -57,6 +57,8 @@ export interface Connection {
   isHeld: boolean;
   /** The HTTP server has let go of it, for now. */
   isDetached: boolean;
+  /** Whether the body of its latest request has a transfer coding. */
+  isInChunks: boolean;
   /** Parts of a body that came with what was read last. */
   parts: number;
   /** Called with what is read of it, since the HTTP server was given it back. */
@@ -81,6 +83,7 @@ class OpenConnection implements Connection {
   paid = 0;
   isHeld = false;
   isDetached = false;
+  isInChunks = false;
   parts = 0;
   onData: (() => void) | undefined;
   onEnd: (() => void) | undefined;

@@ -9,7 +9,7 @@ import { after, monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldClient, UNBOUNDED } from '../base/held-bytes.ts';
 import { LEAST_COST, type TurnQuota } from '../base/turns.ts';
-import { BodyTurns, isInChunks } from './body-turns.ts';
+import { BodyTurns } from './body-turns.ts';
 import { CHUNKS_COST, REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
 import type { Connection, OpenSockets } from './open-sockets.ts';
@@ -209,7 +209,7 @@ export class RequestTurns {
     // request, so it is worth reading several.
     connection.paid = MAX_WAITING + 1;
     quota.spend(REQUEST_COST * connection.paid);
-    if (isInChunks(request)) quota.spend(CHUNKS_COST);
+    if (connection.isInChunks) quota.spend(CHUNKS_COST);
     connection.isDetached = false;
     // It was the time that a client may have for its next request.
     socket.setTimeout(0);

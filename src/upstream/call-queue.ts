@@ -9,9 +9,9 @@ import { FairQueue } from '../base/fair-queue.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { FAILURES } from '../mcp/failures.ts';
 import type { Waiting } from '../mux/mux-contract.ts';
-import { type Caller, callerOf } from '../ports/caller.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import { isAnonymous, quotaKeyOf } from '../ports/principal.ts';
+import { type QueueOwner, queueOwnerOf } from '../ports/queue-owner.ts';
 import type { Canceller, Request } from '../ports/request.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ServerContext } from './server-context.ts';
@@ -30,7 +30,7 @@ const MOST_TURNS = 16;
 class WaitingCall implements Canceller {
   readonly id = undefined;
   readonly request: Request;
-  readonly owner: Caller;
+  readonly owner: QueueOwner;
   readonly turns: number;
   readonly sinceMs = monotonicMs();
   readonly deadlineMs: number;
@@ -39,7 +39,7 @@ class WaitingCall implements Canceller {
   constructor(queue: CallQueue, request: Request, limitMs: number) {
     this.#queue = queue;
     this.request = request;
-    this.owner = callerOf(request.client);
+    this.owner = queueOwnerOf(request.client);
     this.turns = Math.min(1 + Math.floor(request.frame.bytes.length / TURN_BYTES), MOST_TURNS);
     this.deadlineMs = this.sinceMs + limitMs;
   }
@@ -53,7 +53,7 @@ class WaitingCall implements Canceller {
 export class CallQueue implements Waiting {
   readonly #server: ServerContext;
   readonly #life: Lifecycle;
-  readonly #waiting: FairQueue<Caller, WaitingCall>;
+  readonly #waiting: FairQueue<QueueOwner, WaitingCall>;
   /** Calls that one principal may have at a shared server, so that there are places for others. */
   readonly #share: number;
   #sweeper: Timer | undefined;

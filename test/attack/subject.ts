@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { fetchMetrics } from '../support/metrics.ts';
 import { descendants } from '../support/processes.ts';
 import { programFlags } from '../support/program-flags.ts';
+import { ROOT } from '../support/root.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import type { Attack, Entries } from './attack.ts';
@@ -18,11 +19,9 @@ import type { RemoteReply } from './servers/remote.ts';
 import { ECHO_SERVER, echoServer, remoteServer, SERVER, server } from './servers.ts';
 import type { Facts, KeyName } from './target.ts';
 
-/** What the image sets besides. */
-const IMAGE_VARIABLES = [
-  'LD_PRELOAD=libjemalloc.so.2',
-  'MALLOC_CONF=background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,lg_tcache_max:18',
-];
+/** What the image sets for its allocator. */
+const IMAGE_VARIABLES =
+  readFileSync(join(ROOT, 'Dockerfile'), 'utf8').match(/\b(?:LD_PRELOAD|MALLOC_CONF)=\S+/g) ?? [];
 /** Whether this machine has the allocator of the image (Debian's libjemalloc2). */
 export const hasJemalloc = readdirSync('/usr/lib').some((folder) =>
   existsSync(join('/usr/lib', folder, 'libjemalloc.so.2')),

@@ -4,7 +4,7 @@
 import { after, monotonicMs } from '../../base/clock.ts';
 import { FairQueue, type Queued } from '../../base/fair-queue.ts';
 import { RecentMap } from '../../base/recent-map.ts';
-import type { Caller } from '../../ports/caller.ts';
+import type { QueueOwner } from '../../ports/queue-owner.ts';
 import type { ValidationJob } from './jobs.ts';
 import { type LinkOutcome, type PendingCheck, ValidationWorker } from './validation-worker.ts';
 
@@ -21,11 +21,11 @@ const MAX_SLOW = 10_000;
 
 /** Whose call is checked, and of which server. */
 export interface CheckFor {
-  readonly caller: Caller;
+  readonly caller: QueueOwner;
   readonly server: string;
 }
 
-interface QueuedCheck extends PendingCheck, Queued<Caller> {
+interface QueuedCheck extends PendingCheck, Queued<QueueOwner> {
   readonly pair: string;
   readonly sinceMs: number;
   /** Whether it has run for longer than a quick check does. */
@@ -34,7 +34,7 @@ interface QueuedCheck extends PendingCheck, Queued<Caller> {
 
 /** The way to the processes. */
 export class ValidationLink {
-  readonly #queue = new FairQueue<Caller, QueuedCheck>(MAX_WAITING, ({ settle }) => {
+  readonly #queue = new FairQueue<QueueOwner, QueuedCheck>(MAX_WAITING, ({ settle }) => {
     settle({ kind: 'busy' });
   });
   readonly #workers: readonly ValidationWorker<QueuedCheck>[];

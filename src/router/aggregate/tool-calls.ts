@@ -14,7 +14,7 @@ import { hasDuplicateKeys, memberText } from '../../jsonrpc/members.ts';
 import { ERRORS } from '../../mcp/errors.ts';
 import { FAILURES } from '../../mcp/failures.ts';
 import type { Logger } from '../../observe/logger.ts';
-import { callerOf } from '../../ports/caller.ts';
+import { queueOwnerOf } from '../../ports/queue-owner.ts';
 import { contain, type Request } from '../../ports/request.ts';
 import type { ClientLeases } from './aggregate-router.ts';
 import type { RouteTarget } from './routed-request.ts';
@@ -82,7 +82,7 @@ export class ToolCalls {
       request.settle(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
     }
-    const whom = { caller: callerOf(request.client), server: call.member.key };
+    const whom = { caller: queueOwnerOf(request.client), server: call.member.key };
     const result = await this.#validatorOf(call)?.check(args, whom);
     if (request.isSettled) return;
     if (result?.kind === 'busy' && isEnforced) {

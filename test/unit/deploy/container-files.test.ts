@@ -70,9 +70,8 @@ describe('E09 the container', () => {
     const dockerfile = read('Dockerfile');
     expect(dockerfile).toMatch(/apt-get install .*\blibjemalloc2\b/);
     for (const name of ['LD_PRELOAD', 'MALLOC_CONF']) {
-      const [setting = ''] = new RegExp(`${name}=\\S+`).exec(dockerfile) ?? [];
-      expect(setting).not.toBe('');
-      expect(read('test/attack/subject.ts')).toContain(`'${setting}'`);
+      expect(dockerfile).toMatch(new RegExp(`^  ${name}=\\S+`, 'm'));
+      expect(read('test/attack/subject.ts')).toContain(name);
     }
   });
 

@@ -1,10 +1,10 @@
-// Who takes turns with whom where calls wait.
+// Who takes turns with whom where calls wait in a queue (base/fair-queue).
 import type { Downstream } from './downstream.ts';
 import { isAnonymous, quotaKeyOf } from './principal.ts';
 
 /** The quota key of a principal; where everybody is the same principal, each client by itself. */
-export type Caller = string | Downstream;
+export type QueueOwner = string | Downstream;
 
-export function callerOf(client: Downstream): Caller {
+export function queueOwnerOf(client: Downstream): QueueOwner {
   return isAnonymous(client.principal) ? client : quotaKeyOf(client.principal);
 }
