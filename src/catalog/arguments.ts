@@ -1,12 +1,12 @@
 // Arguments of a tool call that clients don't see: fixed ones replace what they send, defaults fill
 // in. Everything else of the call is copied as it stands.
+
 import type { Frame } from '../jsonrpc/frame.ts';
+import { EMPTY_OBJECT, OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { editObject, lastMember, membersOf, withEdited } from '../jsonrpc/members.ts';
 import type { ArgumentRule } from './shaping.ts';
 
-const EMPTY = Buffer.from('{}');
 const NULL = 'null';
-const OPEN_BRACE = 0x7b;
 
 /**
  * A call with the arguments that the rules give.
@@ -24,8 +24,9 @@ export function withArguments(
   if (rules.size === 0 || paramsStart < 0) return call;
   // Of several members of one name parsers take the last, and the edit below leaves one.
   const member = lastMember(bytes, paramsStart, paramsEnd, 'arguments');
-  const sent = member === undefined ? EMPTY : bytes.subarray(member.valueStart, member.valueEnd);
-  const args = sent.toString('latin1') === NULL ? EMPTY : sent;
+  const sent =
+    member === undefined ? EMPTY_OBJECT : bytes.subarray(member.valueStart, member.valueEnd);
+  const args = sent.toString('latin1') === NULL ? EMPTY_OBJECT : sent;
   if (args[0] !== OPEN_BRACE) return undefined;
   const there = new Set(membersOf(args, 0, args.length).map(({ key }) => key));
   const set = new Map<string, Buffer>();

@@ -1,7 +1,9 @@
 // What of a server's tools and prompts clients see, and under which names and words, as its entry and
 // its endpoint say: one level on top of the other. Names first, since what isn't named can't be
 // called; then the text of an entry. What isn't replaced is copied as it stands.
+
 import { eachItem, type StepsTo } from '../base/steps.ts';
+import { EMPTY_OBJECT, OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { editObject, lastMember, type Member, membersOf, memberText } from '../jsonrpc/members.ts';
 import { parseString, splitArray } from '../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
@@ -124,7 +126,7 @@ export function shapedTool(entry: Buffer, overrides: readonly ToolOverride[]): B
     const { annotations } = override;
     if (annotations !== undefined) {
       const members = Object.entries(annotations).filter(([, value]) => value !== undefined);
-      const there = objectMember(text, 'annotations') ?? EMPTY;
+      const there = objectMember(text, 'annotations') ?? EMPTY_OBJECT;
       set.set(
         'annotations',
         withMembers(there, new Map(members.map(([k, v]) => [k, jsonBytes(v)]))),
@@ -168,9 +170,6 @@ export function toolLimits(overrides: readonly ToolOverride[]): ToolLimits {
   const numbers = overrides.flatMap(({ concurrency }) => concurrency ?? []);
   return { timeoutMs, concurrency: numbers.length === 0 ? undefined : Math.min(...numbers) };
 }
-
-const EMPTY = Buffer.from('{}');
-const OPEN_BRACE = 0x7b;
 
 function wordsOf({ title, description }: EntryOverride): Map<string, Buffer> {
   const set = new Map<string, Buffer>();

@@ -15,6 +15,8 @@ export const CLOSE_BRACKET = 0x5d;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const MINUS = 0x2d;
+/** The text of an object without members. */
+export const EMPTY_OBJECT = Buffer.from('{}');
 /** White space is here or below. */
 const SPACE = 0x20;
 

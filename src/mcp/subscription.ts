@@ -1,6 +1,7 @@
 // What a subscription covers; and the id that a modern server puts on what it sends on a listen
 // stream (2026-07-28 basic/patterns/subscriptions): read it, and take it off for clients of the
 // session era.
+import { Counts } from '../base/counts.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { editObject, isEmptyObject, lastMember, withEdited } from '../jsonrpc/members.ts';
@@ -43,7 +44,7 @@ const ENDS = new Set(['/', '?', '#']);
 export class WatchedUris<T> {
   readonly #byUri = new Map<string, T>();
   /** How many URIs there are of each length. */
-  readonly #lengths = new Map<number, number>();
+  readonly #lengths = new Counts<number>();
 
   get size(): number {
     return this.#byUri.size;
@@ -58,17 +59,12 @@ export class WatchedUris<T> {
   }
 
   set(uri: string, value: T): void {
-    if (!this.#byUri.has(uri)) {
-      this.#lengths.set(uri.length, (this.#lengths.get(uri.length) ?? 0) + 1);
-    }
+    if (!this.#byUri.has(uri)) this.#lengths.add(uri.length);
     this.#byUri.set(uri, value);
   }
 
   delete(uri: string): void {
-    if (!this.#byUri.delete(uri)) return;
-    const left = (this.#lengths.get(uri.length) ?? 1) - 1;
-    if (left > 0) this.#lengths.set(uri.length, left);
-    else this.#lengths.delete(uri.length);
+    if (this.#byUri.delete(uri)) this.#lengths.remove(uri.length);
   }
 
   clear(): void {

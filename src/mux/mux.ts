@@ -7,6 +7,7 @@ import type { GatewayError } from '../base/errors.ts';
 import { batchTexts } from '../jsonrpc/batch.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId, stringifiedId } from '../jsonrpc/id.ts';
+import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { callMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine, withOwnId } from '../jsonrpc/splice.ts';
@@ -39,7 +40,6 @@ import { TaskSubscriptions } from './task-subscriptions.ts';
 const RIGHT_ANSWER_MS = 100;
 /** Pings at a server that does not answer; cancels are cheap for clients. */
 const MAX_PINGS = 64;
-const EMPTY_RESULT = Buffer.from('{}');
 
 /** The client side of one connection. */
 export class Mux implements CallOwner {
@@ -327,7 +327,7 @@ export class Mux implements CallOwner {
   #onServerRequest(frame: Frame, about: number | undefined): void {
     if (frame.method === PING && this.#options.protocol === 'mcp') {
       const id = frame.idBytes;
-      if (id !== undefined) this.notify(resultMessage(id, EMPTY_RESULT));
+      if (id !== undefined) this.notify(resultMessage(id, EMPTY_OBJECT));
     } else {
       this.#serverRequests.ask(frame, this.#callOf(about));
     }

@@ -2,6 +2,7 @@
 
 import { notOffered, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { isObject, parseString } from '../jsonrpc/parse.ts';
 import { ERRORS } from '../mcp/errors.ts';
 import { type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
@@ -16,8 +17,6 @@ import { LegacyToModern } from '../translate/legacy-to-modern.ts';
 import { ModernDispatcher, type ModernState } from '../translate/modern-dispatcher.ts';
 import { WrappedResults } from '../translate/output-schemas.ts';
 import { SessionTasks } from '../translate/tasks/session-tasks.ts';
-
-const EMPTY_RESULT = Buffer.from('{}');
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
@@ -150,7 +149,7 @@ export class DirectUpstreamSession implements UpstreamSession {
 
 /** `{}`, or the error. */
 function emptyOr(error: WireError | undefined): Outcome {
-  return error ?? EMPTY_RESULT;
+  return error ?? EMPTY_OBJECT;
 }
 
 /** The level that a client asks for; undefined where there is none of that name. */

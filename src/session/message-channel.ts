@@ -8,6 +8,7 @@ import type { TurnQuota } from '../base/turns.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import { faultError } from '../jsonrpc/faults.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
 import { onOneLine } from '../jsonrpc/splice.ts';
@@ -54,7 +55,6 @@ export interface MessageChannelParts {
 /** Messages that wait for the session that the first one opens: what came with it in one piece. */
 const MAX_EARLY = 100;
 const MAX_EARLY_BYTES = 64 * 1024;
-const EMPTY_RESULT = Buffer.from('{}');
 const NULL_ID = Buffer.from('null');
 
 /** One client's channel. */
@@ -293,7 +293,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
   }
 
   #pong(frame: Frame): void {
-    this.send(resultMessage(frame.idBytes ?? NULL_ID, EMPTY_RESULT));
+    this.send(resultMessage(frame.idBytes ?? NULL_ID, EMPTY_OBJECT));
   }
 
   #refuse(frame: Frame, error: WireError): void {

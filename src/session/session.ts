@@ -7,6 +7,7 @@ import { asGatewayError } from '../base/errors.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
+import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -32,7 +33,6 @@ import type { NotificationWriter, ResponseWriter } from '../ports/response-write
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
 
-const EMPTY_RESULT = Buffer.from('{}');
 /** How long after its last call a client that never listened is certainly there. */
 const UNHEARD_GRACE_MS = 30_000;
 
@@ -198,7 +198,7 @@ export class Session implements Downstream, RequestOwner {
     const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
     this.#requests.add(request);
     const method = this.#isPlain ? '' : frame.method;
-    if (method === PING) request.settle(EMPTY_RESULT);
+    if (method === PING) request.settle(EMPTY_OBJECT);
     else if (method === INITIALIZE) {
       request.settle(ERRORS.initializedAlready);
     } else if (this.#isPlain ? frame.method === CANCEL_REQUEST : isNotification(method)) {

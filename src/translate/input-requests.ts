@@ -3,6 +3,7 @@
 
 import type { GatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
+import { EMPTY_OBJECT, OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import {
   editObject,
   isEmptyObject,
@@ -20,8 +21,6 @@ import type { ServerRequest } from '../ports/downstream.ts';
 /** Server requests in one result; nobody could be shown more. */
 const MAX_SERVER_REQUESTS = 100;
 const FORM = Buffer.from('"form"');
-const EMPTY = Buffer.from('{}');
-const OPEN_BRACE = 0x7b;
 // What belongs to the session era only.
 const DROPPED: ReadonlySet<string> = new Set(['elicitationId', 'task']);
 const DROPPED_META: ReadonlySet<string> = new Set(['progressToken', META.relatedTask]);
@@ -73,7 +72,7 @@ function partsOf(serverRequest: Frame): Buffer[] {
 
 function convertedParams(serverRequest: Frame): Buffer | undefined {
   const { bytes, paramsStart, paramsEnd, metaStart, metaEnd, method } = serverRequest;
-  if (paramsStart < 0) return method === ELICITATION ? EMPTY : undefined;
+  if (paramsStart < 0) return method === ELICITATION ? EMPTY_OBJECT : undefined;
   const set = new Map<string, Buffer>();
   const remove = new Set(DROPPED);
   const hasMode = lastMember(bytes, paramsStart, paramsEnd, 'mode') !== undefined;

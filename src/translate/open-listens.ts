@@ -1,6 +1,7 @@
 // The listen streams of modern clients: ended in order when the gateway stops, and bounded in what all
 // streams of a principal ask for, before any work is done on it.
 
+import { Counts } from '../base/counts.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
@@ -28,7 +29,7 @@ export class OpenListens {
   readonly #held: HeldBytes | undefined;
   readonly #open = new Map<OpenListen, ListenShare>();
   /** What the streams of a principal ask for. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Counts();
 
   /** @param held where what they hold counts; absent where there is one client only */
   constructor(held?: HeldBytes) {
@@ -47,7 +48,7 @@ export class OpenListens {
   take(listening: OpenListen, texts: readonly string[]): void {
     const { principal } = listening;
     const count = texts.length;
-    const before = this.#counts.get(quotaKeyOf(principal)) ?? 0;
+    const before = this.#counts.of(quotaKeyOf(principal));
     if (before + count > MAX_COUNT) {
       throw FAILURES.listensToTooMany(before, MAX_COUNT);
     }
@@ -57,7 +58,7 @@ export class OpenListens {
       throw FAILURES.listensToTooMuchHeld();
     }
     owner?.add('subscription', bytes);
-    if (count > 0) this.#counts.set(quotaKeyOf(principal), before + count);
+    if (count > 0) this.#counts.add(quotaKeyOf(principal), count);
     this.#open.set(listening, { count, bytes });
   }
 
@@ -65,9 +66,7 @@ export class OpenListens {
     const { count, bytes } = this.#open.get(listening) ?? NOTHING;
     if (!this.#open.delete(listening) || count === 0) return;
     const { principal } = listening;
-    const left = (this.#counts.get(quotaKeyOf(principal)) ?? 0) - count;
-    if (left > 0) this.#counts.set(quotaKeyOf(principal), left);
-    else this.#counts.delete(quotaKeyOf(principal));
+    this.#counts.remove(quotaKeyOf(principal), count);
     this.#held?.client(principal).remove('subscription', bytes);
   }
 

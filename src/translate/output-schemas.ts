@@ -1,6 +1,8 @@
 // Structured content that is no object: the session era has none, so it is wrapped as `{result: ...}`,
 // and so is its schema (SEP-2106, docs/protocol.md#results-across-eras).
+
 import type { Frame } from '../jsonrpc/frame.ts';
+import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { editObject, membersOf } from '../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseSpan, parseString, splitArray } from '../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../jsonrpc/serialize.ts';
@@ -10,7 +12,6 @@ import { editTools, hasOtherRoot } from './tool-lists.ts';
 const BASE = '#/properties/result';
 const OUTPUT_SCHEMA = Buffer.from('"outputSchema"');
 const STRUCTURED = Buffer.from('"structuredContent"');
-const OPEN_BRACE = 0x7b;
 
 /** What one session was told of its tools' results. */
 export class WrappedResults {

@@ -1,6 +1,8 @@
 // Requests as the two eras write them: the envelope comes off toward a legacy server and is put on
 // toward a modern one (docs/protocol.md#requests-across-eras).
+
 import type { Frame } from '../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { editObject, isEmptyObject, withEdited } from '../jsonrpc/members.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
@@ -8,7 +10,6 @@ import { isEnvelopeKey, META } from '../mcp/meta.ts';
 import { PROGRESS } from '../mcp/methods.ts';
 
 const MODERN_PARAMS: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task']);
-const EMPTY = Buffer.from('{}');
 
 /** A modern client's request as a legacy server gets it. */
 export function legacyRequest(request: Frame): Frame {
@@ -48,11 +49,11 @@ export function withParams(
   const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = request;
   const isAbsent = metaStart < 0;
   const newMeta = isAbsent
-    ? editObject(EMPTY, 0, EMPTY.length, { set: meta })
+    ? editObject(EMPTY_OBJECT, 0, EMPTY_OBJECT.length, { set: meta })
     : editObject(bytes, metaStart, metaEnd, { set: meta });
   const set = new Map([...params, ['_meta', newMeta] as const]);
   if (paramsStart >= 0) return withEdited(request, paramsStart, paramsEnd, { set, remove });
-  const text = editObject(EMPTY, 0, EMPTY.length, { set });
+  const text = editObject(EMPTY_OBJECT, 0, EMPTY_OBJECT.length, { set });
   const open = bytes.indexOf('{');
   return scan(editObject(bytes, open, bytes.length, { set: new Map([['params', text]]) }));
 }

@@ -1,7 +1,9 @@
 // Calls that wait for their client's next round trip: found by a random id, bounded in number and in
 // time (docs/protocol.md#suspended-calls). The only owner of suspended calls.
+
 import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
+import { Counts } from '../base/counts.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { HeldAmount, type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import { FAILURES } from '../mcp/failures.ts';
@@ -37,7 +39,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
   readonly #ttlMs: number;
   readonly #held: HeldBytes;
   readonly #suspendedCalls = new Map<string, SuspendedCall<T>>();
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Counts();
 
   /**
    * @param ttlMs how long a client may take for one round
@@ -64,7 +66,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
   suspend(call: T, id: string | undefined): string | undefined {
     if (id !== undefined) this.release(id);
     const { principal } = call;
-    const own = this.#perPrincipal.get(quotaKeyOf(principal)) ?? 0;
+    const own = this.#perPrincipal.of(quotaKeyOf(principal));
     if (this.#suspendedCalls.size >= MAX_SUSPENDED || own >= MAX_PER_PRINCIPAL) return undefined;
     if (!this.#held.client(principal).hasRoom(call.heldBytes)) {
       call.refused(FAILURES.tooMuchHeld('unknown'));
@@ -74,7 +76,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
     const end = (): void => this.#end(key, call);
     const held = new HeldAmount(() => this.#held.client(principal), 'suspended', end);
     this.#suspendedCalls.set(key, { call, timer: after(this.#ttlMs, end), held });
-    this.#perPrincipal.set(quotaKeyOf(principal), own + 1);
+    this.#perPrincipal.add(quotaKeyOf(principal));
     held.set(call.heldBytes);
     return this.#suspendedCalls.has(key) ? key : undefined;
   }
@@ -96,10 +98,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
     suspended.timer.cancel();
     suspended.held.release();
     this.#suspendedCalls.delete(id);
-    const key = quotaKeyOf(suspended.call.principal);
-    const own = this.#perPrincipal.get(key) ?? 0;
-    if (own <= 1) this.#perPrincipal.delete(key);
-    else this.#perPrincipal.set(key, own - 1);
+    this.#perPrincipal.remove(quotaKeyOf(suspended.call.principal));
   }
 
   /** Ends the calls of principals that are not let in any more: nobody will come back to them. */

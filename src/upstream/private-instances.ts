@@ -2,6 +2,7 @@
 // one is kept, and its process, when nobody seems to need it (docs/configuration.md#serversname).
 
 import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
+import { Counts } from '../base/counts.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
@@ -40,7 +41,7 @@ class PrivateInstance implements SlotOwner {
   /** Whether a new process can be told what the last one was: plain JSON-RPC has no handshake. */
   readonly #isReplaceable: boolean;
   /** A client may have several places at once. */
-  readonly #clients = new Map<Downstream, number>();
+  readonly #clients = new Counts<Downstream>();
   #leftAtMs = monotonicMs();
 
   /** @param client the first one */
@@ -67,13 +68,11 @@ class PrivateInstance implements SlotOwner {
   }
 
   enter(client: Downstream): void {
-    this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
+    this.#clients.add(client);
   }
 
   leave(client: Downstream): void {
-    const held = (this.#clients.get(client) ?? 0) - 1;
-    if (held > 0) this.#clients.set(client, held);
-    else this.#clients.delete(client);
+    this.#clients.remove(client);
     this.#leftAtMs = monotonicMs();
   }
 

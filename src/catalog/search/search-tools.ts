@@ -1,6 +1,8 @@
 // The three tools that an endpoint with `toolList: search` lists instead of all the others: their
 // definitions, written for a model, and how their arguments are read.
+
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
+import { EMPTY_OBJECT, OPEN_BRACE } from '../../jsonrpc/json-text.ts';
 import { editObject, membersOf, memberText } from '../../jsonrpc/members.ts';
 import { isObject, type JsonObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
@@ -149,15 +151,12 @@ export interface WrappedCall {
   readonly params: Buffer;
 }
 
-const EMPTY = Buffer.from('{}');
-const OPEN_BRACE = 0x7b;
-
 /**
  * Takes the call out of a call of `call_tool`.
  * @param params JSON text of `params`
  */
 export function unwrapCall(params: Buffer): WrappedCall | Problem {
-  const outer = memberText(params, 0, params.length, 'arguments') ?? EMPTY;
+  const outer = memberText(params, 0, params.length, 'arguments') ?? EMPTY_OBJECT;
   const nameText = outer[0] === OPEN_BRACE ? memberText(outer, 0, outer.length, 'name') : undefined;
   const name = nameText && parseSpan(nameText, 0, nameText.length);
   if (nameText === undefined || !isTextWithin(name, TEXT_LIMITS.name)) return NO_NAME;
@@ -168,7 +167,7 @@ export function unwrapCall(params: Buffer): WrappedCall | Problem {
     const where = `Put the tool's arguments into "arguments"`;
     return { problem: `${where}: ${jsonText(stray.key.slice(0, 64))} does not belong beside it.` };
   }
-  const inner = memberText(outer, 0, outer.length, 'arguments') ?? EMPTY;
+  const inner = memberText(outer, 0, outer.length, 'arguments') ?? EMPTY_OBJECT;
   if (inner[0] !== OPEN_BRACE) {
     return { problem: '"arguments" must be an object, not text or anything else.' };
   }

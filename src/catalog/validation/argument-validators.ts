@@ -2,8 +2,10 @@
 // servers that nobody vouches for, so they are compiled and run in processes with limits. A schema that
 // can't be used is reported once and never refuses a call. A check that doesn't come to an end says
 // nothing about the next one: otherwise one client could switch off the checks of all others.
+
 import { createHash } from 'node:crypto';
 import { RecentMap } from '../../base/recent-map.ts';
+import { EMPTY_OBJECT } from '../../jsonrpc/json-text.ts';
 import type { ArgumentError } from './jobs.ts';
 import { MAX_SCHEMA_BYTES } from './schema-bounds.ts';
 import { type CheckFor, ValidationLink } from './validation-link.ts';
@@ -15,7 +17,6 @@ export type { CheckFor } from './validation-link.ts';
 const LIMIT_MS = 1_000;
 /** Schemas of which it is remembered that they can't be used. */
 const MAX_REMEMBERED = 10_000;
-const NO_ARGUMENTS = Buffer.from('{}');
 
 /** What a check found. */
 export type CheckResult =
@@ -99,7 +100,7 @@ export class Validator {
   async check(args: Buffer | undefined, whom: CheckFor): Promise<CheckResult> {
     if (this.#record.unusable !== undefined) return this.#skip(this.#record.unusable);
     const { digest, schema, link } = this.#schema;
-    const job = { digest, args: args ?? NO_ARGUMENTS };
+    const job = { digest, args: args ?? EMPTY_OBJECT };
     const first = await link.run({ ...job, schema: undefined }, whom);
     const outcome = first.kind === 'missing' ? await link.run({ ...job, schema }, whom) : first;
     switch (outcome.kind) {

@@ -5,6 +5,7 @@ import { asGatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
 import { notOffered } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../../jsonrpc/json-text.ts';
 import { ERRORS } from '../../mcp/errors.ts';
 import { FAILURES } from '../../mcp/failures.ts';
 import {
@@ -29,7 +30,6 @@ import { type Missed, RoutedRequest, type RouteTarget, uriOf } from './routed-re
 import { routeOf } from './routes.ts';
 import type { View } from './view.ts';
 
-const EMPTY_RESULT = Buffer.from('{}');
 /** What a client may say to any of its servers. */
 const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
@@ -115,7 +115,7 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
         if (lease !== undefined && lease.identity === undefined) void lease.setLevel(level);
       }
       const told = leases.map((lease) => lease.setLevel(level));
-      void Promise.allSettled(told).then(() => request.settle(EMPTY_RESULT));
+      void Promise.allSettled(told).then(() => request.settle(EMPTY_OBJECT));
     }
   }
 
@@ -130,7 +130,7 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
       const targets = decision.kind === 'to' ? [decision] : decision.targets;
       const owners = targets.map(({ member, frame }) => ({ key: member.key, uri: uriOf(frame) }));
       const watching = this.#memberLeases.watched.watch(uriOf(frame), owners);
-      return watching.then((error) => error ?? EMPTY_RESULT);
+      return watching.then((error) => error ?? EMPTY_OBJECT);
     });
     settleSoon(request, outcome);
   }
@@ -138,7 +138,7 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
   /** A resource is unsubscribed from where it was subscribed to, and nowhere else. */
   async #unwatch(frame: Frame): Promise<Outcome> {
     await this.#memberLeases.watched.unwatch(uriOf(frame));
-    return EMPTY_RESULT;
+    return EMPTY_OBJECT;
   }
 
   routed(): void {

@@ -1,5 +1,6 @@
 // The three tools of an endpoint with `toolList: search`: finds and describes tools itself, and takes
 // the real call out of `call_tool`.
+
 import { finished } from '../../base/steps.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
 import { Listing } from '../../catalog/listing.ts';
@@ -25,6 +26,7 @@ import {
   ToolSearch,
 } from '../../catalog/search/tool-search.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../../jsonrpc/json-text.ts';
 import { parseParams } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { replaceSpan } from '../../jsonrpc/splice.ts';
@@ -33,7 +35,6 @@ import type { ClientLeases } from './aggregate-router.ts';
 
 /** Tools that are named when a name is not found. */
 const ALIKE = 5;
-const EMPTY = Buffer.from('{}');
 /** Servers' members are counted from 0. */
 const NO_MEMBER = -1;
 
@@ -145,7 +146,7 @@ async function seenTools({ view, parts, principal }: SearchContext): Promise<Lis
 
 function unwrapped(frame: Frame): SearchOutcome {
   const { bytes, paramsStart, paramsEnd } = frame;
-  const call = unwrapCall(frame.slice(paramsStart, paramsEnd) ?? EMPTY);
+  const call = unwrapCall(frame.slice(paramsStart, paramsEnd) ?? EMPTY_OBJECT);
   if ('problem' in call) return { result: problemResult(call.problem) };
   return { call: scan(replaceSpan(bytes, paramsStart, paramsEnd, call.params)) };
 }

@@ -1,8 +1,10 @@
 // The tasks of modern clients at legacy servers: calls become tasks where a tool can be one, and the
 // requests of the tasks extension are served from those of the session era (docs/protocol.md#tasks).
+
 import { GatewayError } from '../../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
+import { EMPTY_OBJECT } from '../../jsonrpc/json-text.ts';
 import { errorCodeOf, isObject, parseSpan } from '../../jsonrpc/parse.ts';
 import { errorFrame, resultFrame } from '../../jsonrpc/response.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
@@ -28,7 +30,7 @@ import {
   taskStateOf,
 } from './task-text.ts';
 
-const EMPTY = resultFrame(Buffer.from('{}'));
+const EMPTY = resultFrame(EMPTY_OBJECT);
 const TASK_TYPE = new Map([['resultType', Buffer.from('"task"')]]);
 
 /** Tasks of modern clients at one legacy server. */

@@ -2,7 +2,7 @@
 // the session era as the tasks extension writes one (docs/protocol.md#tasks, SEP-2663).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
-import { OPEN_BRACE } from '../../jsonrpc/json-text.ts';
+import { EMPTY_OBJECT, OPEN_BRACE } from '../../jsonrpc/json-text.ts';
 import { lastMember, membersOf, withEdited } from '../../jsonrpc/members.ts';
 import { parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -107,7 +107,7 @@ export function editedTaskList(
 /** A call that asks the server to make a task of it. */
 export function asTask(call: Frame): Frame {
   const { paramsStart, paramsEnd } = call;
-  const set = new Map([['task', Buffer.from('{}')]]);
+  const set = new Map([['task', EMPTY_OBJECT]]);
   return withEdited(call, paramsStart, paramsEnd, { set });
 }
 

@@ -2,7 +2,9 @@
 // table of all tasks. A task belongs to one principal: what its server says of it, and asks for it, reaches
 // that one and nobody else. How depends on its client: `wait-task`, `poll-task`
 // (docs/adr/0010-a-task-and-its-two-policies.md).
+
 import { after, type Timer } from '../../base/clock.ts';
+import { Counts } from '../../base/counts.ts';
 import { HeldAmount, type HeldBytes, type HeldOwner, UNBOUNDED } from '../../base/held-bytes.ts';
 import { RecentMap } from '../../base/recent-map.ts';
 import { Sealer } from '../../base/sealer.ts';
@@ -174,7 +176,7 @@ export class TaskTable {
   /** Oldest first. */
   readonly #tasks = new Map<string, Task>();
   readonly #amounts = new Map<Task, HeldAmount>();
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Counts();
   readonly #held: HeldBytes;
   /** Whose tasks are over: a server may give such an id to somebody else's. */
   readonly #over = new RecentMap<string, true>(MAX_OVER);
@@ -227,9 +229,8 @@ export class TaskTable {
     const owner = quotaKeyOf(task.principal);
     this.#makeRoom(task);
     this.#tasks.set(key, task);
-    const own = (this.#perPrincipal.get(owner) ?? 0) + 1;
-    this.#perPrincipal.set(owner, own);
-    if (own > MAX_PER_PRINCIPAL) this.#forgetOldest(owner);
+    this.#perPrincipal.add(owner);
+    if (this.#perPrincipal.of(owner) > MAX_PER_PRINCIPAL) this.#forgetOldest(owner);
     else if (this.#tasks.size > MAX_TASKS) this.#forgetOldest();
     const find = (): HeldOwner => this.#held.client(task.principal);
     this.#amounts.set(task, new HeldAmount(find, 'suspended', () => task.close(false)));
@@ -251,10 +252,7 @@ export class TaskTable {
     this.#tasks.delete(key);
     this.#amounts.get(task)?.release();
     this.#amounts.delete(task);
-    const owner = quotaKeyOf(task.principal);
-    const own = (this.#perPrincipal.get(owner) ?? 0) - 1;
-    if (own > 0) this.#perPrincipal.set(owner, own);
-    else this.#perPrincipal.delete(owner);
+    this.#perPrincipal.remove(quotaKeyOf(task.principal));
   }
 
   /** Lets go of all of them. */
