@@ -31,14 +31,14 @@ export const sessionGuards: readonly Guard[] = [
   {
     name: 'session/taken-up-age',
     file: STORE,
-    find: 'this.#expiryOf(claims.openedAtMs) <= wallClockMs()',
+    find: 'this.record.expiryOf(claims.openedAtMs) <= wallClockMs()',
     replace: 'claims.openedAtMs < 0',
     test: [TAKE_UP_TESTS, 'too old'],
   },
   {
     name: 'session/taken-up-ended',
     file: STORE,
-    find: 'return this.#ended.has(id) || this.#unused.has(id) ? undefined : claims;',
+    find: 'return isOver ? undefined : claims;',
     replace: 'return claims;',
     test: [TAKEN_UP_TESTS, 'stays ended'],
   },

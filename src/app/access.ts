@@ -19,6 +19,7 @@ import type { Session } from '../session/session.ts';
 import { SessionIds } from '../session/session-ids.ts';
 import { type SessionEvents, type SessionLimit, SessionStore } from '../session/session-store.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
+import type { KeptData } from './data.ts';
 
 /** The parts that decide about clients. */
 export interface ClientAccess {
@@ -42,8 +43,8 @@ export interface AccessParts {
   readonly drain: Drain;
   /** Of the process. */
   readonly environment: Environment;
-  /** That seal the ids of sessions. */
-  readonly sessionKeys: readonly string[];
+  /** What outlives the process. */
+  readonly data: Pick<KeptData, 'sessionKeys' | 'sessions'>;
 }
 
 /** What of clients is kept elsewhere and ends with what they were let in with. */
@@ -59,7 +60,7 @@ export interface RevocableState {
 export function createAccess(
   config: Config,
   suspended: RevocableState,
-  { logger, metrics, held, drain, environment, sessionKeys }: AccessParts,
+  { logger, metrics, held, drain, environment, data }: AccessParts,
 ): ClientAccess {
   const { auth, listen, limits } = config;
   const isOn = auth !== undefined;
@@ -72,7 +73,8 @@ export function createAccess(
     },
     sessionEvents({ audit, logger, metrics }),
     drain,
-    new SessionIds(sessionKeys),
+    new SessionIds(data.sessionKeys),
+    data.sessions,
   );
   const loads = new PrincipalLoads(limits.callsPerPrincipal);
   const sweep = (): void => {

@@ -3,9 +3,12 @@
 import { codeOf, messageOf, UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { DataFolder } from '../data/data-folder.ts';
+import { Journal, readJournal } from '../data/journal.ts';
 import { sealingKeys } from '../data/sealing-keys.ts';
 import type { Logger } from '../observe/logger.ts';
+import { SessionRecord } from '../session/session-record.ts';
 
+const SESSIONS = 'sessions.jsonl';
 /** Of a full disk, which costs what can't be kept and nothing else. */
 const FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
 
@@ -16,6 +19,10 @@ export interface KeptData {
   readonly sessionKeys: readonly string[];
   /** The same for states of modern clients and ids of tasks. */
   readonly stateKeys: readonly string[];
+  /** What else is known of sessions. */
+  readonly sessions: SessionRecord;
+  /** Writes what waits, and lets another process have the folder. */
+  close(): Promise<void>;
 }
 
 /**
@@ -39,8 +46,15 @@ export async function openData(
         sessions.keys.length === 0 ? 'sessions' : 'which sessions ended, what they watch';
       logger.info({ lost: [what, ...states] }, 'no data folder: not kept over a restart');
     }
+    const record = new SessionRecord(sessions);
+    const journal = folder === undefined ? undefined : keep(record, folder, logger);
     return {
       folder,
+      sessions: record,
+      close: async () => {
+        await journal?.close();
+        folder?.close();
+      },
       sessionKeys: sessions.keys.length > 0 ? sessions.keys : own,
       stateKeys: state.keys.length > 0 ? state.keys : own,
     };
@@ -48,6 +62,14 @@ export async function openData(
     folder?.close();
     throw error;
   }
+}
+
+/** Reads what an earlier process knew, and writes what changes from now on. */
+function keep(record: SessionRecord, folder: DataFolder, logger: Logger): Journal {
+  readJournal(folder, SESSIONS, logger, (line) => record.read(line));
+  const journal = new Journal(folder.pathOf(SESSIONS), record, logger);
+  record.keepWith((line) => journal.append(line));
+  return journal;
 }
 
 async function openFolder(path: string, logger: Logger): Promise<DataFolder | undefined> {

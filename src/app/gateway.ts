@@ -62,7 +62,7 @@ export class Gateway {
       logger: Logger;
       version: string;
       environment: Environment;
-      data: Pick<KeptData, 'sessionKeys' | 'stateKeys'>;
+      data: Pick<KeptData, 'sessionKeys' | 'stateKeys' | 'sessions'>;
       /** Texts that never reach a log. */
       secrets: ReadonlySet<string>;
       firstStarts?: FirstStarts | undefined;
@@ -102,7 +102,7 @@ export class Gateway {
       held: this.#held,
       environment: parts.environment,
       drain: this.#drain,
-      sessionKeys: parts.data.sessionKeys,
+      data: parts.data,
     });
     this.#sessions = this.#access.sessions;
     this.#streamTimers = new StreamTimers(this.#access.openStreams, () => this.#access.sweep());

@@ -105,14 +105,14 @@ export async function runUntilStopped(
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
     logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
     await gateway?.stop();
-    data?.folder?.close();
+    await data?.close();
     return EXIT.failure;
   }
   const reason = await stop.reason;
   logger.info({ reason }, 'stopping');
   stop.isStopping = true;
   await gateway.stop();
-  data.folder?.close();
+  await data.close();
   logger.info('stopped');
   if (neverReady !== undefined) {
     logger.fatal(`cannot start: the server was never ready in ${FIRST_TRIES} tries: ${neverReady}`);

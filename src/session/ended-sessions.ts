@@ -1,8 +1,7 @@
 // Which sessions are over although their ids would still be good. Until they expire, as far as there is room
 // for so many: what is kept of one is a digest, so that nobody who reads it has an id.
-import { digestOf } from './session-ids.ts';
 
-/** Ids of sessions that are over. */
+/** Digests of sessions that are over. */
 export class EndedSessions {
   readonly #max: number;
   /** Digest -> wall-clock time after which the id is void by itself; the oldest entry first. */
@@ -13,9 +12,16 @@ export class EndedSessions {
     this.#max = max;
   }
 
+  get size(): number {
+    return this.#until.size;
+  }
+
+  get all(): Iterable<[digest: string, untilMs: number]> {
+    return this.#until;
+  }
+
   /** @param untilMs wall-clock time after which the id is void by itself */
-  add(id: string, untilMs: number): void {
-    const digest = digestOf(id);
+  add(digest: string, untilMs: number): void {
     this.#until.delete(digest);
     this.#until.set(digest, untilMs);
     for (const [oldest] of this.#until) {
@@ -24,7 +30,11 @@ export class EndedSessions {
     }
   }
 
-  has(id: string): boolean {
-    return this.#until.has(digestOf(id));
+  remove(digest: string): void {
+    this.#until.delete(digest);
+  }
+
+  has(digest: string): boolean {
+    return this.#until.has(digest);
   }
 }

@@ -86,6 +86,7 @@ export async function openSession(
       credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
       isPlain: endpoint.protocol === 'jsonrpc',
       maxInFlight: store.maxInFlight,
+      record: hasId === true && store.record.isKept ? store.record : undefined,
       drain: store.drain,
       profile,
       ...rest,

@@ -1,25 +1,51 @@
 // What is behind the endpoint of a session that was taken up: linked at once where that starts nothing, else
-// with its first request. Then the client is told that lists may be others, since the servers may be.
+// with its first request. Then it wants to be told what it wanted before, and the client is told that lists may be others, since the servers may be.
 import { asGatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
-import { isObject } from '../jsonrpc/parse.ts';
+import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
+import { scan } from '../jsonrpc/scan.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
-import { LIST_CHANGED } from '../mcp/methods.ts';
+import { LIST_CHANGED, SET_LEVEL, SUBSCRIBE } from '../mcp/methods.ts';
 import type { Endpoint, EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
-import type { Request } from '../ports/request.ts';
+import type { Canceller, Request } from '../ports/request.ts';
 import type { Session } from './session.ts';
+import type { WantedMessages } from './session-record.ts';
+
+/** A request that a client of an earlier process sent; nobody waits for the answer. */
+class RepeatedRequest implements Request {
+  readonly frame: Frame;
+  readonly client: Session;
+  canceller: Canceller | undefined = undefined;
+  isSettled = false;
+
+  constructor(client: Session, method: string, params: JsonObject) {
+    this.frame = scan(callMessage(method, params, 0));
+    this.client = client;
+  }
+
+  settle(): void {
+    this.isSettled = true;
+  }
+
+  push(): boolean {
+    return false;
+  }
+}
 
 /** Stands in the place of the link that there will be. */
 export class LateUpstreamSession implements UpstreamSession {
   readonly endpointInfo: EndpointInfo = { result: {} };
   readonly #session: Session;
   readonly #endpoint: Endpoint;
+  readonly #wanted: WantedMessages | undefined;
   #opening: Promise<UpstreamSession> | undefined;
 
-  constructor(session: Session, endpoint: Endpoint) {
+  /** @param wanted what the session asked the servers of an earlier process to tell it */
+  constructor(session: Session, endpoint: Endpoint, wanted: WantedMessages | undefined) {
     this.#session = session;
     this.#endpoint = endpoint;
+    this.#wanted = wanted;
   }
 
   /** Links the session now; where that fails, its next request tries again. */
@@ -57,11 +83,23 @@ export class LateUpstreamSession implements UpstreamSession {
         return upstreamSession;
       }
       this.#session.upstreamSession = upstreamSession;
+      this.#askAgain(upstreamSession);
       this.#tellChanges(upstreamSession.endpointInfo);
       return upstreamSession;
     } catch (error) {
       this.#opening = undefined;
       throw error;
+    }
+  }
+
+  #askAgain(upstreamSession: UpstreamSession): void {
+    if (this.#wanted === undefined) return;
+    const { level, uris } = this.#wanted;
+    if (level !== undefined) {
+      upstreamSession.dispatch(new RepeatedRequest(this.#session, SET_LEVEL, { level }));
+    }
+    for (const uri of uris) {
+      upstreamSession.dispatch(new RepeatedRequest(this.#session, SUBSCRIBE, { uri }));
     }
   }
 

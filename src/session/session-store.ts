@@ -10,10 +10,11 @@ import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import { EndedSessions } from './ended-sessions.ts';
 import type { Session } from './session.ts';
-import { type SessionClaims, SessionIds } from './session-ids.ts';
+import { digestOf, type SessionClaims, SessionIds } from './session-ids.ts';
+import { SessionRecord } from './session-record.ts';
 
-/** How many sessions are known to be over, where `max` is not more. */
-const MIN_ENDED = 10_000;
+/** How many sessions are known to have been unused, where `max` is not more. */
+const MIN_UNUSED = 10_000;
 /** What is open of a principal ends this long after its key, at the latest (docs/reliability.md#g08). */
 const MAX_PERIOD_MS = 5_000;
 
@@ -79,9 +80,8 @@ export class SessionStore {
   /** Once it is on no session is opened, and those that are open take no new work. */
   readonly drain: Drain;
   readonly ids: SessionIds;
-  /** Ended on purpose. */
-  readonly #ended: EndedSessions;
-  /** Ended as nobody used them; apart, so that many of them don't displace the others. */
+  readonly record: SessionRecord;
+  /** Ended as nobody used them; apart, so that many of them don't displace those that were ended on purpose. */
   readonly #unused: EndedSessions;
   #reserved = 0;
 
@@ -90,11 +90,12 @@ export class SessionStore {
     events?: SessionEvents,
     drain = new Drain(),
     ids = new SessionIds([]),
+    record = new SessionRecord(options),
   ) {
     this.#options = options;
     this.ids = ids;
-    this.#ended = new EndedSessions(Math.max(options.max, MIN_ENDED));
-    this.#unused = new EndedSessions(Math.max(options.max, MIN_ENDED));
+    this.record = record;
+    this.#unused = new EndedSessions(Math.max(options.max, MIN_UNUSED));
     this.#events = events;
     this.drain = drain;
     const periodMs = Math.min(Math.max(options.idle / 4, 50), MAX_PERIOD_MS);
@@ -184,9 +185,10 @@ export class SessionStore {
   claimsOf(id: string): SessionClaims | undefined {
     if (this.has(id)) return undefined;
     const claims = this.ids.open(id);
-    if (claims === undefined || this.#expiryOf(claims.openedAtMs) <= wallClockMs())
+    if (claims === undefined || this.record.expiryOf(claims.openedAtMs) <= wallClockMs())
       return undefined;
-    return this.#ended.has(id) || this.#unused.has(id) ? undefined : claims;
+    const isOver = this.record.hasEnded(id) || this.#unused.has(digestOf(id));
+    return isOver ? undefined : claims;
   }
 
   /** Ends a session. */
@@ -201,17 +203,17 @@ export class SessionStore {
 
   /** Ends a session that is not open here. */
   endUnopened(id: string, { openedAtMs }: SessionClaims): void {
-    this.#ended.add(id, this.#expiryOf(openedAtMs));
+    this.record.ended(id, openedAtMs);
   }
 
   #noteEnd({ id, openedMs }: Session, why: SessionEnd): void {
     if (!this.ids.isSealed(id)) return;
-    const untilMs = this.#expiryOf(wallClockMs() - (monotonicMs() - openedMs));
-    (why === 'ended' ? this.#ended : this.#unused).add(id, untilMs);
-  }
-
-  #expiryOf(openedAtMs: number): number {
-    return openedAtMs + (this.#options.maxAge ?? Number.POSITIVE_INFINITY);
+    const openedAtMs = Math.round(wallClockMs() - (monotonicMs() - openedMs));
+    if (why === 'ended') this.record.ended(id, openedAtMs);
+    else {
+      this.record.forget(id);
+      this.#unused.add(digestOf(id), this.record.expiryOf(openedAtMs));
+    }
   }
 
   /** Ends the sessions of principals that are not let in any more. */

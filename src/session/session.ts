@@ -32,6 +32,8 @@ import type { Request } from '../ports/request.ts';
 import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
+import { recorded } from './recorded-request.ts';
+import type { SessionRecord } from './session-record.ts';
 
 /** How long after its last call a client that never listened is certainly there. */
 const UNHEARD_GRACE_MS = 30_000;
@@ -62,6 +64,8 @@ export interface SessionParts {
   readonly isPlain: boolean;
   /** Calls that it may have in flight. */
   readonly maxInFlight: number;
+  /** Where it is noted what it wants to be told; absent where nobody would read it. */
+  readonly record?: SessionRecord | undefined;
   /** When it was opened, by the monotonic clock; absent: now. */
   readonly openedMs?: number;
   /** Once it is on only what goes on with calls that were begun is taken. */
@@ -85,6 +89,7 @@ export class Session implements Downstream, RequestOwner {
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
   readonly #maxInFlight: number;
+  readonly #record: SessionRecord | undefined;
   readonly #drain: Drain;
   #heldBytes: number;
   readonly #requests = new Set<ClientRequest>();
@@ -112,6 +117,7 @@ export class Session implements Downstream, RequestOwner {
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
     this.#maxInFlight = parts.maxInFlight;
+    this.#record = parts.record;
     this.#drain = parts.drain;
   }
 
@@ -229,7 +235,10 @@ export class Session implements Downstream, RequestOwner {
       return;
     }
     try {
-      this.#upstreamSession?.dispatch(request);
+      const record = this.#record;
+      this.#upstreamSession?.dispatch(
+        record === undefined ? request : recorded(request, this, record),
+      );
     } catch (error) {
       request.settle(asGatewayError(error));
     }

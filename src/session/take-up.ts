@@ -70,10 +70,11 @@ export function takeUp(
       hasStreamPerRequest: true,
       isPlain: false,
       maxInFlight: store.maxInFlight,
+      record: store.record.isKept ? store.record : undefined,
       drain: store.drain,
       openedMs: monotonicMs() - ageMs,
     });
-    const upstreamSession = new LateUpstreamSession(session, endpoint);
+    const upstreamSession = new LateUpstreamSession(session, endpoint, store.record.wantedBy(id));
     session.upstreamSession = upstreamSession;
     store.add(session, true);
     if (endpoint.isShared) upstreamSession.open();

@@ -16,8 +16,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^auth\/|^base\/(pem-files|sealer)|^data\/sealing-keys|^upstream\/(connection|credential-fingerprint)|^session\/session-ids|^listener\/(http-sse\/|tls-files)|^translate\/(suspended-calls|request-state)|^catalog\/(names|content-digest|pins\/|validation\/)|^config\/hosts\/names/,
   'node:fs':
     /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^data\/data-folder|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
-  // Tables of the system, which may be long.
-  'node:fs/promises': /^listener\/unacknowledged/,
+  // Tables of the system, which may be long, and what is written while clients are served.
+  'node:fs/promises': /^listener\/unacknowledged|^data\/journal/,
   'node:http': /^listener\/|^http\//,
   'node:https': /^listener\//,
   // Parsers of syntaxes that few files have, and the HTTP client, are loaded when they are needed.

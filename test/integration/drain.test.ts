@@ -163,7 +163,7 @@ describe('while a call is in flight', () => {
     else await expect(WsClient.connect(url)).rejects.toThrow('503');
     client.respond(serverRequest.id, YES);
     expect(textOf(await answer)).toContain('"answer":"yes"');
-    if (client instanceof WsClient) expect(await client.closed).toBe(1001);
+    if (client instanceof WsClient) expect(await client.closed).toBe(1012);
     else await client.stream.events.ended;
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
@@ -181,7 +181,7 @@ describe('while a call is in flight', () => {
     const { requestState } = round.result ?? {};
     const next = { ...params, requestState, inputResponses: { [key]: YES } };
     expect(textOf(await ws.request('tools/call', next))).toContain('"answer":"yes"');
-    expect(await ws.closed).toBe(1001);
+    expect(await ws.closed).toBe(1012);
     expect(await ended()).toEqual({ code: 0, signal: null });
   });
 

@@ -59,7 +59,7 @@ describe('the end of the gateway', () => {
     const stopped = gateway.stop();
     const { error } = await answer;
     expect(error).toMatchObject({ code: -32603, data: { outcome: 'unknown' } });
-    expect(await ws.closed).toBe(1001);
+    expect(await ws.closed).toBe(1012);
     expect(await stopped).toEqual({ code: 0, signal: null });
     expect(left.filter(isAlive)).toEqual([]);
   });

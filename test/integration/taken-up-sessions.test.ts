@@ -171,6 +171,49 @@ describe('a session that is taken up', () => {
   });
 });
 
+describe.each(['servers/one', 'pair'])('what a session at /%s wanted to be told', (path) => {
+  const SUBSCRIBED = ['test://a', 'test://b'];
+
+  it.each(['shared', 'session'])('it is told after restarts, with sharing: %s', async (sharing) => {
+    const one = scriptedServer({ config: { sharing } });
+    const gate = await started(one, {
+      config: { endpoints: { '/pair': { servers: ['one'], prefix: 'never' } } },
+    });
+    const url = (): string => `${gate.gateway?.url}/${path}/mcp`;
+    const before = await LegacySession.open(url());
+    const other = await LegacySession.open(url());
+    expect(await before.request('logging/setLevel', { level: 'error' })).toHaveProperty('result');
+    for (const uri of [...SUBSCRIBED, 'test://c']) {
+      expect(await before.request('resources/subscribe', { uri })).toHaveProperty('result');
+    }
+    await before.request('resources/unsubscribe', { uri: 'test://c' });
+    for (let restart = 0; restart < 2; restart++) {
+      const known = one.journal.messages().length;
+      await gate.restart();
+      const after = before.at(url());
+      const stream = after.openStream();
+      expect((await stream.head).status).toBe(200);
+      expect(await after.call('echo', {})).toHaveProperty('result');
+      const isNew = (): ReturnType<typeof one.journal.messages> =>
+        one.journal.messages().slice(known);
+      const asked = (method: string): (typeof known | unknown)[] =>
+        isNew()
+          .filter((message) => message.method === method)
+          .map(({ params }) => params?.['uri'] ?? params?.['level']);
+      await expect.poll(() => asked('resources/subscribe')).toEqual(SUBSCRIBED);
+      expect(asked('logging/setLevel')).toEqual(['error']);
+      await after.call('touch', { uri: 'test://b' });
+      const told = await stream.messages.next(
+        ({ method }) => method === 'notifications/resources/updated',
+      );
+      expect(told.params).toEqual({ uri: 'test://b' });
+      // The other session wanted nothing.
+      expect(await other.at(url()).call('echo', {})).toHaveProperty('result');
+      stream.destroy();
+    }
+  });
+});
+
 describe('an id of another process', () => {
   it('is unknown at another endpoint', async () => {
     const gate = await started();
@@ -242,11 +285,16 @@ describe('an id of another process', () => {
     expect((await deleted.delete()).status).toBe(200);
     expect(await statusOf(deleted)).toBe(404);
     await gate.restart();
+    expect(await statusOf(deleted.at(gate.url))).toBe(404);
     // Of one that was never used here.
     expect((await later.at(gate.url).delete()).status).toBe(200);
     expect((await later.at(gate.url).delete()).status).toBe(404);
     expect(await statusOf(later.at(gate.url))).toBe(404);
     expect(await gate.count('sluice_sessions_taken_up_total')).toBe(0);
+    await gate.restart();
+    for (const ended of [deleted, later]) {
+      expect(await statusOf(ended.at(gate.url))).toBe(404);
+    }
   });
 });
 

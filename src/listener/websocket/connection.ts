@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { after, every, type Timer } from '../../base/clock.ts';
+import type { Drain } from '../../base/drain.ts';
 import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { watchStall } from '../../base/stalled-socket.ts';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
@@ -19,6 +20,8 @@ const MIN_REST_MS = 250;
 
 const UNSUPPORTED_DATA = 1003;
 const GOING_AWAY = 1001;
+/** The client is to connect again (https://www.iana.org/assignments/websocket). */
+const SERVICE_RESTART = 1012;
 const TRY_AGAIN_LATER = 1013;
 const POLICY_VIOLATION = 1008;
 
@@ -29,6 +32,8 @@ export interface ConnectionContext {
   readonly turns: TurnQuota;
   /** Of one message. */
   readonly maxBytes: number;
+  /** Whether the gateway stops. */
+  readonly drain: Drain;
   /** Told when the peer is cut off because it did not read. */
   slow(): void;
   /** Told when the peer has to come back, since there was no room for its message. */
@@ -139,7 +144,7 @@ export class WebSocketConnection implements ChannelTransport {
   }
 
   end(): void {
-    this.#close(GOING_AWAY);
+    this.#close(this.#context.drain.isOn ? SERVICE_RESTART : GOING_AWAY);
   }
 
   /** Ends it because its client would not be let in any more. */

@@ -131,6 +131,7 @@ export class WebSockets {
       owner: () => held.client(principal),
       turns,
       maxBytes: options.maxBody,
+      drain,
       slow: () => metrics.slowConsumers.inc({ transport: TRANSPORT }),
       refused: () => metrics.rejected.inc({ reason: 'held_bytes' }),
     });

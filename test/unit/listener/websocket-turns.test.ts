@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { Drain } from '../../../src/base/drain.ts';
 import { HeldBytes } from '../../../src/base/held-bytes.ts';
 import { onNextTurn } from '../../../src/base/turns.ts';
 import { addressQuota, PrincipalTurns } from '../../../src/http/client-turns.ts';
@@ -67,6 +68,7 @@ class Rig {
       owner: () => held.client({ key, kind: 'key' }),
       turns: this.#principals.of({ key, kind: 'key' }) ?? addressQuota(),
       maxBytes: MAX_BYTES,
+      drain: new Drain(),
       slow: () => undefined,
       refused: () => undefined,
     });

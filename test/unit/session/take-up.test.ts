@@ -13,6 +13,7 @@ import { Session } from '../../../src/session/session.ts';
 import { SessionIds } from '../../../src/session/session-ids.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
 import { takeUp } from '../../../src/session/take-up.ts';
+import { until } from '../../support/until.ts';
 
 const KEYS = ['a text of 32 characters or more, really'];
 const LIMITS = { idle: 60_000, maxAge: 3_600_000, max: 3, maxPerPrincipal: 2, maxInFlight: 64 };
@@ -255,7 +256,7 @@ describe('the servers of a session that was taken up', () => {
     const out = writer();
     const session = taken(comeBack(await opened(), store(), { endpoint, out }));
     expect(endpoint.opens).toBe(1);
-    await vi.waitFor(() => expect(out.sent).toHaveLength(1));
+    await until(() => out.sent.length === 1);
     session.notification(scan(Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}')));
     expect(endpoint.got).toEqual(['notifications/x']);
   });
@@ -280,7 +281,7 @@ describe('the servers of a session that was taken up', () => {
     at.end(session);
     expect(await answer).toBe('cancelled');
     endpoint.start();
-    await vi.waitFor(() => expect(endpoint.closes).toBe(1));
+    await until(() => endpoint.closes === 1);
     expect(endpoint.got).toEqual([]);
   });
 });
