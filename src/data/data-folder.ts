@@ -81,16 +81,18 @@ export class DataFolder {
 
   /**
    * Replaces a file.
+   * @param isDurable whether it must be there after a crash of the machine, for which a busy disk may be
+   *   waited for
    * @throws Error of the system when it can't be written: the old one stays then
    */
-  write(name: string, text: string): void {
+  write(name: string, text: string, isDurable: boolean): void {
     const path = this.pathOf(name);
     const next = `${path}.new`;
     try {
       const file = openSync(next, 'w', OWNER_ONLY);
       try {
         writeSync(file, text);
-        fsyncSync(file);
+        if (isDurable) fsyncSync(file);
       } finally {
         closeSync(file);
       }
@@ -110,7 +112,7 @@ export class DataFolder {
   /** It is only told to those who come later. */
   #writePid(logger: Logger): void {
     try {
-      this.write(PID, `${process.pid}\n`);
+      this.write(PID, `${process.pid}\n`, false);
     } catch (error) {
       logger.warn({ path: this.pathOf(PID), why: messageOf(error) }, 'data folder: no pid written');
     }

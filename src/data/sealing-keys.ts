@@ -25,7 +25,8 @@ export function sealingKeys(folder: DataFolder, lost: (error: unknown) => void):
   const secret = randomBytes(KEY_BYTES).toString('base64url');
   const entry = jsonText({ created: isoTime(wallClockMs()), secret });
   try {
-    folder.write(NAME, `{\n  "version": ${VERSION},\n  "keys": [\n    ${entry}\n  ]\n}\n`);
+    const text = `{\n  "version": ${VERSION},\n  "keys": [\n    ${entry}\n  ]\n}\n`;
+    folder.write(NAME, text, true);
   } catch (error) {
     lost(error);
   }

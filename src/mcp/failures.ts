@@ -131,6 +131,12 @@ export const FAILURES = {
       server,
       `The gateway stopped before server "${server}" answered; it may have run the request.`,
     ),
+  restartedBeforeAnswer: () =>
+    new GatewayError(
+      'draining',
+      'The gateway was restarted before the server answered; the server may have run the request.',
+      { outcome: 'unknown' },
+    ),
   endedBeforeAnswer: (server: string, why: string) => {
     const what = `ended (${why}) before it answered; it may have run the request.`;
     return ofServer('server_exited', server, what, { outcome: 'unknown' });

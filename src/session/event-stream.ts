@@ -14,7 +14,8 @@ interface KeptMessage extends KeptEvent {
 
 /** Events of one stream. */
 export class EventStream {
-  readonly number: number;
+  /** What the ids of its events begin with. */
+  readonly name: string;
   readonly #budget: ReplayBudget;
   readonly #kept: KeptMessage[] = [];
   #sequence = 0;
@@ -22,8 +23,8 @@ export class EventStream {
   #isFinished = false;
   #finishedAtMs = 0;
 
-  constructor(number: number, budget: ReplayBudget) {
-    this.number = number;
+  constructor(name: string, budget: ReplayBudget) {
+    this.name = name;
     this.#budget = budget;
   }
 
@@ -43,7 +44,7 @@ export class EventStream {
   /** Lets a client read; `isPrimed` sends an id to resume behind first. */
   attach(writer: StreamWriter, isPrimed: boolean): void {
     this.#writer = writer;
-    if (isPrimed) writer.write(primingEvent(`${this.number}_0`));
+    if (isPrimed) writer.write(primingEvent(`${this.name}_0`));
   }
 
   /** The reader is gone; it may come back. */
@@ -55,7 +56,7 @@ export class EventStream {
   write(message: Buffer): void {
     if (this.#isFinished) return;
     const sequence = ++this.#sequence;
-    const event = resumableEvent(`${this.number}_${sequence}`, message);
+    const event = resumableEvent(`${this.name}_${sequence}`, message);
     this.#send(sequence, [event], event.length);
   }
 
@@ -63,7 +64,7 @@ export class EventStream {
   writeParts(parts: readonly Buffer[]): void {
     if (this.#isFinished) return;
     const sequence = ++this.#sequence;
-    const event = resumableEventParts(`${this.number}_${sequence}`, parts);
+    const event = resumableEventParts(`${this.name}_${sequence}`, parts);
     this.#send(
       sequence,
       event,

@@ -2,7 +2,10 @@
 // is open. A message goes out on exactly one stream (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
-import { comment } from '../jsonrpc/sse-framing.ts';
+import { errorMessage } from '../jsonrpc/serialize.ts';
+import { comment, resumableEvent } from '../jsonrpc/sse-framing.ts';
+import { wireErrorOf } from '../mcp/errors.ts';
+import { FAILURES } from '../mcp/failures.ts';
 import { hasPrimingEvent } from '../mcp/versions.ts';
 import type { NotificationWriter } from '../ports/response-writer.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
@@ -16,6 +19,13 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const KEEP_FINISHED_MS = 300_000;
 const MAX_STREAMS = 256;
 
+/** `12_3` is the third event of stream 12; `12.NQ_3` too, and the stream is that of the call with the id 5. */
+const EVENT_ID = /^(\d{1,15})(?:\.([\w-]{0,48}))?_(\d{1,15})$/;
+/** The id of the error that a call of an earlier process gets. */
+const OVER = 'over';
+/** Longer ids of calls are not said in those of events. */
+const MAX_CALL_ID = 36;
+
 interface WaitingMessage {
   readonly message: Buffer;
   readonly kind: string | undefined;
@@ -26,6 +36,8 @@ export class SessionStreams implements NotificationWriter {
   readonly #version: string;
   readonly #budget: ReplayBudget;
   readonly #streams = new Map<number, EventStream>();
+  /** Streams up to this one are those of an earlier process. */
+  readonly #lastOfBefore: number;
   #lastNumber: number;
   #general: EventStream | undefined;
   #generalWriter: StreamWriter | undefined;
@@ -39,6 +51,7 @@ export class SessionStreams implements NotificationWriter {
    */
   constructor(version: string, owner: FindOwner, lastNumber = 0) {
     this.#version = version;
+    this.#lastOfBefore = lastNumber;
     this.#lastNumber = lastNumber;
     this.#budget = new ReplayBudget(owner);
     this.#held = new HeldAmount(owner, 'replay', () => this.#takeWaiting());
@@ -49,9 +62,12 @@ export class SessionStreams implements NotificationWriter {
     return this.#generalWriter !== undefined;
   }
 
-  /** Opens the stream of one call. */
-  openForCall(writer: StreamWriter): EventStream {
-    const stream = this.#create();
+  /**
+   * Opens the stream of one call.
+   * @param call its id, as JSON; absent where there are several
+   */
+  openForCall(writer: StreamWriter, call?: Buffer): EventStream {
+    const stream = this.#create(callMark(call));
     stream.attach(writer, hasPrimingEvent(this.#version));
     return stream;
   }
@@ -69,19 +85,34 @@ export class SessionStreams implements NotificationWriter {
     this.#flush();
   }
 
+  /** Whether nothing can come behind the event with this id: it is of a call of an earlier process. */
+  isOver(eventId: string): boolean {
+    const { stream, call } = this.#find(eventId);
+    if (eventId === OVER) return this.#lastOfBefore > 0;
+    return stream === undefined && call !== undefined && idIn(call) === '';
+  }
+
   /**
    * Continues a stream behind the event with this id.
-   * @param eventId value of `Last-Event-ID`; one that is unknown opens a general stream
+   * @param eventId value of `Last-Event-ID`; one that is unknown opens a general stream. Of a call of an
+   *   earlier process the caller gets an error, as it would wait for its answer.
    */
   resume(eventId: string, writer: StreamWriter): void {
-    const match = /^(\d{1,15})_(\d{1,15})$/.exec(eventId);
-    const stream = this.#streams.get(Number(match?.[1] ?? Number.NaN));
+    const { stream, call, sequence } = this.#find(eventId);
     if (stream === undefined) {
-      this.openGeneral(writer);
+      if (call === undefined) this.openGeneral(writer);
+      else {
+        const error = errorMessage(
+          Buffer.from(idIn(call)),
+          wireErrorOf(FAILURES.restartedBeforeAnswer()),
+        );
+        writer.write(resumableEvent(OVER, error));
+        writer.end();
+      }
       return;
     }
     const isGeneral = stream === this.#general;
-    const previous = stream.resume(Number(match?.[2]), writer);
+    const previous = stream.resume(sequence, writer);
     if (previous !== undefined && previous !== writer) supersede(previous);
     if (!isGeneral) return;
     this.#generalWriter = writer;
@@ -120,11 +151,23 @@ export class SessionStreams implements NotificationWriter {
     this.#takeWaiting();
   }
 
-  #create(): EventStream {
+  #create(mark = ''): EventStream {
     this.#forgetOld();
-    const stream = new EventStream(++this.#lastNumber, this.#budget);
-    this.#streams.set(stream.number, stream);
+    const number = ++this.#lastNumber;
+    const stream = new EventStream(`${number}${mark}`, this.#budget);
+    this.#streams.set(number, stream);
     return stream;
+  }
+
+  #find(eventId: string): {
+    readonly stream: EventStream | undefined;
+    readonly call: string | undefined;
+    readonly sequence: number;
+  } {
+    const [, number = Number.NaN, call, sequence] = EVENT_ID.exec(eventId) ?? [];
+    const isOfBefore = Number(number) <= this.#lastOfBefore;
+    const stream = this.#streams.get(Number(number));
+    return { stream, call: isOfBefore ? call : undefined, sequence: Number(sequence) };
   }
 
   #supersede(): void {
@@ -169,6 +212,17 @@ export class SessionStreams implements NotificationWriter {
       this.#streams.delete(number);
     }
   }
+}
+
+/** What the name of a call's stream says of it, after the number. */
+function callMark(call: Buffer | undefined): string {
+  return call === undefined || call.length > MAX_CALL_ID ? '.' : `.${call.toString('base64url')}`;
+}
+
+/** The id of a call as JSON; empty where the client wrote something else there, or nothing. */
+function idIn(call: string): string {
+  const id = Buffer.from(call, 'base64url').toString('utf8');
+  return /^(-?\d+|"[^"\\\p{Cc}]*")$/u.test(id) ? id : '';
 }
 
 function supersede(writer: StreamWriter): void {

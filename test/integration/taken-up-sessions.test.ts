@@ -116,6 +116,46 @@ describe('a session that is taken up', () => {
     resumed.destroy();
   });
 
+  it('gives calls that were in flight an error when their streams are resumed, and ends with that', async () => {
+    const gate = await started();
+    const before = await gate.open();
+    const id = 'a "quoted" id';
+    const stuck = [
+      before.begin('tools/call', { name: 'hang' }, { id: 7 }),
+      before.begin('tools/call', { name: 'hang' }, { id: 'seven' }),
+      before.begin('tools/call', { name: 'hang' }, { id }),
+    ];
+    const primed = stuck.map(({ exchange }) => exchange.events.next((one) => one.id !== undefined));
+    const [seven = '', word = '', quoted = ''] = (await Promise.all(primed)).map(
+      (event) => event.id ?? '',
+    );
+    await gate.restart({ drain: '0s' });
+    const after = before.at(gate.url);
+    const general = after.openStream();
+    expect((await general.head).status).toBe(200);
+    for (const [eventId, request] of [
+      [seven, 7],
+      [word, 'seven'],
+    ] as const) {
+      const resumed = after.openStream(eventId);
+      const { error } = await resumed.messages.next(() => true);
+      expect(error).toMatchObject({ data: { reason: 'draining', outcome: 'unknown' } });
+      const [event] = await Promise.all([
+        resumed.response().then(({ text }) => /^id: (.*)$/m.exec(text)?.[1]),
+      ]);
+      expect((await resumed.response()).text).toContain(`"id":${JSON.stringify(request)}`);
+      expect((await after.openStream(event).head).status).toBe(405);
+    }
+    // Whose call it was can't be said; its client would ask again and again.
+    expect((await after.openStream(quoted).head).status).toBe(405);
+    // None of it cost the client its stream.
+    await after.call('list_change', {});
+    await general.messages.next(({ method }) => method === 'notifications/tools/list_changed');
+    expect(general.comments).not.toContain(' superseded');
+    for (const { exchange } of stuck) exchange.destroy();
+    await after.close();
+  });
+
   it('is taken up once by requests that come at once', async () => {
     const gate = await started(scriptedServer({ config: PRIVATE }));
     const before = await gate.open();

@@ -15,16 +15,20 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
   readonly #sessionId: string;
   readonly #streams: SessionStreams;
   readonly #accepted: AcceptHeader;
+  readonly #id: Buffer | undefined;
 
+  /** @param id of the request that is answered, where it is one */
   constructor(
     context: ListenerContext,
     call: HttpCall & { readonly accepted: AcceptHeader },
     { session, streams }: { readonly session: Session; readonly streams: SessionStreams },
+    id?: Buffer,
   ) {
     super(context, call);
     this.#sessionId = session.id;
     this.#streams = streams;
     this.#accepted = call.accepted;
+    this.#id = id;
     if (call.accepted.events) context.streamTimers.expect(this);
   }
 
@@ -70,7 +74,7 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
     const writer = this.openWriter({ 'mcp-session-id': this.#sessionId }, (closed) =>
       this.#streams.closed(closed),
     );
-    return this.#streams.openForCall(writer);
+    return this.#streams.openForCall(writer, this.#id);
   }
 }
 

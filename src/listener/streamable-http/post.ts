@@ -75,7 +75,7 @@ function serveMessage(
   if (context.drain.isOn && isNewWork(frame)) {
     refuse(call.response, REFUSALS.draining, frame.idBytes);
   } else if (frame.kind === 'request') {
-    found.session.request(frame, new HttpResponseWriter(context, call, found));
+    found.session.request(frame, new HttpResponseWriter(context, call, found, frame.idBytes));
   } else {
     if (frame.kind === 'notification') found.session.notification(frame);
     else found.session.response(frame);

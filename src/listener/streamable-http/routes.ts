@@ -109,6 +109,12 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
   if (found === undefined) return;
   const { session, streams } = found;
   const { streamTimers, metrics, openStreams } = context;
+  const lastEventId = headerOf(call.request, 'last-event-id');
+  if (lastEventId !== undefined && streams.isOver(lastEventId)) {
+    // What every client takes for: there is no such stream, and none is to be asked for again.
+    refuse(call.response, REFUSALS.method);
+    return;
+  }
   const reason = openStreams.refusal(call.principal);
   if (reason !== undefined) {
     refuse(call.response, streamRefusal(reason));
@@ -130,7 +136,6 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
     },
   );
   streamTimers.opened(writer, 'streamable-http', call.principal);
-  const lastEventId = headerOf(call.request, 'last-event-id');
   if (lastEventId === undefined) streams.openGeneral(writer);
   else streams.resume(lastEventId, writer);
 }

@@ -9,7 +9,7 @@ import { anyOwner } from '../../support/held.ts';
 it('nothing of a stream that was cleared is left', () => {
   const budget = new ReplayBudget(anyOwner());
   for (let number = 1; number <= 100; number++) {
-    const stream = new EventStream(number, budget);
+    const stream = new EventStream(String(number), budget);
     stream.write(Buffer.from('{}'));
     stream.finish();
     stream.clear();
@@ -19,11 +19,11 @@ it('nothing of a stream that was cleared is left', () => {
 
 it('the oldest events go first, the newest stays however large', () => {
   const budget = new ReplayBudget(anyOwner());
-  const small = new EventStream(1, budget);
+  const small = new EventStream('1', budget);
   small.write(Buffer.alloc(600 * 1024));
   small.write(Buffer.alloc(600 * 1024));
   expect(budget.size).toBe(1);
-  new EventStream(2, budget).write(Buffer.alloc(2 * 1024 * 1024));
+  new EventStream('2', budget).write(Buffer.alloc(2 * 1024 * 1024));
   expect(budget.size).toBe(1);
   expect(budget.bytes).toBeGreaterThan(2 * 1024 * 1024);
   small.clear();
@@ -31,7 +31,7 @@ it('the oldest events go first, the newest stays however large', () => {
 });
 
 it('a large message in parts is kept as it is for a client that is away, and sent like that', () => {
-  const stream = new EventStream(1, new ReplayBudget(anyOwner()));
+  const stream = new EventStream('1', new ReplayBudget(anyOwner()));
   const large = Buffer.alloc(2 * 1024 * 1024, 'x');
   stream.writeParts([Buffer.from('{"id":1,'), large, Buffer.from('}')]);
   stream.finish();
