@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 
 const SERVER = 'src/listener/http-server.ts';
 const GATEKEEPER = 'src/listener/gatekeeper.ts';
+const PRESENTED = 'src/listener/presented.ts';
 const AUTHENTICATOR = 'src/auth/authenticator.ts';
 const KEY_RING = 'src/auth/key-ring.ts';
 const KEY_FILE = 'src/auth/key-file.ts';
@@ -24,7 +25,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'audit/required',
     file: 'src/session/session.ts',
-    find: 'const { refusal } = this.#meter;',
+    find: 'const { refusal } = this.served.meter;',
     replace: 'const refusal = undefined;',
     also: [
       {
@@ -66,7 +67,7 @@ export const accessGuards: readonly Guard[] = [
   },
   {
     name: 'credentials/in-address',
-    file: GATEKEEPER,
+    file: PRESENTED,
     find: "const { authorization, 'x-api-key': apiKey } = request.headers;",
     replace: `const { 'x-api-key': apiKey } = request.headers;
   const [, inAddress] = /[?&]access_token=([^&]+)/.exec(request.url ?? '') ?? [];
@@ -124,9 +125,9 @@ export const accessGuards: readonly Guard[] = [
   },
   {
     name: 'key/revoked-sessions',
-    file: GATEKEEPER,
-    find: "return principal.kind === 'key' && !this.holds(principal);",
-    replace: "return principal.kind === 'anonymous' && !this.holds(principal);",
+    file: 'src/auth/authenticator.ts',
+    find: "return principal.kind === 'key' ? !this.holds(principal) :",
+    replace: "return principal.kind === 'key' ? false :",
     test: [KEY_TESTS, 'G08'],
   },
   {
@@ -201,7 +202,7 @@ export const accessGuards: readonly Guard[] = [
   },
   {
     name: 'ticket/browsers-only',
-    file: GATEKEEPER,
+    file: PRESENTED,
     find: "if (method !== 'GET' || url === undefined || !BROWSER_PATH.test(url)) return undefined;",
     replace: 'if (method === undefined || url === undefined) return undefined;',
     test: [KEY_TESTS, 'is good for nothing else'],
@@ -216,7 +217,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'rules/endpoint',
     file: GATEKEEPER,
-    find: 'if (!isOpenTo(guards.policy, route, identity)) {',
+    find: 'if (!isOpenTo(guards.policy, route.served.endpoint, identity)) {',
     replace: 'if (route === undefined) {',
     test: [KEY_TESTS, 'G02 an endpoint of a server that is not allowed'],
   },
@@ -294,7 +295,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'rules/paths-told',
     file: GATEKEEPER,
-    find: 'return principal !== undefined && isOpenTo(guards.policy, route, principal);',
+    find: 'return principal !== undefined && isOpenTo(guards.policy, route.served.endpoint, principal);',
     replace: 'return principal !== undefined;',
     test: [RULE_TESTS, 'A08 G02 leads to no server'],
   },
@@ -343,7 +344,7 @@ export const accessGuards: readonly Guard[] = [
   {
     name: 'session/sse-endpoint',
     file: SSE,
-    find: 'const isHere = stream?.endpoint === served.endpoint.name;',
+    find: 'const isHere = stream?.served.name === served.name;',
     replace: 'const isHere = stream !== undefined;',
     test: [KEY_TESTS, 'B10 an event stream takes messages at its endpoint only'],
   },

@@ -149,8 +149,8 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'type/json',
     file: HTTP_SERVER,
-    find: "if (request.method === 'POST' && !this.#hasJsonBody(request))",
-    replace: "if (request.method === 'x' && !this.#hasJsonBody(request))",
+    find: "if (request.method === 'POST' && !hasJsonBody(request))",
+    replace: "if (request.method === 'x' && !hasJsonBody(request))",
     test: ['test/integration/legacy-http.test.ts', 'GW-065 a Content-Type that is not JSON'],
   },
   {
@@ -162,7 +162,7 @@ export const listenerGuards: readonly Guard[] = [
   },
   {
     name: 'type/twice',
-    file: HTTP_SERVER,
+    file: 'src/listener/request-head.ts',
     find: "isJsonBody(type, encoding) && countOf(request, 'content-type') === 1",
     replace: "isJsonBody(type, encoding) && countOf(request, 'content-type') > 0",
     test: [EDGE_TESTS, 'A03 two Content-Type headers'],
@@ -324,21 +324,21 @@ export const listenerGuards: readonly Guard[] = [
   {
     name: 'limits/calls',
     file: GATEKEEPER,
-    find: 'if (this.#parts.loads.isFull(quotaKeyOf(identity)))',
+    find: 'if (this.#parts.watchers.loads?.isFull(quotaKeyOf(identity)) === true)',
     replace: 'if (false)',
     test: [LIMIT_TESTS, 'may have so many calls in flight'],
   },
   {
     name: 'limits/calls-of-session',
     file: 'src/session/session.ts',
-    find: '} else if (this.#requests.size > this.#maxInFlight) {',
+    find: '} else if (this.#requests.size > this.#limits.maxInFlight) {',
     replace: '} else if (this.#requests.size < 0) {',
     test: ['test/integration/bounds.test.ts', 'as sessions.maxInFlight says'],
   },
   {
     name: 'limits/calls-of-channels',
     file: 'src/session/session.ts',
-    find: 'this.#meter.isOver(quotaKeyOf(this.#principal))',
+    find: 'this.served.meter.isOver(quotaKeyOf(this.#principal))',
     replace: 'false',
     test: [LIMIT_TESTS, 'may have so many calls in flight'],
   },

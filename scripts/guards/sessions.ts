@@ -10,7 +10,7 @@ export const sessionGuards: readonly Guard[] = [
   {
     name: 'session/taken-up-endpoint',
     file: TAKE_UP,
-    find: 'claims?.endpoint !== endpoint.name ||',
+    find: 'claims?.endpoint !== served.name ||',
     replace: 'claims === undefined ||',
     test: [TAKEN_UP_TESTS, 'is unknown at another endpoint'],
   },

@@ -169,7 +169,7 @@ export const tokenGuards: readonly Guard[] = [
   {
     name: 'session/proof',
     file: SESSION,
-    find: 'if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))\n      return false;',
+    find: 'if (endpoint.credentialFingerprint(principal) !== endpoint.credentialFingerprint(before)) {\n      return false;\n    }',
     replace: '',
     test: [CLAIM_TESTS, 'of a process of the principal'],
   },
@@ -181,7 +181,7 @@ export const tokenGuards: readonly Guard[] = [
     also: [
       {
         file: SESSION,
-        find: 'if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))\n      return false;',
+        find: 'if (endpoint.credentialFingerprint(principal) !== endpoint.credentialFingerprint(before)) {\n      return false;\n    }',
         replace: '',
       },
     ],

@@ -8,13 +8,13 @@ import { drained } from '../base/drain.ts';
 import { EXIT } from '../base/exit-codes.ts';
 import { AllLists } from '../catalog/all-lists.ts';
 import type { Config } from '../config/config.ts';
-import { servedEndpoint } from '../listener/context.ts';
 import { StdioConnection } from '../listener/stdio/serve.ts';
 import { createLogger } from '../observe/logger.ts';
 import { NO_METRICS } from '../observe/no-metrics.ts';
 import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import { MessageChannel } from '../session/message-channel.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
+import { ServedEndpoint } from '../session/served-endpoint.ts';
 import { SessionStore } from '../session/session-store.ts';
 import { createModernState } from '../translate/modern-dispatcher.ts';
 import { ServerBackend } from '../upstream/backend.ts';
@@ -65,24 +65,21 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
       options.tell,
     ),
     gatewayVersion: options.version,
-    sessionIdleMs: config.sessions.idle,
-    exposesDetails: true,
+    common: { sessionIdleMs: config.sessions.idle, exposesDetails: true },
     isTriedOnDemand: true,
   });
   const modern = new ModernRequests();
   const sessions = new SessionStore(config.sessions);
   const state = createModernState(config.state, new AllLists(logger));
-  const { endpoint, meter } = servedEndpoint(new DirectEndpoint('/', backend, state), NO_METRICS);
+  const served = new ServedEndpoint(new DirectEndpoint('/', backend, state), NO_METRICS);
   const connection = new StdioConnection(options.input, options.output);
   const channel = new MessageChannel({
     transportName: 'stdio',
     transport: connection,
-    endpoint,
+    served,
     principal: ANONYMOUS,
-    meter,
     sessions,
     modern,
-    drain: sessions.drain,
   });
   const stopped = untilStopped(false);
   const memory = watchIdleMemory();

@@ -1,5 +1,7 @@
 // Which endpoints there are: each server under a path of its own, all of them under the default
 // paths, and what the configuration merges besides.
+
+import { isSameValue } from '../base/same-value.ts';
 import type { AllLists } from '../catalog/all-lists.ts';
 import { type CatalogOptions, isAsItIs, strictest } from '../catalog/catalog-options.ts';
 import { DEFAULT_ENDPOINT, type EndpointOptions } from '../catalog/endpoint-options.ts';
@@ -17,11 +19,35 @@ import { DirectEndpoint } from '../router/direct-endpoint.ts';
 import type { ModernState } from '../translate/modern-dispatcher.ts';
 import type { ServerBackend } from '../upstream/backend.ts';
 
-/** An endpoint, and what its paths begin with. */
-export interface PlacedEndpoint {
+/** An endpoint that there is to be, what its paths begin with, and all that it is made of. */
+export interface PlannedEndpoint {
   /** Empty, or begins with a slash. */
   readonly prefix: string;
-  readonly endpoint: Endpoint;
+  readonly make: () => Endpoint;
+  /** Compared as values. */
+  readonly options: unknown;
+  /** Compared as the objects that they are, as are other parts. */
+  readonly backends: readonly ServerBackend[];
+  readonly parts: readonly object[];
+}
+
+/** Whether two plans make the same endpoint. */
+export function isSamePlan(one: PlannedEndpoint, other: PlannedEndpoint): boolean {
+  return isSameSelection(one, other) && areSame(one.backends, other.backends);
+}
+
+/** Whether two plans show the same of servers of the same names. */
+export function isSameSelection(one: PlannedEndpoint, other: PlannedEndpoint): boolean {
+  const names = ({ backends }: PlannedEndpoint): string[] => backends.map(({ name }) => name);
+  return (
+    areSame(names(one), names(other)) &&
+    areSame(one.parts, other.parts) &&
+    isSameValue(one.options, other.options)
+  );
+}
+
+function areSame(ones: readonly unknown[], others: readonly unknown[]): boolean {
+  return ones.length === others.length && ones.every((one, index) => one === others[index]);
 }
 
 /** What endpoints need of the gateway. */
@@ -47,35 +73,41 @@ interface ShownServers {
 const AS_IT_IS: CatalogOptions = { pin: 'off', validateArguments: 'off' };
 
 /**
- * Makes all endpoints.
- * @param backends one for each server of the configuration, in its order
+ * Plans all endpoints.
+ * @param backends of the servers that are shown, by name
  */
-export function createEndpoints(
+export function planEndpoints(
   config: Config,
-  backends: readonly ServerBackend[],
+  backends: ReadonlyMap<string, { readonly backend: ServerBackend }>,
   parts: EndpointParts,
-): PlacedEndpoint[] {
-  const servers = config.servers.flatMap(({ sharing, name }, index): ShownServers[] => {
-    const backend = backends[index];
+): PlannedEndpoint[] {
+  const servers = config.servers.flatMap(({ sharing, name }): ShownServers[] => {
+    const backend = backends.get(name)?.backend;
     if (backend === undefined) return [];
     const catalogOptions = config.catalogOptionsOf.get(name) ?? AS_IT_IS;
     const lists = parts.lists.of(name);
     return [{ backend, lists, catalogOptions, isShared: sharing === 'shared' }];
   });
-  const single = servers.map((server): PlacedEndpoint => {
+  const single = servers.map((server): PlannedEndpoint => {
     const prefix = `/servers/${server.backend.name}`;
-    return { prefix, endpoint: curated(prefix, server, parts) };
+    return { prefix, ...curated(prefix, server, parts) };
   });
   const hasDefault = config.endpoints.some(({ path }) => path === '/');
   const options = hasDefault ? config.endpoints : [DEFAULT_ENDPOINT, ...config.endpoints];
   return [...single, ...options.flatMap((one) => merged(one, servers, parts) ?? [])];
 }
 
+/** A plan without its place. */
+type Plan = Omit<PlannedEndpoint, 'prefix'>;
+
 /** One server under its own names. */
-function curated(name: string, server: ShownServers, parts: EndpointParts): Endpoint {
+function curated(name: string, server: ShownServers, parts: EndpointParts): Plan {
   const { backend, catalogOptions } = server;
   const isOpen = parts.policy === undefined || backend.protocol === 'jsonrpc';
-  if (isAsItIs(catalogOptions) && isOpen) return new DirectEndpoint(name, backend, parts.state);
+  if (isAsItIs(catalogOptions) && isOpen) {
+    const make = (): Endpoint => new DirectEndpoint(name, backend, parts.state);
+    return { make, options: 'as it is', backends: [backend], parts: [] };
+  }
   const options: EndpointOptions = { ...DEFAULT_ENDPOINT, prefix: 'never' };
   return aggregate(name, options, [server], parts);
 }
@@ -84,17 +116,17 @@ function merged(
   options: EndpointOptions,
   servers: readonly ShownServers[],
   parts: EndpointParts,
-): PlacedEndpoint | undefined {
+): PlannedEndpoint | undefined {
   const { path } = options;
   const prefix = path === '/' ? '' : path;
   const [only] = servers;
   // With one server the default paths show it as it is.
   if (options === DEFAULT_ENDPOINT && only !== undefined && servers.length === 1) {
-    return { prefix, endpoint: curated(path, only, parts) };
+    return { prefix, ...curated(path, only, parts) };
   }
   const shown = chosen(options, servers).filter(({ backend }) => backend.protocol === 'mcp');
   if (shown.length === 0) return undefined;
-  return { prefix, endpoint: aggregate(path, options, shown, parts) };
+  return { prefix, ...aggregate(path, options, shown, parts) };
 }
 
 /** In the order that the endpoint says, or in that of the file. */
@@ -107,6 +139,22 @@ function chosen(
 }
 
 function aggregate(
+  name: string,
+  options: EndpointOptions,
+  servers: readonly ShownServers[],
+  parts: EndpointParts,
+): Plan {
+  const shown = servers.map(({ catalogOptions }) => catalogOptions);
+  const isPinned = [options, ...shown].some(({ pin }) => pin !== 'off');
+  return {
+    options: [options, shown],
+    backends: servers.map(({ backend }) => backend),
+    parts: [parts.policy, isPinned ? parts.pins : undefined].filter((part) => part !== undefined),
+    make: () => aggregated(name, options, servers, parts),
+  };
+}
+
+function aggregated(
   name: string,
   options: EndpointOptions,
   servers: readonly ShownServers[],

@@ -1,35 +1,37 @@
 // The composition root: builds every part bottom-up and hands each its ports. The only folder that
 // knows all the others.
+
 import { AdminServer } from '../admin/admin-server.ts';
 import { within } from '../base/clock.ts';
 import { Drain, drained } from '../base/drain.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
+import { isSameValue } from '../base/same-value.ts';
 import { AllLists } from '../catalog/all-lists.ts';
-import { lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
+import { type Lock, lockFileOf, readLockFile } from '../catalog/pins/lock-file.ts';
 import { Pins } from '../catalog/pins/pins.ts';
 import { ArgumentValidators } from '../catalog/validation/argument-validators.ts';
 import type { Config } from '../config/config.ts';
 import { servesItsOwner } from '../config/exposure.ts';
-import { type ListenerContext, servedEndpoint } from '../listener/context.ts';
+import type { ListenerContext } from '../listener/context.ts';
 import { HttpServer } from '../listener/http-server.ts';
-import { PathTable } from '../listener/paths.ts';
 import { StreamTimers } from '../listener/stream-timers.ts';
 import type { Logger } from '../observe/logger.ts';
 import { MessageLog } from '../observe/message-log.ts';
 import { Metrics, type Snapshot } from '../observe/metrics.ts';
 import { ModernRequests } from '../session/modern-requests.ts';
-import type { SessionStore } from '../session/session-store.ts';
 import { createModernState, type ModernState } from '../translate/modern-dispatcher.ts';
-import { ServerBackend } from '../upstream/backend.ts';
 import { channelOpener, logged } from '../upstream/kinds.ts';
 import { ProcessBudget } from '../upstream/process-budget.ts';
 import type { FirstStarts } from '../upstream/restarts.ts';
+import type { CommonOptions } from '../upstream/server-context.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
-import { type ClientAccess, createAccess } from './access.ts';
+import { ClientAccess } from './access.ts';
 import type { KeptData } from './data.ts';
-import { createEndpoints } from './endpoints.ts';
+import type { EndpointParts } from './endpoints.ts';
 import { createHeldBytes } from './held.ts';
 import { listenForAdmin, listenPublicly } from './listen-error.ts';
+import { Servers } from './servers.ts';
+import { Serving } from './serving.ts';
 
 /** After the drain everything that is left is ended; this is how long that may take. */
 const CLOSE_LIMIT_MS = 15_000;
@@ -38,21 +40,26 @@ const START_LIMIT_MS = 5_000;
 
 /** A whole gateway. */
 export class Gateway {
-  readonly #config: Config;
+  #config: Config;
   readonly #logger: Logger;
+  readonly #gatewayVersion: string;
   readonly #drain = new Drain();
   readonly #metrics: Metrics;
   readonly #held: HeldBytes;
-  readonly #backends: readonly ServerBackend[];
-  readonly #sessions: SessionStore;
+  readonly #budget: ProcessBudget;
+  readonly #servers: Servers;
+  readonly #serving: Serving;
   readonly #access: ClientAccess;
   readonly #streamTimers: StreamTimers;
   readonly #modernRequests = new ModernRequests();
   readonly #lists: AllLists;
   readonly #modern: ModernState;
   readonly #validators = new ArgumentValidators();
+  readonly #messages: MessageLog | undefined;
   readonly #http: HttpServer;
   readonly #admin: AdminServer;
+  #lock: Lock;
+  #pins: Pins;
   #hasStarted = false;
   #opening: Promise<void> | undefined;
 
@@ -68,50 +75,46 @@ export class Gateway {
       firstStarts?: FirstStarts | undefined;
     },
   ) {
+    const { logger, environment } = parts;
     this.#config = config;
-    this.#logger = parts.logger;
+    this.#logger = logger;
+    this.#gatewayVersion = parts.version;
     this.#metrics = new Metrics({ version: parts.version, node: process.version });
     this.#held = createHeldBytes(config, this.#metrics);
-    this.#lists = new AllLists(parts.logger, this.#held);
+    this.#lists = new AllLists(logger, this.#held);
     const state = { ...config.state, keys: parts.data.stateKeys };
     this.#modern = createModernState(state, this.#lists, this.#held);
-    const messages = config.log.messages ? new MessageLog(parts.logger, parts.secrets) : undefined;
-    const plain = channelOpener(parts.environment, {
-      servers: config.servers,
-      logger: parts.logger,
-    });
-    const openChannel = messages === undefined ? plain : logged(plain, messages);
-    const budget = new ProcessBudget(config.processes);
-    this.#backends = config.servers.map(
-      (server) =>
-        new ServerBackend(server, {
-          budget,
-          logger: parts.logger,
-          metrics: this.#metrics,
-          held: this.#held,
-          openChannel,
-          gatewayVersion: parts.version,
-          sessionIdleMs: config.sessions.idle,
-          exposesDetails: servesItsOwner(config),
-          firstStarts: parts.firstStarts,
-        }),
-    );
-    this.#access = createAccess(config, this.#modern.suspendedCalls, {
-      logger: parts.logger,
+    this.#messages = config.log.messages ? new MessageLog(logger, parts.secrets) : undefined;
+    this.#budget = new ProcessBudget(config.processes);
+    this.#lock = lockOf(config);
+    this.#pins = new Pins(this.#lock);
+    this.#servers = this.#createServers(environment, parts.firstStarts);
+    this.#access = new ClientAccess(config, this.#modern.suspendedCalls, {
+      logger,
       metrics: this.#metrics,
       held: this.#held,
-      environment: parts.environment,
+      environment,
       drain: this.#drain,
       data: parts.data,
     });
-    this.#sessions = this.#access.sessions;
     this.#streamTimers = new StreamTimers(this.#access.openStreams, () => this.#access.sweep());
-    this.#http = new HttpServer(this.#listenerContext(messages), this.#createPaths(parts.version));
+    this.#serving = new Serving(config, {
+      servers: this.#servers,
+      sessions: this.#access.sessions,
+      watchers: this.#access.watchers,
+      drain: this.#drain,
+      metrics: this.#metrics,
+      logger,
+      endpointParts: () => this.#endpointParts,
+      replaced: ({ name }) => this.#modern.listens.endAt(name),
+      ended: (served) => this.#http.endOf(served),
+    });
+    this.#http = new HttpServer(this.#listenerContext, this.#serving.paths);
     this.#admin = new AdminServer({
       options: config.admin,
       metrics: this.#metrics,
       notReadyBecause: () => this.#notReadyBecause(),
-      unavailable: () => this.#unavailable,
+      unavailable: () => this.#servers.unavailable,
     });
     this.#metrics.observe(() => this.#snapshot());
   }
@@ -125,10 +128,10 @@ export class Gateway {
     this.#opening = this.#open();
     await this.#opening;
     if (this.#drain.isOn) return;
-    await within(START_LIMIT_MS, Promise.all(this.#backends.map((backend) => backend.start())));
+    await within(START_LIMIT_MS, this.#servers.start());
     if (this.#drain.isOn) return;
     this.#hasStarted = true;
-    const unavailable = this.#unavailable;
+    const { unavailable } = this.#servers;
     this.#logger.info(Object.keys(unavailable).length === 0 ? {} : { unavailable }, 'ready');
   }
 
@@ -165,35 +168,88 @@ export class Gateway {
 
   /** Calls that are not answered, suspended ones of modern clients included. */
   get #pending(): number {
-    return this.#sessions.pending + this.#modernRequests.pending + this.#modern.suspendedCalls.size;
+    return (
+      this.#access.sessions.pending +
+      this.#modernRequests.pending +
+      this.#modern.suspendedCalls.size
+    );
   }
 
   async #closeAll(): Promise<void> {
     // Servers first, so that calls in flight get their error before their streams end.
-    const backends = Promise.all(this.#backends.map((backend) => backend.close('draining')));
+    const servers = this.#servers.close('draining');
     this.#modern.suspendedCalls.close();
     this.#modern.tasks.table.close();
-    this.#sessions.close();
+    this.#access.sessions.close();
     this.#modernRequests.close();
     this.#streamTimers.close();
     await this.#http.close();
-    await backends;
+    await servers;
     await this.#validators.close();
     await this.#admin.close();
     await this.#access.audit?.close();
   }
 
-  #listenerContext(messages: MessageLog | undefined): ListenerContext {
-    const { gatekeeper, openStreams, memoryPressure, bodies } = this.#access;
+  /**
+   * Goes on with another configuration. Resolves when its servers had their first attempt and sessions have moved.
+   * @param config with those options of the first one that only a start can change
+   * @throws UserFileError when what it names can't be used; then nothing has changed
+   */
+  async change(config: Config, secrets: ReadonlySet<string>): Promise<void> {
+    const lock = lockOf(config);
+    const admit = this.#access.prepare(config);
+    if (!isSameValue(lock, this.#lock)) this.#pins = new Pins(lock);
+    this.#lock = lock;
+    this.#config = config;
+    this.#messages?.mask(secrets);
+    this.#budget.obey(config.processes);
+    admit();
+    const changed = this.#serving.change(config);
+    this.#access.sweepRights();
+    await changed;
+  }
+
+  /** Counts a reload. */
+  noteReload(outcome: string): void {
+    this.#metrics.configReloads.inc({ outcome });
+  }
+
+  #createServers(environment: Environment, firstStarts: FirstStarts | undefined): Servers {
+    const { servers } = this.#config;
+    const logger = this.#logger;
+    const plain = channelOpener(environment, { servers, logger });
+    const now = (): Config => this.#config;
+    const common: CommonOptions = {
+      get sessionIdleMs() {
+        return now().sessions.idle;
+      },
+      get exposesDetails() {
+        return servesItsOwner(now());
+      },
+    };
+    return new Servers({
+      budget: this.#budget,
+      logger,
+      metrics: this.#metrics,
+      held: this.#held,
+      openChannel: this.#messages === undefined ? plain : logged(plain, this.#messages),
+      gatewayVersion: this.#gatewayVersion,
+      common,
+      firstStarts,
+    });
+  }
+
+  get #listenerContext(): ListenerContext {
+    const { gatekeeper, openStreams, memoryPressure, bodies, sessions } = this.#access;
     return {
-      messages,
+      messages: this.#messages,
       gatekeeper,
       openStreams,
       memoryPressure,
       bodies,
       held: this.#held,
       options: this.#config.listen,
-      sessions: this.#sessions,
+      sessions,
       modern: this.#modernRequests,
       streamTimers: this.#streamTimers,
       logger: this.#logger,
@@ -202,30 +258,17 @@ export class Gateway {
     };
   }
 
-  #createPaths(gatewayVersion: string): PathTable {
-    const paths = new PathTable();
-    const { file } = this.#config;
-    const pins = new Pins(file === undefined ? new Map() : readLockFile(lockFileOf(file)));
-    const parts = {
-      policy: this.#access.gatekeeper.isOn ? this.#access.gatekeeper.policy : undefined,
+  get #endpointParts(): EndpointParts {
+    const { gatekeeper } = this.#access;
+    return {
+      policy: gatekeeper.isOn ? gatekeeper.policy : undefined,
       state: this.#modern,
       lists: this.#lists,
       validators: this.#validators,
-      pins,
+      pins: this.#pins,
       logger: this.#logger,
-      gatewayVersion,
+      gatewayVersion: this.#gatewayVersion,
     };
-    const { watchers } = this.#access;
-    for (const { prefix, endpoint } of createEndpoints(this.#config, this.#backends, parts)) {
-      paths.add(prefix, servedEndpoint(endpoint, this.#metrics, watchers));
-    }
-    return paths;
-  }
-
-  /** Servers that can't be used now, and why. */
-  get #unavailable(): Record<string, string> {
-    const down = this.#backends.filter(({ failure }) => failure !== undefined);
-    return Object.fromEntries(down.map(({ name, failure }) => [name, failure ?? '']));
   }
 
   #notReadyBecause(): string[] {
@@ -235,19 +278,17 @@ export class Gateway {
 
   #snapshot(): Snapshot {
     return {
-      servers: this.#backends.map((backend) => ({
-        name: backend.name,
-        isUp: backend.isUp,
-        instances: backend.instances,
-        inFlight: backend.inFlight,
-        queued: backend.queued,
-        traffic: backend.traffic,
-      })),
+      servers: this.#servers.snapshot,
       held: this.#held,
       auditWaiting: this.#access.audit?.waiting ?? 0,
-      sessions: this.#sessions.counts(),
+      sessions: this.#access.sessions.counts(),
       streams: { ...this.#streamTimers.counts(), websocket: this.#http.webSockets },
       connections: this.#http.connections,
     };
   }
+}
+
+/** The tools that were accepted, of a configuration that has a file. */
+function lockOf({ file }: Config): Lock {
+  return file === undefined ? new Map() : readLockFile(lockFileOf(file));
 }

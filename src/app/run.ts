@@ -3,7 +3,7 @@
 import { messageOf, UserFileError } from '../base/errors.ts';
 import { EXIT } from '../base/exit-codes.ts';
 import type { Config } from '../config/config.ts';
-import { createLogger, type Logger } from '../observe/logger.ts';
+import { createLogger, type Logger, setLogLevel } from '../observe/logger.ts';
 import { FirstStarts } from '../upstream/restarts.ts';
 import { killChildren } from '../upstream/stdio/child-process.ts';
 import type { Environment } from '../upstream/stdio/environment.ts';
@@ -11,17 +11,17 @@ import { type KeptData, openData } from './data.ts';
 import { Gateway } from './gateway.ts';
 import { watchIdleMemory } from './idle-memory.ts';
 import { ListenError } from './listen-error.ts';
+import { Reloads, type RereadConfig } from './reload.ts';
 import { type Stop, untilStopped } from './stop.ts';
 
 /** How often a server is started that has never been ready, where nothing else is served. */
 const FIRST_TRIES = 5;
-/** What a gateway says of the others, whose default is to end the process or to open a debugger. */
+/** What a gateway says of signals whose default is to end the process or to open a debugger. */
 const IGNORED = {
-  SIGHUP:
-    'SIGHUP does nothing: the configuration can not be read again, restart to use a changed one',
   SIGUSR1: 'SIGUSR1 is ignored',
   SIGUSR2: 'SIGUSR2 is ignored',
 } as const;
+const NO_FILE = 'SIGHUP does nothing: there is no configuration file to read again';
 /** Nobody else reaps what servers leave behind (docs/reliability.md#f58). */
 const WITHOUT_INIT =
   'this is process 1, which does not reap orphans: start it under an init (tini, docker run --init)';
@@ -39,7 +39,15 @@ export interface RunOptions {
   readonly secrets: ReadonlySet<string>;
   /** The variables that children are given a choice of. */
   readonly environment: Environment;
+  /**
+   * Reads the configuration again; absent where there is no file.
+   * @throws ConfigError with everything that is wrong
+   */
+  readonly reread?: (() => Promise<RereadConfig>) | undefined;
 }
+
+/** Told of a gateway when it is built; `reloads` is undefined where there is no file to read again. */
+type OnBuilt = (gateway: Gateway, reloads: Reloads | undefined) => void;
 
 /**
  * Runs a gateway as this process's only work, until it is told to stop.
@@ -50,14 +58,21 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
   if (process.pid === 1) logger.warn(WITHOUT_INIT);
   const stop = untilStopped(options.exitWithParent);
   ignoreOtherSignals(logger);
-  const onExit = (gateway: Gateway): void => {
+  // Before there is a gateway the file was read a moment ago.
+  let hangUp = (): void => undefined;
+  process.on('SIGHUP', () => hangUp());
+  const onBuilt: OnBuilt = (gateway, reloads) => {
     process.once('exit', () => {
       killChildren();
       gateway.flush();
     });
+    hangUp = () => {
+      if (reloads === undefined) logger.warn(NO_FILE);
+      else void reloads.request('SIGHUP');
+    };
   };
   const memory = watchIdleMemory();
-  const status = await runUntilStopped(config, options, { logger, stop, onExit });
+  const status = await runUntilStopped(config, options, { logger, stop, onBuilt });
   memory?.close();
   return status === EXIT.ok && stop.isBroken ? EXIT.internal : status;
 }
@@ -72,8 +87,7 @@ export async function runUntilStopped(
   around: {
     readonly logger: Logger;
     readonly stop: Stop;
-    /** Told of the gateway when it is built. */
-    readonly onExit?: (gateway: Gateway) => void;
+    readonly onBuilt?: OnBuilt;
   },
 ): Promise<number> {
   const { logger, stop } = around;
@@ -97,7 +111,7 @@ export async function runUntilStopped(
           })
         : undefined,
     });
-    around.onExit?.(gateway);
+    around.onBuilt?.(gateway, reloadsOf(gateway, config, { ...options, logger }));
     // A signal during the start must not wait for slow servers.
     await Promise.race([gateway.start(), stop.reason]);
   } catch (error) {
@@ -119,6 +133,24 @@ export async function runUntilStopped(
     return EXIT.failure;
   }
   return EXIT.ok;
+}
+
+function reloadsOf(
+  gateway: Gateway,
+  started: Config,
+  { reread, logger }: Pick<RunOptions, 'reread'> & { readonly logger: Logger },
+): Reloads | undefined {
+  if (reread === undefined) return undefined;
+  return new Reloads({
+    started,
+    logger,
+    read: reread,
+    apply: async (config, secrets) => {
+      await gateway.change(config, secrets);
+      setLogLevel(logger, config.log.level);
+    },
+    counted: (outcome) => gateway.noteReload(outcome),
+  });
 }
 
 /** A gateway outlives the terminal that it was started on, and no debugger opens in it. */

@@ -56,8 +56,7 @@ export async function surveyTools(
     metrics: NO_METRICS,
     openChannel: channelOpener(parts.environment, { servers, logger }),
     gatewayVersion: parts.version,
-    sessionIdleMs: config.sessions.idle,
-    exposesDetails: true,
+    common: { sessionIdleMs: config.sessions.idle, exposesDetails: true },
   };
   const backends = servers
     .filter(({ protocol }) => protocol === 'mcp')

@@ -1,8 +1,10 @@
 // From what a request presents to who sends it. Every way out that is not a principal is a refusal;
 // nothing here has a default identity.
+
 import { wallClockMs } from '../base/clock.ts';
 import { matchesGlob } from '../base/glob.ts';
 import type { ProxyRules } from '../base/proxies.ts';
+import { isSameValue } from '../base/same-value.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Principal } from '../ports/principal.ts';
 import { KeysUnavailable } from './issuer-keys.ts';
@@ -35,6 +37,7 @@ export type Identity = Principal | AuthenticationFailure | RefusedToken;
 
 /** Says who sends a request. */
 export class Authenticator {
+  readonly #options: AuthOptions;
   readonly #keys: KeyRing | undefined;
   readonly #tokens: TokenVerifier;
   /** Without issuers no secret is a token, so nothing is said of tokens. */
@@ -45,12 +48,31 @@ export class Authenticator {
   /**
    * @param changed told when principals may have lost what they had
    * @param proxies which keys of issuers are fetched through
+   * @param before what decided by other options until now: who comes in by both stays who he is
    */
-  constructor(options: AuthOptions, logger: Logger, changed: () => void, proxies?: ProxyRules) {
-    this.#keys = options.keys && new KeyRing(options.keys.file, logger, changed);
-    this.#tokens = new TokenVerifier(options, logger, proxies);
+  constructor(
+    options: AuthOptions,
+    logger: Logger,
+    changed: () => void,
+    proxies?: ProxyRules,
+    before?: Authenticator,
+  ) {
+    this.#options = options;
+    const { keys, tokens } = before?.kept(options) ?? {};
+    this.#keys = options.keys && new KeyRing(options.keys.file, logger, changed, keys);
+    this.#tokens = tokens ?? new TokenVerifier(options, logger, proxies);
     this.#takesTokens = options.issuers.length > 0;
     this.#certificates = options.certificates;
+  }
+
+  /** What of it is good for other options too. */
+  kept(options: AuthOptions): { readonly keys?: KeyRing; readonly tokens?: TokenVerifier } {
+    const { issuers, keepsTokens } = this.#options;
+    const isSame = isSameValue(issuers, options.issuers) && keepsTokens === options.keepsTokens;
+    return {
+      ...(this.#keys === undefined ? {} : { keys: this.#keys }),
+      ...(isSame ? { tokens: this.#tokens } : {}),
+    };
   }
 
   /**
@@ -95,7 +117,31 @@ export class Authenticator {
   /** Whether a principal that came in once would still come in. */
   holds(principal: Principal): boolean {
     if (principal.kind === 'key') return this.#keys?.holds(principal) ?? false;
+    if (!this.#isKnownSource(principal)) return false;
     return principal.expiresAtMs === undefined || principal.expiresAtMs > wallClockMs();
+  }
+
+  /**
+   * Whether a principal can't come back either: a key that was taken back, or what is not configured any
+   * more. Whoever came with a token that expired comes back with the next one.
+   */
+  isRevoked(principal: Principal): boolean {
+    return principal.kind === 'key' ? !this.holds(principal) : !this.#isKnownSource(principal);
+  }
+
+  /** Whether who vouched for a principal would still be asked. */
+  #isKnownSource({ kind, claims, name = '', groups }: Principal): boolean {
+    switch (kind) {
+      case 'token':
+        return this.#options.issuers.some(({ issuer }) => issuer === claims?.['iss']);
+      case 'certificate': {
+        const found = this.#certificates.filter(({ san }) => matchesGlob(san, name));
+        const now = new Set(found.flatMap((one) => one.groups));
+        return found.length > 0 && isSameValue(now, groups);
+      }
+      default:
+        return kind === 'key';
+    }
   }
 
   #judge(token: VerifiedToken, audiences: ReadonlySet<string>): Identity {

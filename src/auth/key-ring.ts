@@ -20,11 +20,15 @@ export class KeyRing {
   /**
    * @param path absolute
    * @param changed told after keys were added or revoked
+   * @param before whose keys stay good as far as they are in this file too
    */
-  constructor(path: string, logger: Logger, changed: () => void) {
+  constructor(path: string, logger: Logger, changed: () => void, before?: KeyRing) {
     this.#path = path;
     this.#logger = logger;
     this.#changed = changed;
+    if (before === undefined) return;
+    this.#byHash = before.#byHash;
+    this.#byId = before.#byId;
   }
 
   /**

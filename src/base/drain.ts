@@ -6,21 +6,22 @@ const POLL_MS = 20;
 
 /** Begun once and for all: no new work is taken, what was begun goes on. */
 export class Drain {
-  readonly #outer: Drain | undefined;
-  #hasBegun = false;
+  /** Whether no new work is taken. Asked for each call; changed by `begin` only. */
+  isOn = false;
+  readonly #whole: Drain | undefined;
+  readonly #parts = new Set<Drain>();
 
-  /** @param outer of what this is a part of: its drain is one of this too */
-  constructor(outer?: Drain) {
-    this.#outer = outer;
-  }
-
-  /** Whether no new work is taken. */
-  get isOn(): boolean {
-    return this.#hasBegun || this.#outer?.isOn === true;
+  /** @param whole of what this is a part of: its drain is one of this too */
+  constructor(whole?: Drain) {
+    this.#whole = whole;
+    if (whole?.isOn === true) this.isOn = true;
+    else if (whole !== undefined) whole.#parts.add(this);
   }
 
   begin(): void {
-    this.#hasBegun = true;
+    this.isOn = true;
+    if (this.#whole !== undefined) this.#whole.#parts.delete(this);
+    for (const part of [...this.#parts]) part.begin();
   }
 }
 

@@ -19,7 +19,8 @@ interface Line<T> {
 
 /** The queue. */
 export class FairQueue<K, T extends Queued<K>> {
-  readonly #most: number;
+  /** How many may wait. */
+  most: number;
   readonly #displaced: (item: T) => void;
   /** Whoever's turn it is comes first. */
   readonly #owners = new Map<K, Line<T>>();
@@ -30,7 +31,7 @@ export class FairQueue<K, T extends Queued<K>> {
    * @param displaced told of what had to make room for another owner
    */
   constructor(most: number, displaced: (item: T) => void) {
-    this.#most = most;
+    this.most = most;
     this.#displaced = displaced;
   }
 
@@ -94,7 +95,7 @@ export class FairQueue<K, T extends Queued<K>> {
 
   /** Makes room for one more of an owner, at the cost of whoever has more here than that one would. */
   #makeRoom(ownSize: number): boolean {
-    while (this.#size >= this.#most) {
+    while (this.#size >= this.most) {
       const last = this.#largest()?.at(-1);
       if (last === undefined || this.sizeOf(last.owner) <= ownSize + 1) return false;
       this.remove(last);

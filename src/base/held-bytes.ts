@@ -97,15 +97,19 @@ class OwnedHolding implements Holding {
  * looked up each time, and kept no longer than what is held: one that holds nothing may be forgotten.
  */
 export class HeldOwner {
-  readonly shareBytes: number;
+  /** Changed by the budget only. */
+  shareBytes: number;
+  /** Whether it may hold as much as all together. */
+  readonly hasAll: boolean;
   readonly #budget: HeldBytes;
   /** The oldest first. */
   readonly #holdings = new Set<OwnedHolding>();
   #bytes = 0;
 
-  constructor(budget: HeldBytes, shareBytes: number) {
+  constructor(budget: HeldBytes, hasAll: boolean) {
     this.#budget = budget;
-    this.shareBytes = shareBytes;
+    this.hasAll = hasAll;
+    this.shareBytes = hasAll ? budget.limitBytes : budget.shareBytes;
   }
 
   /** All that is held for it. */
@@ -250,8 +254,9 @@ export interface HeldClient {
 
 /** The budget of one gateway. */
 export class HeldBytes {
-  readonly limitBytes: number;
-  readonly shareBytes: number;
+  /** Changed by `obey` only, as is the share. */
+  limitBytes: number;
+  shareBytes: number;
   readonly #cut: (kind: HeldKind) => void;
   readonly #byKind: Record<HeldKind, number>;
   readonly #clients = new Map<string, HeldOwner>();
@@ -268,6 +273,16 @@ export class HeldBytes {
     this.shareBytes = Math.min(shareBytes, limitBytes);
     this.#cut = cut;
     this.#byKind = Object.fromEntries(HELD_KINDS.map((kind) => [kind, 0])) as typeof this.byKind;
+  }
+
+  /** From now on there is another limit: what is beyond it is cut. */
+  obey({ limitBytes, shareBytes }: HeldLimits): void {
+    this.limitBytes = limitBytes;
+    this.shareBytes = Math.min(shareBytes, limitBytes);
+    for (const owner of this.#all()) {
+      owner.shareBytes = owner.hasAll ? this.limitBytes : this.shareBytes;
+    }
+    this.relieve();
   }
 
   get total(): number {
@@ -292,13 +307,12 @@ export class HeldBytes {
   client({ key: own, kind, quotaKey }: HeldClient): HeldOwner {
     const key = quotaKey ?? own;
     const isAnonymous = kind === undefined || kind === 'anonymous';
-    const share = isAnonymous ? this.limitBytes : this.shareBytes;
-    return this.#clients.get(key) ?? this.#open(this.#clients, key, share);
+    return this.#clients.get(key) ?? this.#open(this.#clients, key, isAnonymous);
   }
 
   /** A configured server as an owner. */
   server(name: string): HeldOwner {
-    return this.#servers.get(name) ?? this.#open(this.#servers, name, this.limitBytes);
+    return this.#servers.get(name) ?? this.#open(this.#servers, name, true);
   }
 
   /** For owners only. */
@@ -325,9 +339,9 @@ export class HeldBytes {
     }
   }
 
-  #open(owners: Map<string, HeldOwner>, key: string, shareBytes: number): HeldOwner {
+  #open(owners: Map<string, HeldOwner>, key: string, hasAll: boolean): HeldOwner {
     if (owners.size >= this.#tidyAt) this.#prune(owners);
-    const owner = new HeldOwner(this, shareBytes);
+    const owner = new HeldOwner(this, hasAll);
     owners.set(key, owner);
     return owner;
   }

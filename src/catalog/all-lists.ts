@@ -37,6 +37,11 @@ export class AllLists implements ToolSource {
     return lists;
   }
 
+  /** The server is none of the configuration any more. */
+  forget(server: string): void {
+    this.#byServer.delete(server);
+  }
+
   current(lease: Lease): ToolTexts | undefined {
     return this.of(lease.server).current(lease, TOOLS_LIST)?.entries;
   }

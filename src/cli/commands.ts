@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import type { RereadConfig } from '../app/reload.ts';
 import { UserFileError } from '../base/errors.ts';
 import { EXIT } from '../base/exit-codes.ts';
 import {
@@ -54,6 +55,11 @@ export interface GatewayLaunch {
   readonly warnings: readonly string[];
   /** Texts that must not be logged. */
   readonly secrets: ReadonlySet<string>;
+  /**
+   * Reads the configuration again; absent where there is no file.
+   * @throws ConfigError with everything that is wrong
+   */
+  readonly reread?: () => Promise<RereadConfig>;
 }
 
 /** Where a configuration is looked for, in this order. */
@@ -167,14 +173,19 @@ function warningsOf(loaded: LoadedConfig): string[] {
 }
 
 async function serve(invocation: ServeInvocation, context: ProcessContext): Promise<number> {
-  const loaded = await loadFrom(invocation.config, context, invocation);
-  if (loaded === undefined) return EXIT.failure;
-  return context.startGateway(loaded.config, {
+  const file = configFile(invocation.config, context);
+  if (file === undefined) return EXIT.failure;
+  const read = async (): Promise<RereadConfig> => {
+    const loaded = await loadFile(file, context, invocation);
+    return { config: loaded.config, warnings: warningsOf(loaded), secrets: loaded.secrets };
+  };
+  const { config, ...launch } = await read();
+  return context.startGateway(config, {
     version: packageVersion(),
     exitWithParent: invocation.exitWithParent,
     needsServer: false,
-    warnings: warningsOf(loaded),
-    secrets: loaded.secrets,
+    ...launch,
+    reread: read,
   });
 }
 
@@ -211,22 +222,34 @@ function refuse(
   return EXIT.usage;
 }
 
-/** The reader of files is loaded on demand: `run` and `connect` have none. */
 async function loadFrom(
-  file: string | undefined,
+  given: string | undefined,
   context: ProcessContext,
-  flags: ListenerFlags = {},
 ): Promise<LoadedConfig | undefined> {
+  const file = configFile(given, context);
+  return file === undefined ? undefined : await loadFile(file, context);
+}
+
+/** The configuration file; undefined, and said so, where there is none. */
+function configFile(file: string | undefined, context: ProcessContext): string | undefined {
   const found = file ?? DEFAULT_FILES.find((name) => existsSync(join(context.cwd, name)));
   if (found === undefined) {
     context.err(
       `sluice: no configuration found: neither ${DEFAULT_FILES.join(' nor ')} is in ${context.cwd}. ` +
         'Give one with --config FILE, or run one server with sluice run -- COMMAND\n',
     );
-    return undefined;
   }
+  return found;
+}
+
+/** The reader of files is loaded on demand: `run` and `connect` have none. */
+async function loadFile(
+  file: string,
+  context: ProcessContext,
+  flags: ListenerFlags = {},
+): Promise<LoadedConfig> {
   const { load } = await import('../config/load.ts');
-  return load(found, context.environment, context.cwd, flags);
+  return load(file, context.environment, context.cwd, flags);
 }
 
 function processContext(): ProcessContext {

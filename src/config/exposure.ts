@@ -4,7 +4,7 @@
 import type { AuthOptions } from '../auth/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { Config } from './config.ts';
-import type { Findings } from './issues.ts';
+import { Findings, formatPath } from './issues.ts';
 
 /**
  * What must not start. Copes with options that are wrong in themselves, so that one run reports
@@ -49,6 +49,15 @@ const CLEAR_TEXT =
 function asksForCertificates(tls: unknown): boolean {
   if (typeof tls !== 'object' || tls === null || !('clientCerts' in tls)) return false;
   return tls.clientCerts === 'optional' || tls.clientCerts === 'required';
+}
+
+/** What is unsafe of a listener that is there already, with other options beside it: one sentence each. */
+export function exposureFaults({ listen, auth }: Pick<Config, 'listen' | 'auth'>): string[] {
+  const found = new Findings();
+  unsafeOptions({ ...listen }, auth, found);
+  return found.faults.map(
+    ({ path, message }) => `${formatPath(path)}: as it is until a restart, ${message}`,
+  );
 }
 
 type Exposure = Pick<Config, 'listen' | 'admin' | 'auth'>;

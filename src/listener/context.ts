@@ -5,9 +5,8 @@ import { scan } from '../jsonrpc/scan.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { MessageLog } from '../observe/message-log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { RequestMeter, type RequestWatchers } from '../observe/request-meter.ts';
-import type { Endpoint } from '../ports/dispatcher.ts';
 import type { ModernRequests } from '../session/modern-requests.ts';
+import type { ServedEndpoint } from '../session/served-endpoint.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
@@ -35,25 +34,6 @@ export interface ListenerContext {
   readonly held: HeldBytes;
   /** Once it is on only what goes on with calls that were begun is taken. */
   readonly drain: Drain;
-}
-
-/** One endpoint as the transports see it. */
-export interface ServedEndpoint {
-  readonly endpoint: Endpoint;
-  readonly meter: RequestMeter;
-}
-
-/**
- * Pairs an endpoint with its meter.
- * @param watchers who else is told of its requests
- */
-export function servedEndpoint(
-  endpoint: Endpoint,
-  metrics: Metrics,
-  watchers?: RequestWatchers,
-): ServedEndpoint {
-  const labels = { endpoint: endpoint.name, server: endpoint.server };
-  return { endpoint, meter: new RequestMeter(metrics, labels, watchers) };
 }
 
 /** Logs a client's message, where that is asked for. */

@@ -184,6 +184,17 @@ export function notFound(paths: readonly string[]): Refusal {
   return { ...REFUSALS.notFound, message: `Not found. Clients connect to: ${paths.join(', ')}.` };
 }
 
+/**
+ * What is answered to new work where none is taken: the gateway stops, or the endpoint is gone.
+ * @param gone what is said in the second case
+ */
+export function drainRefusal(
+  { isGone }: { readonly isGone: boolean },
+  gone: Refusal = REFUSALS.notFound,
+): Refusal {
+  return isGone ? gone : REFUSALS.draining;
+}
+
 /** What is answered when no session can be opened. */
 export function sessionRefusal(reason: NoRoom): Refusal {
   if (reason === 'draining') return REFUSALS.draining;

@@ -2,12 +2,7 @@
 // it sends too much. Asked for every request of every transport, before a byte of a body is read.
 import type { IncomingMessage } from 'node:http';
 import { ANONYMOUS, OPEN_POLICY } from '../auth/anonymous.ts';
-import {
-  type AuthenticationFailure,
-  Authenticator,
-  type Credentials,
-  type Identity,
-} from '../auth/authenticator.ts';
+import { type AuthenticationFailure, Authenticator, type Identity } from '../auth/authenticator.ts';
 import type { AuthOptions } from '../auth/options.ts';
 import { RulePolicy } from '../auth/policy.ts';
 import { ProtectedResource } from '../auth/protected-resource.ts';
@@ -16,17 +11,18 @@ import { Tickets } from '../auth/tickets.ts';
 import { TokenBuckets } from '../auth/token-buckets.ts';
 import { monotonicMs } from '../base/clock.ts';
 import type { ProxyRules } from '../base/proxies.ts';
+import { isSameValue } from '../base/same-value.ts';
 import { networkOf } from '../http/network.ts';
-import type { AuditLog } from '../observe/audit.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { PrincipalLoads } from '../observe/principal-loads.ts';
-import { type AccessPolicy, type Principal, quotaKeyOf } from '../ports/principal.ts';
-import { certificateNames } from './certificate-names.ts';
+import type { RequestWatchers } from '../observe/request-meter.ts';
+import type { Endpoint } from '../ports/dispatcher.ts';
+import { type AccessPolicy, isAnonymous, type Principal, quotaKeyOf } from '../ports/principal.ts';
 import { TrustedProxies } from './client-address.ts';
 import { REFUSALS, type Refusal } from './error-response.ts';
 import type { LimitOptions, ListenOptions } from './options.ts';
 import type { Route } from './paths.ts';
+import { credentialsOf, ticketOf } from './presented.ts';
 
 /** Somebody who may come in, or what is answered instead. */
 export type AccessDecision =
@@ -40,8 +36,8 @@ export interface GatekeeperParts {
   readonly limits: LimitOptions;
   /** undefined: nobody has to authenticate. */
   readonly auth: AuthOptions | undefined;
-  readonly loads: PrincipalLoads;
-  readonly audit: AuditLog | undefined;
+  /** Looked up each time: a reload may put others in their place. */
+  readonly watchers: Pick<RequestWatchers, 'audit' | 'loads'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly proxies: ProxyRules | undefined;
@@ -58,36 +54,75 @@ interface OriginGuards {
 }
 
 const ADMIT_ANYBODY: AccessDecision = { principal: ANONYMOUS };
-const TICKET = /[?&]ticket=([\w-]{43})(?:&|$)/;
-/** Where a browser can't send headers. */
-const BROWSER_PATH = /^[^?]*\/(?:ws|sse)\/?(?:\?|$)/;
-
 /** Decides about requests. */
 export class Gatekeeper {
   readonly proxies: TrustedProxies;
   readonly #parts: GatekeeperParts;
-  readonly #guards: OriginGuards | undefined;
-  readonly #audiences = new WeakMap<object, ReadonlySet<string>>();
-  readonly #perAddress: TokenBuckets | undefined;
-  readonly #perPrincipal: TokenBuckets | undefined;
-  readonly #failures: TokenBuckets;
+  #guards: OriginGuards | undefined;
+  #auth: AuthOptions | undefined;
+  #limits: LimitOptions;
+  #audiences = new WeakMap<object, ReadonlySet<string>>();
+  #perAddress: TokenBuckets | undefined;
+  #perPrincipal: TokenBuckets | undefined;
+  #failures: TokenBuckets;
   readonly #refusals: TokenRefusals;
 
   constructor(parts: GatekeeperParts) {
-    const { auth, listen, limits, logger } = parts;
+    const { auth, listen, limits } = parts;
     this.#parts = parts;
     this.proxies = new TrustedProxies(listen.trustedProxies);
-    this.#guards = auth && {
-      authenticator: new Authenticator(auth, logger, () => parts.changed(), parts.proxies),
-      policy: new RulePolicy(auth.allow, auth.onDenied),
-      resource: new ProtectedResource(auth, listen.publicUrl),
-      tickets: new Tickets(),
-    };
+    this.#auth = auth;
+    this.#limits = limits;
+    this.#guards = auth && this.#createGuards(auth);
     this.#perAddress = bucketsOf(limits.addressRequestsPerSecond);
     this.#perPrincipal = auth && bucketsOf(limits.requestsPerSecond);
-    const { failedLoginsPerMinute } = limits;
     this.#refusals = new TokenRefusals(parts);
-    this.#failures = new TokenBuckets(failedLoginsPerMinute / 60, failedLoginsPerMinute);
+    this.#failures = failuresOf(limits);
+  }
+
+  /**
+   * Makes ready to decide by other options.
+   * @returns puts them in force, all at once
+   * @throws KeyFileError when the keys can't be read
+   */
+  prepare(auth: AuthOptions | undefined, limits: LimitOptions): () => void {
+    const before = this.#guards;
+    const isSame = isSameValue(auth, this.#auth);
+    const guards = isSame ? before : auth && this.#createGuards(auth, before);
+    if (!isSame) guards?.authenticator.open();
+    return () => {
+      if (!isSame) before?.authenticator.close();
+      this.#guards = guards;
+      this.#auth = auth;
+      // They depend on whether anybody has to authenticate.
+      this.#audiences = new WeakMap();
+      const { requestsPerSecond, addressRequestsPerSecond, failedLoginsPerMinute } = this.#limits;
+      const isOn = (this.#perPrincipal !== undefined) === (auth !== undefined);
+      if (limits.addressRequestsPerSecond !== addressRequestsPerSecond) {
+        this.#perAddress = bucketsOf(limits.addressRequestsPerSecond);
+      }
+      if (!isOn || limits.requestsPerSecond !== requestsPerSecond) {
+        this.#perPrincipal = auth && bucketsOf(limits.requestsPerSecond);
+      }
+      if (limits.failedLoginsPerMinute !== failedLoginsPerMinute) {
+        this.#failures = failuresOf(limits);
+      }
+      this.#limits = limits;
+    };
+  }
+
+  #createGuards(auth: AuthOptions, before?: OriginGuards): OriginGuards {
+    const { listen, logger, changed, proxies } = this.#parts;
+    const { allow, onDenied } = this.#auth ?? {};
+    const haveSameRules =
+      before !== undefined && isSameValue([allow, onDenied], [auth.allow, auth.onDenied]);
+    return {
+      authenticator: new Authenticator(auth, logger, changed, proxies, before?.authenticator),
+      // Lists of clients are made by it.
+      policy: haveSameRules ? before.policy : new RulePolicy(auth.allow, auth.onDenied),
+      resource: new ProtectedResource(auth, listen.publicUrl),
+      tickets: before?.tickets ?? new Tickets(),
+    };
   }
 
   /** What principals may see and use. */
@@ -117,9 +152,9 @@ export class Gatekeeper {
     return this.#guards?.authenticator.holds(principal) ?? true;
   }
 
-  /** Whether an API key was taken back. */
+  /** Whether a principal can't come back: its key was taken back, or is not asked for any more. */
   isRevoked(principal: Principal): boolean {
-    return principal.kind === 'key' && !this.holds(principal);
+    return this.#guards?.authenticator.isRevoked(principal) ?? !isAnonymous(principal);
   }
 
   /**
@@ -192,7 +227,12 @@ export class Gatekeeper {
   opens(route: Route, principal: Principal | undefined): boolean {
     const guards = this.#guards;
     if (guards === undefined) return true;
-    return principal !== undefined && isOpenTo(guards.policy, route, principal);
+    return principal !== undefined && isOpenTo(guards.policy, route.served.endpoint, principal);
+  }
+
+  /** The same for who is there already. */
+  opensEndpoint(endpoint: Endpoint, principal: Principal): boolean {
+    return this.#guards === undefined || isOpenTo(this.#guards.policy, endpoint, principal);
   }
 
   /** A ticket for a principal that was let in. */
@@ -229,14 +269,15 @@ export class Gatekeeper {
       return { refusal: this.#denied(guards, request, route, identity) };
     }
     if (route === undefined) return { nothingFor: identity };
-    if (!isOpenTo(guards.policy, route, identity)) {
+    if (!isOpenTo(guards.policy, route.served.endpoint, identity)) {
       this.#note('denied', request, route, identity);
       return this.#forbidden(guards, route, identity);
     }
     if (request.method === 'POST') {
       const waitMs = this.takeMessage(identity);
       if (waitMs > 0) return { refusal: this.#tooMany(waitMs) };
-      if (this.#parts.loads.isFull(quotaKeyOf(identity))) return { refusal: this.#tooMany(1_000) };
+      if (this.#parts.watchers.loads?.isFull(quotaKeyOf(identity)) === true)
+        return { refusal: this.#tooMany(1_000) };
     }
     this.#parts.metrics.admitted++;
     return { principal: identity };
@@ -298,7 +339,7 @@ export class Gatekeeper {
     this.#parts.metrics.auth.inc({ outcome });
     // Every login of OAuth begins with a request without a token.
     if (outcome === 'missing') return;
-    this.#parts.audit?.refused({
+    this.#parts.watchers.audit?.refused({
       outcome,
       principal: who,
       address: this.proxies.addressOf(request),
@@ -319,11 +360,11 @@ export function tooManyRequests(waitMs: number): Refusal {
   return { ...REFUSALS.tooManyRequests, headers: { 'retry-after': seconds } };
 }
 
-function isOpenTo(policy: AccessPolicy, route: Route, principal: Principal): boolean {
+function isOpenTo(policy: AccessPolicy, endpoint: Endpoint, principal: Principal): boolean {
   // Of plain JSON-RPC everything is carried, so everything must be allowed.
-  const isPlain = route.served.endpoint.protocol === 'jsonrpc';
+  const isPlain = endpoint.protocol === 'jsonrpc';
   // One that merges servers shows of each what its rules allow.
-  return serversOf(route).some((server) =>
+  return serversAt(endpoint).some((server) =>
     isPlain
       ? policy.allows(principal, { server, kind: 'method', name: '*' })
       : policy.opens(principal, server),
@@ -333,7 +374,10 @@ function isOpenTo(policy: AccessPolicy, route: Route, principal: Principal): boo
 /** Without an endpoint it is about the gateway as a whole. */
 function serversOf(route: Route | undefined): readonly string[] {
   if (route === undefined) return ['*'];
-  const { endpoint } = route.served;
+  return serversAt(route.served.endpoint);
+}
+
+function serversAt(endpoint: Endpoint): readonly string[] {
   return endpoint.servers ?? [endpoint.server];
 }
 
@@ -344,20 +388,8 @@ function challengedPath(route: Route | undefined): string {
   return route.kind === 'tickets' ? route.path.replace(/\/tickets$/, '/ws') : route.path;
 }
 
-/** Only where a browser can't send headers. */
-function ticketOf({ method, url }: IncomingMessage): string | undefined {
-  if (method !== 'GET' || url === undefined || !BROWSER_PATH.test(url)) return undefined;
-  return TICKET.exec(url)?.[1];
-}
-
-function credentialsOf(request: IncomingMessage): Credentials {
-  const { authorization, 'x-api-key': apiKey } = request.headers;
-  return {
-    authorization,
-    // Several in one: nobody's key.
-    apiKey: Array.isArray(apiKey) ? apiKey.join(',') : apiKey,
-    certificate: certificateNames(request),
-  };
+function failuresOf({ failedLoginsPerMinute }: LimitOptions): TokenBuckets {
+  return new TokenBuckets(failedLoginsPerMinute / 60, failedLoginsPerMinute);
 }
 
 function bucketsOf(perSecond: number): TokenBuckets | undefined {

@@ -17,6 +17,7 @@ import { RequestTurns, serveInTurn } from '../http/request-turns.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { REFUSED } from '../mcp/errors.ts';
 import type { Principal } from '../ports/principal.ts';
+import type { ServedEndpoint } from '../session/served-endpoint.ts';
 import { type ListenerContext, noteMessage } from './context.ts';
 import { allowOrigin, answerPreflight } from './cors.ts';
 import { notFound, REFUSALS, type Refusal, refuse, sendJson } from './error-response.ts';
@@ -27,8 +28,7 @@ import { createNodeServer, listenBeside } from './node-server.ts';
 import type { PathKind, PathTable, Route } from './paths.ts';
 import { PlainPosts } from './plain-post.ts';
 import { BodyFailure } from './request-body.ts';
-import { countOf, HeadGuard } from './request-head.ts';
-import { isJsonBody } from './request-headers.ts';
+import { HeadGuard, hasJsonBody } from './request-head.ts';
 import { socketLimits } from './socket-limits.ts';
 import { servePost } from './streamable-http/post.ts';
 import { type HttpCall, headerOf, serveDelete, serveGet } from './streamable-http/routes.ts';
@@ -123,6 +123,13 @@ export class HttpServer {
     this.#guard.allowOwnPort(scheme, address.port);
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     return `${scheme}://${name}:${address.port}`;
+  }
+
+  /** Ends what clients still hold open of an endpoint. */
+  endOf(served: ServedEndpoint): void {
+    this.#sse.endOf(served);
+    this.#plain.endOf(served);
+    this.#webSockets.endOf(served);
   }
 
   /**
@@ -248,16 +255,11 @@ export class HttpServer {
       answerPreflight(request, response);
       return false;
     }
-    if (request.method === 'POST' && !this.#hasJsonBody(request)) {
+    if (request.method === 'POST' && !hasJsonBody(request)) {
       this.#reject(response, REFUSALS.contentType);
       return false;
     }
     return true;
-  }
-
-  #hasJsonBody(request: IncomingMessage): boolean {
-    const { 'content-type': type, 'content-encoding': encoding } = request.headers;
-    return isJsonBody(type, encoding) && countOf(request, 'content-type') === 1;
   }
 
   #reject(response: ServerResponse, refusal: Refusal, reason = `http_${refusal.status}`): void {

@@ -1,8 +1,10 @@
 // Which path means what: an exact table, never a prefix or suffix (docs/reliability.md#a08).
-import type { ServedEndpoint } from './context.ts';
+import type { ServedEndpoint } from '../session/served-endpoint.ts';
 
 /** What is served under a path. */
 export type PathKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'tickets';
+
+const KINDS: readonly PathKind[] = ['mcp', 'sse', 'messages', 'ws', 'tickets'];
 
 /** One path. */
 export interface Route {
@@ -23,15 +25,24 @@ export class PathTable {
   add(prefix: string, served: ServedEndpoint): void {
     const messagesPath = `${prefix}/messages`;
     const paths = ['mcp', 'sse', 'ws'].map((kind) => `${prefix}/${kind}`);
-    for (const kind of ['mcp', 'sse', 'messages', 'ws', 'tickets'] as const) {
+    for (const kind of KINDS) {
       const path = `${prefix}/${kind}`;
       this.#routes.set(path, { kind, path, served, paths, messagesPath });
     }
   }
 
-  /** One face of every endpoint. */
+  /** Takes the faces of an endpoint out, unless another one is there by now. */
+  remove(served: ServedEndpoint): void {
+    for (const [path, route] of [...this.#routes]) {
+      if (route.served === served) this.#routes.delete(path);
+    }
+  }
+
+  /** One face of every endpoint that there is. */
   all(kind: PathKind): Route[] {
-    return [...this.#routes.values()].filter((route) => route.kind === kind);
+    return [...this.#routes.values()].filter(
+      (route) => route.kind === kind && !route.served.isGone,
+    );
   }
 
   /** The route of a request target; one trailing slash is ignored. */

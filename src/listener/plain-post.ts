@@ -10,10 +10,12 @@ import { wireErrorOf } from '../mcp/errors.ts';
 import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { BatchAnswers, invalidElement, splitBatch, workOff } from '../session/batch.ts';
 import { openSession, PLAIN_PROFILE } from '../session/handshake.ts';
+import type { ServedEndpoint } from '../session/served-endpoint.ts';
 import { Session } from '../session/session.ts';
 import type { NoRoom } from '../session/session-store.ts';
-import type { ListenerContext, ServedEndpoint } from './context.ts';
+import type { ListenerContext } from './context.ts';
 import {
+  drainRefusal,
   REFUSALS,
   type Refusal,
   refuse,
@@ -48,11 +50,18 @@ export class PlainPosts {
     this.#context = context;
   }
 
+  /** The endpoint is gone, and its sessions with it. */
+  endOf({ name }: ServedEndpoint): void {
+    for (const key of this.#sessions.keys()) {
+      if (key.startsWith(`${name} `)) this.#sessions.delete(key);
+    }
+  }
+
   /** Serves one POST whose body is complete. */
   async post(served: ServedEndpoint, call: HttpCall, body: Buffer): Promise<void> {
     const { response } = call;
     const frame = scan(body, RULES);
-    const refusal = this.#refusalOf(call, frame);
+    const refusal = this.#refusalOf(served, call, frame);
     if (refusal !== undefined) {
       refuse(response, refusal, frame.idBytes);
       return;
@@ -68,12 +77,12 @@ export class PlainPosts {
     }
   }
 
-  #refusalOf({ principal }: HttpCall, frame: Frame): Refusal | undefined {
-    const { held, drain, metrics } = this.#context;
+  #refusalOf(served: ServedEndpoint, { principal }: HttpCall, frame: Frame): Refusal | undefined {
+    const { held, metrics } = this.#context;
     if (frame.fault !== undefined && frame.fault !== 'array') {
       return { status: 400, ...faultError(frame) };
     }
-    if (drain.isOn && frame.kind !== 'notification') return REFUSALS.draining;
+    if (served.drain.isOn && frame.kind !== 'notification') return drainRefusal(served);
     if (held.client(principal).hasRoom(frame.bytes.length)) return undefined;
     metrics.rejected.inc({ reason: 'held_bytes' });
     return REFUSALS.tooMuchHeld;
@@ -172,10 +181,9 @@ export class PlainPosts {
       PLAIN_PROFILE,
       {
         transport: 'streamable-http',
-        endpoint: served.endpoint,
+        served,
         principal: call.principal,
         notificationWriter: DEAF,
-        meter: served.meter,
         hasStreamPerRequest: true,
       },
       this.#context.sessions,

@@ -32,12 +32,17 @@ export type BodyTaker = (failure: BodyFailure | null, body?: Buffer) => void;
 export class RequestBodies {
   readonly #held: HeldBytes;
   readonly #maxBytes: number;
-  readonly #allBytes: number;
+  #allBytes: number;
 
   constructor(held: HeldBytes, { maxBytes, allBytes }: BodyLimits) {
     this.#held = held;
     this.#maxBytes = maxBytes;
     this.#allBytes = allBytes ?? held.limitBytes;
+  }
+
+  /** From now on all bodies on their way may have so much; undefined: as much as may be held. */
+  obey(allBytes: number | undefined): void {
+    this.#allBytes = allBytes ?? this.#held.limitBytes;
   }
 
   /** Reads a body. Nothing is kept of one that is too large, or for which there is no room. */

@@ -5,6 +5,7 @@ import { type GuardOptions, OriginGuard } from '../auth/origin-guard.ts';
 import type { Logger } from '../observe/logger.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import { REFUSALS, type Refusal } from './error-response.ts';
+import { isJsonBody } from './request-headers.ts';
 
 /** Checks heads. */
 export class HeadGuard {
@@ -54,4 +55,10 @@ export function countOf({ rawHeaders }: IncomingMessage, name: string): number {
     if (rawHeaders[at]?.toLowerCase() === name) count++;
   }
   return count;
+}
+
+/** Whether a request says that its body is JSON, as it is, and says so once. */
+export function hasJsonBody(request: IncomingMessage): boolean {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  return isJsonBody(type, encoding) && countOf(request, 'content-type') === 1;
 }

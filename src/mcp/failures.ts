@@ -49,6 +49,7 @@ interface Said {
 export const FAILURES = {
   // The gateway.
   stopping: () => notSent('draining', 'The gateway is stopping. Connect again.'),
+  endpointGone: () => notSent('draining', 'This endpoint is not served any more.'),
   lowOnMemory: () => overloaded('The gateway is low on memory; try again later.'),
   noAuditLog: () =>
     overloaded(

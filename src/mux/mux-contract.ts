@@ -13,8 +13,8 @@ import type { RecentCallers } from './recent-callers.ts';
 export interface MuxOptions {
   readonly server: string;
   readonly protocol: 'mcp' | 'jsonrpc';
-  readonly requestMs: number;
-  readonly requestMaxMs: number;
+  /** As they are when a call begins. */
+  readonly timeouts: { readonly request: number; readonly requestMax: number };
 }
 
 /** What the owner of a connection is told. */

@@ -73,7 +73,9 @@ export class Mux implements CallOwner {
     });
     this.#serverRequests = serverRequests;
     const watched = { calls, serverRequests, queue: parts.queue };
-    this.#deadlines = new Deadlines(options.requestMs, watched, (call) => this.#expire(call));
+    this.#deadlines = new Deadlines(options.timeouts.request, watched, (call) =>
+      this.#expire(call),
+    );
     this.#misnamed = misnamedLine(parts.logger);
   }
 
@@ -106,8 +108,8 @@ export class Mux implements CallOwner {
 
   /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
   dispatch(request: Request): void {
-    const { frame, limitMs = this.#options.requestMs } = request;
-    const mostMs = Math.max(this.#options.requestMaxMs, limitMs);
+    const { frame, limitMs = this.#options.timeouts.request } = request;
+    const mostMs = Math.max(this.#options.timeouts.requestMax, limitMs);
     const nowMs = monotonicMs();
     const call = new Call(this, ++this.#lastId, request, limitMs, nowMs + mostMs);
     if (request.isPatient !== true) call.deadlineMs = nowMs + limitMs;
@@ -373,7 +375,7 @@ export class Mux implements CallOwner {
     if (!call.mayAsk || !hasPing || call.isStateless || this.#calls.own >= MAX_PINGS) return;
     // It reads in order: with the answer to this it has read the cancel, and what it asked before
     // that is here.
-    this.#ask(PING, undefined, this.#options.requestMs, (answer) => {
+    this.#ask(PING, undefined, this.#options.timeouts.request, (answer) => {
       if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
     });
   }

@@ -14,12 +14,26 @@ const SECRET_FIELDS = ['authorization', 'cookie', '["x-api-key"]', '["mcp-sessio
   },
 );
 
+/** The children of root loggers, which have levels of their own: to be changed with them. */
+const CHILDREN = new WeakMap<Logger, Set<WeakRef<PinoLogger>>>();
+const FORGOTTEN = new FinalizationRegistry<() => void>((forget) => forget());
+
+/** From now on a root logger and all of its children write what is of this level or above. */
+export function setLogLevel(root: Logger, level: LogOptions['level']): void {
+  root.level = level;
+  for (const child of CHILDREN.get(root) ?? []) {
+    const logger = child.deref();
+    if (logger !== undefined) logger.level = level;
+  }
+}
+
 /** Makes the root logger. By default it writes to stderr, synchronously, so that nothing is lost at exit. */
 export function createLogger(
   options: LogOptions,
   destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
 ): Logger {
-  return pino(
+  const children = new Set<WeakRef<PinoLogger>>();
+  const root = pino(
     {
       level: options.level,
       base: { name: 'sluice' },
@@ -27,9 +41,16 @@ export function createLogger(
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: { logMethod: logShort },
       redact: { paths: SECRET_FIELDS, censor: '***' },
+      onChild: (child) => {
+        const reference = new WeakRef(child as PinoLogger);
+        children.add(reference);
+        FORGOTTEN.register(child, () => children.delete(reference));
+      },
     },
     destination,
   );
+  CHILDREN.set(root, children);
+  return root;
 }
 
 /** As many of many as a line names. */

@@ -23,13 +23,21 @@ const MASK = '***';
 /** Logs messages. */
 export class MessageLog {
   readonly #logger: Logger;
-  readonly #secrets: readonly string[];
+  #secrets: readonly string[] = [];
 
   /**
    * @param secrets texts that never reach a log
    */
   constructor(logger: Logger, secrets: Iterable<string>) {
     this.#logger = logger;
+    this.mask(secrets);
+  }
+
+  /**
+   * Masks others from now on.
+   * @param secrets texts that never reach a log
+   */
+  mask(secrets: Iterable<string>): void {
     // Longer ones first: one may be a part of another.
     this.#secrets = [...secrets]
       .filter((secret) => secret !== '')

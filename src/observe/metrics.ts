@@ -140,6 +140,7 @@ export class Metrics {
       'node',
     ]);
     info.set(build, 1);
+    for (const outcome of ['ok', 'refused']) this.configReloads.inc({ outcome }, 0);
   }
 
   /** Lets every scrape read the live tables, so that no counter can drift from them. */

@@ -2,11 +2,16 @@
 
 /** Calls in flight by principal. */
 export class PrincipalLoads {
-  readonly #max: number;
+  #max: number;
   readonly #calls = new Map<string, number>();
 
   /** @param max calls that one principal may have in flight */
   constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** From now on a principal may have so many. */
+  obey(max: number): void {
     this.#max = max;
   }
 

@@ -38,6 +38,14 @@ export interface Endpoint {
    * @throws GatewayError when they can't be had
    */
   open(client: Downstream): Promise<UpstreamSession>;
+  /**
+   * Links a session that was at another endpoint of this name: log level and subscriptions are the same, and
+   * so are its instances of servers that are here too. Resolves when it can be used, or when its servers
+   * have had their time.
+   * @param before what it was linked to, which is still in use
+   * @throws GatewayError when there is no instance for it
+   */
+  takeOver(client: Downstream, before: UpstreamSession): Promise<UpstreamSession>;
   /** Serves a modern request; it is always settled in the end. */
   serve(request: Request): void;
 }

@@ -56,6 +56,8 @@ export interface Lease {
   running(): Promise<void>;
   /** Least severity of log messages that the client wants; undefined while it has set none. */
   readonly severity: number | undefined;
+  /** The resources that the client watches. */
+  readonly watched: readonly string[];
   /** Told each time that a handshake is done. Set before `join`. */
   onUp: (() => void) | undefined;
   /** Another object whenever that of the server may be another one. */

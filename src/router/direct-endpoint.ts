@@ -17,6 +17,12 @@ import { LegacyToModern } from '../translate/legacy-to-modern.ts';
 import { ModernDispatcher, type ModernState } from '../translate/modern-dispatcher.ts';
 import { WrappedResults } from '../translate/output-schemas.ts';
 import { SessionTasks } from '../translate/tasks/session-tasks.ts';
+import {
+  type CarriedSession,
+  type CarryingSession,
+  carriedBy,
+  leaseAfter,
+} from './carried-session.ts';
 
 /** One server under one path. */
 export class DirectEndpoint implements Endpoint {
@@ -57,9 +63,26 @@ export class DirectEndpoint implements Endpoint {
       lease.leave();
       throw error;
     }
-    if (this.protocol !== 'mcp') return new DirectUpstreamSession(lease, this.server);
+    return this.#sessionOf(client, lease);
+  }
+
+  async takeOver(client: Downstream, before: UpstreamSession): Promise<UpstreamSession> {
+    const carried = carriedBy(before);
+    const lease = leaseAfter(this.#backend, client, carried);
+    // Not waited for: at an instance that it had there is nothing to tell.
+    void lease.join(carried.level);
+    // The server may never be ready; then the client is told so by its next call.
+    await lease.ready().catch(() => undefined);
+    for (const { owners } of carried.watched) {
+      for (const { key, uri } of owners) if (key === this.server) void lease.subscribe(uri);
+    }
+    return this.#sessionOf(client, lease);
+  }
+
+  #sessionOf(client: Downstream, lease: Lease): DirectUpstreamSession {
+    if (this.protocol !== 'mcp') return new DirectUpstreamSession(lease, this.#backend);
     const tasks = new SessionTasks(client, lease, this.#backend, this.#state.tasks);
-    return new DirectUpstreamSession(lease, this.server, tasks);
+    return new DirectUpstreamSession(lease, this.#backend, tasks);
   }
 
   serve(request: Request): void {
@@ -68,19 +91,32 @@ export class DirectEndpoint implements Endpoint {
 }
 
 /** A legacy session's link to one server: it passes what is the server's business. */
-export class DirectUpstreamSession implements UpstreamSession {
+export class DirectUpstreamSession implements CarryingSession {
   readonly endpointInfo: EndpointInfo;
+  readonly #backend: Backend;
   readonly #lease: Lease;
   readonly #wrapped = new WrappedResults();
   readonly #tasks: SessionTasks | undefined;
 
   /** @param tasks absent where the server speaks plain JSON-RPC: everything is carried */
-  constructor(lease: Lease, server: string, tasks?: SessionTasks) {
+  constructor(lease: Lease, backend: Backend, tasks?: SessionTasks) {
     const { identity } = lease;
-    const result = identity === undefined ? {} : initializeResult(identity, server);
+    const result = identity === undefined ? {} : initializeResult(identity, backend.name);
+    this.#backend = backend;
     this.#lease = lease;
     this.#tasks = tasks;
     this.endpointInfo = { result: tasks === undefined ? {} : tasks.offeredIn(result) };
+  }
+
+  get carried(): CarriedSession {
+    const { name } = this.#backend;
+    const { severity, watched } = this.#lease;
+    const held = { backend: this.#backend, lease: this.#lease };
+    return {
+      level: severity === undefined ? undefined : levelOf(severity),
+      watched: watched.map((uri) => ({ uri, owners: [{ key: name, uri }] })),
+      leaseAt: (server) => (server === name ? held : undefined),
+    };
   }
 
   /** The client was told elsewhere that the results of a tool are wrapped. */

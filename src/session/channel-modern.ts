@@ -2,7 +2,6 @@
 // ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
 // basic/transports/stdio).
 
-import type { Drain } from '../base/drain.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { idKey } from '../jsonrpc/id.ts';
@@ -11,23 +10,20 @@ import { continuesWork } from '../mcp/continuation.ts';
 import { checkEnvelope, type Envelope } from '../mcp/envelope.ts';
 import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
 import { FAILURES } from '../mcp/failures.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Endpoint } from '../ports/dispatcher.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 import type { ClientRequest, RequestOwner } from './client-request.ts';
 import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 
 /** Requests that one channel may have in flight, its subscriptions included. */
 const MAX_IN_FLIGHT = 256;
 
 export interface ChannelModernParts {
-  readonly endpoint: Endpoint;
+  readonly served: ServedEndpoint;
   readonly principal: Principal;
-  readonly meter: RequestMeter;
   /** All modern requests, so that a stop can wait for them. */
   readonly all: ModernRequests;
-  readonly drain: Drain;
 }
 
 /** The modern requests of one channel. */
@@ -48,7 +44,7 @@ export class ChannelModern implements RequestOwner {
    * @returns false: it must not
    */
   continueAs(principal: Principal): boolean {
-    const { endpoint } = this.#parts;
+    const { endpoint } = this.#parts.served;
     const before = this.#principal;
     if (principal === before) return true;
     if (principal.key !== before.key) return false;
@@ -70,26 +66,26 @@ export class ChannelModern implements RequestOwner {
   }
 
   #serve(frame: Frame, key: string, envelope: Envelope): void {
-    const { meter, all } = this.#parts;
+    const { served, all } = this.#parts;
     const request = modernRequest(frame, envelope, {
       principal: this.#principal,
       headers: undefined,
       writer: this.#writer,
       owner: this,
-      meter,
+      meter: served.meter,
     });
     this.#open.set(key, request);
     all.add(request);
-    serveBy(this.#parts, request);
+    serveBy(served, request);
   }
 
   /** Why a request can't be taken now; undefined: it can. */
   #refusal(frame: Frame, key: string): WireError | undefined {
-    const { drain, meter } = this.#parts;
+    const { served } = this.#parts;
     if (this.#open.has(key)) return ERRORS.idInFlightOnChannel;
-    if (drain.isOn && !continuesWork(frame)) return wireErrorOf(FAILURES.stopping());
+    if (served.drain.isOn && !continuesWork(frame)) return wireErrorOf(served.refusal);
     if (this.#open.size >= MAX_IN_FLIGHT) return wireErrorOf(FAILURES.tooManyOnChannel());
-    return meter.isFull(quotaKeyOf(this.#principal))
+    return served.meter.isFull(quotaKeyOf(this.#principal))
       ? wireErrorOf(FAILURES.tooManyOfPrincipal())
       : undefined;
   }

@@ -8,10 +8,10 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parsedCost, parseParams } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { negotiate } from '../mcp/versions.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
+import type { UpstreamSession } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { NotificationWriter } from '../ports/response-writer.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 import { type ClientProfile, Session } from './session.ts';
 import { credentialsDigest, newSessionId } from './session-ids.ts';
 import type { NoRoom, SessionStore } from './session-store.ts';
@@ -19,10 +19,9 @@ import type { NoRoom, SessionStore } from './session-store.ts';
 /** Where and for whom a session is opened. */
 export interface SessionOrigin {
   readonly transport: string;
-  readonly endpoint: Endpoint;
+  readonly served: ServedEndpoint;
   readonly principal: Principal;
   readonly notificationWriter: NotificationWriter;
-  readonly meter: RequestMeter;
   readonly hasStreamPerRequest: boolean;
   /** Whether its client knows its id, and can come back with it. */
   readonly hasId?: boolean;
@@ -70,8 +69,8 @@ export async function openSession(
   origin: SessionOrigin,
   store: SessionStore,
 ): Promise<OpenOutcome> {
-  const { principal } = origin;
-  const { meter } = origin;
+  const { principal, served } = origin;
+  const { meter } = served;
   if (!meter.heldFor(principal).hasRoom(profile.heldBytes)) {
     meter.refusedForRoom();
     return { refusal: 'held' };
@@ -79,21 +78,18 @@ export async function openSession(
   const refusal = store.reserve(principal);
   if (refusal !== undefined) return { refusal };
   try {
-    const { endpoint, hasId, ...rest } = origin;
+    const { hasId, ...rest } = origin;
     const session = new Session({
       id: hasId === true ? sealedId(profile, origin, store) : newSessionId(),
-      endpoint: endpoint.name,
-      credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
-      isPlain: endpoint.protocol === 'jsonrpc',
-      maxInFlight: store.maxInFlight,
+      isPlain: served.endpoint.protocol === 'jsonrpc',
+      limits: store,
       record: hasId === true && store.record.isKept ? store.record : undefined,
-      drain: store.drain,
       profile,
       ...rest,
     });
-    const upstreamSession = await attached(session, endpoint, meter);
-    session.upstreamSession = upstreamSession;
+    const upstreamSession = await attached(session);
     store.add(session);
+    await followed(session, store);
     const result = { ...upstreamSession.endpointInfo.result, protocolVersion: session.version };
     return { session, result: jsonBytes(result) };
   } finally {
@@ -103,31 +99,44 @@ export async function openSession(
 
 function sealedId(
   { version, capabilities }: ClientProfile,
-  { endpoint, principal }: SessionOrigin,
+  { served, principal }: SessionOrigin,
   { ids }: SessionStore,
 ): string {
   return ids.make({
     version,
     capabilities,
-    endpoint: endpoint.name,
+    endpoint: served.name,
     principal: principal.key,
-    credentials: credentialsDigest(endpoint.credentialFingerprint(principal)),
+    credentials: credentialsDigest(served.endpoint.credentialFingerprint(principal)),
     openedAtMs: wallClockMs(),
   });
+}
+
+/** The endpoint may have been replaced while its servers were waited for. */
+async function followed(session: Session, store: SessionStore): Promise<void> {
+  try {
+    await session.follow();
+  } catch (error) {
+    store.end(session);
+    throw error;
+  }
 }
 
 /**
  * Links a session to what is behind its endpoint; where that fails, its client is told on the same
  * notification writer.
  */
-async function attached(
-  session: Session,
-  endpoint: Endpoint,
-  { refusal }: RequestMeter,
-): Promise<UpstreamSession> {
+async function attached(session: Session): Promise<UpstreamSession> {
+  const { served } = session;
+  const { endpoint, meter } = served;
   try {
+    const { refusal } = meter;
     if (refusal !== undefined) throw refusal;
-    return await endpoint.open(session);
+    const upstreamSession = await endpoint.open(session);
+    session.link(upstreamSession, endpoint);
+    if (!served.isGone) return upstreamSession;
+    upstreamSession.close();
+    throw served.refusal;
   } catch (error) {
     session.giveRoomBack();
     throw error;

@@ -7,7 +7,7 @@ import { scan } from '../jsonrpc/scan.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
 import { tellsChanges } from '../mcp/capabilities.ts';
 import { LIST_CHANGED, SET_LEVEL, SUBSCRIBE } from '../mcp/methods.ts';
-import type { Endpoint, EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
+import type { EndpointInfo, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Canceller, Request } from '../ports/request.ts';
 import type { Session } from './session.ts';
 import type { WantedMessages } from './session-record.ts';
@@ -37,14 +37,12 @@ class RepeatedRequest implements Request {
 export class LateUpstreamSession implements UpstreamSession {
   readonly endpointInfo: EndpointInfo = { result: {} };
   readonly #session: Session;
-  readonly #endpoint: Endpoint;
   readonly #wanted: WantedMessages | undefined;
   #opening: Promise<UpstreamSession> | undefined;
 
   /** @param wanted what the session asked the servers of an earlier process to tell it */
-  constructor(session: Session, endpoint: Endpoint, wanted: WantedMessages | undefined) {
+  constructor(session: Session, wanted: WantedMessages | undefined) {
     this.#session = session;
-    this.#endpoint = endpoint;
     this.#wanted = wanted;
   }
 
@@ -77,13 +75,16 @@ export class LateUpstreamSession implements UpstreamSession {
 
   async #link(): Promise<UpstreamSession> {
     try {
-      const upstreamSession = await this.#endpoint.open(this.#session);
+      const { endpoint } = this.#session.served;
+      const upstreamSession = await endpoint.open(this.#session);
       if (this.#session.isClosed) {
         upstreamSession.close();
         return upstreamSession;
       }
-      this.#session.upstreamSession = upstreamSession;
+      this.#session.link(upstreamSession, endpoint);
       this.#askAgain(upstreamSession);
+      // It may have been replaced while its servers were waited for.
+      this.#session.follow().catch(() => undefined);
       this.#tellChanges(upstreamSession.endpointInfo);
       return upstreamSession;
     } catch (error) {

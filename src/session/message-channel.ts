@@ -1,7 +1,6 @@
 // A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
 // client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
 
-import type { Drain } from '../base/drain.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldOwner } from '../base/held-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
@@ -15,14 +14,13 @@ import { onOneLine } from '../jsonrpc/splice.ts';
 import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
 import { CANCELLED, INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { NotificationWriter, ResponseWriter } from '../ports/response-writer.ts';
 import { BatchAnswers, invalidElement, splitBatch, workOff } from './batch.ts';
 import { ChannelModern } from './channel-modern.ts';
 import { openSession, PLAIN_PROFILE, profileFault, profileOf } from './handshake.ts';
 import type { ModernRequests } from './modern-requests.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 import type { ClientProfile, Session } from './session.ts';
 import { NO_ROOM, type SessionStore } from './session-store.ts';
 
@@ -42,12 +40,10 @@ export interface ChannelTransport {
 export interface MessageChannelParts {
   readonly transportName: string;
   readonly transport: ChannelTransport;
-  readonly endpoint: Endpoint;
+  readonly served: ServedEndpoint;
   readonly principal: Principal;
-  readonly meter: RequestMeter;
   readonly sessions: SessionStore;
   readonly modern: ModernRequests;
-  readonly drain: Drain;
   /** Told how many messages one of the transport's was. Absent where nobody counts them. */
   readonly tookBatch?: (messages: number) => void;
 }
@@ -72,7 +68,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
 
   constructor(parts: MessageChannelParts) {
     this.#parts = parts;
-    this.#rules = { anyParams: parts.endpoint.protocol === 'jsonrpc' };
+    this.#rules = { anyParams: parts.served.endpoint.protocol === 'jsonrpc' };
     this.#modern = new ChannelModern({ ...parts, all: parts.modern }, this);
   }
 
@@ -152,14 +148,15 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
       this.#keepEarly(frame);
     } catch (error) {
       // Requests fail where they are served; what breaks here is a message without an answer.
-      this.#parts.meter.failed(asGatewayError(error));
+      this.#parts.served.meter.failed(asGatewayError(error));
     }
     return true;
   }
 
   /** @returns whether the message needs no session, or is about one that does not */
   #takeModern(frame: Frame): boolean {
-    if (this.#parts.endpoint.protocol === 'jsonrpc' || frame.fault !== undefined) return false;
+    if (this.#parts.served.endpoint.protocol === 'jsonrpc' || frame.fault !== undefined)
+      return false;
     const isModern = frame.claimStart >= 0;
     if (frame.kind === 'request' && isModern) this.#modern.take(frame);
     else if (frame.method !== CANCELLED || !this.#modern.cancel(frame)) return isModern;
@@ -168,7 +165,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
 
   #keepEarly(frame: Frame): void {
     const isPing = frame.kind === 'request' && frame.method === PING;
-    if (isPing && this.#parts.endpoint.protocol === 'mcp') this.#pong(frame);
+    if (isPing && this.#parts.served.endpoint.protocol === 'mcp') this.#pong(frame);
     else if (this.#hasRoomForEarly(frame)) this.#early.push(frame);
     else this.#refuse(frame, ERRORS.tooManyEarly);
   }
@@ -216,7 +213,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     }
     this.#parts.tookBatch?.(messages.length);
     const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
-    const owner = (): HeldOwner => this.#parts.meter.heldFor(this.#parts.principal);
+    const owner = (): HeldOwner => this.#parts.served.meter.heldFor(this.#parts.principal);
     const answers = new BatchAnswers(
       {
         push: (message) => this.push(message),
@@ -226,11 +223,11 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
       answered,
       owner,
     );
-    const { transport, meter } = this.#parts;
+    const { transport, served } = this.#parts;
     const isDone = workOff(messages, {
       quota,
       owner,
-      failed: (error) => meter.failed(error),
+      failed: (error) => served.meter.failed(error),
       take: (frame) => {
         if (frame.kind === 'invalid') answers.writer().end(invalidElement());
         else if (frame.kind !== 'request') this.#deliver(session, frame, this);
@@ -260,17 +257,16 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
   }
 
   async #openSession(profile: ClientProfile, initialize: Frame | undefined): Promise<void> {
-    const { endpoint, principal, meter, sessions, transportName } = this.#parts;
+    const { served, principal, sessions, transportName } = this.#parts;
     const id = initialize?.idBytes;
     try {
       const opened = await openSession(
         profile,
         {
           transport: transportName,
-          endpoint,
+          served,
           principal,
           notificationWriter: this,
-          meter,
           hasStreamPerRequest: false,
         },
         sessions,
@@ -285,7 +281,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
       if (id !== undefined) this.send(resultMessage(id, opened.result));
     } catch (error) {
       const failure = asGatewayError(error);
-      this.#parts.meter.failed(failure);
+      this.#parts.served.meter.failed(failure);
       this.send(errorMessage(id, wireErrorOf(failure)));
       // Without a handshake nothing would ever try again: the client has to connect again.
       if (initialize === undefined) this.close();

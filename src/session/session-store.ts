@@ -9,6 +9,7 @@ import type { GatewayError } from '../base/errors.ts';
 import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import { EndedSessions } from './ended-sessions.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 import type { Session } from './session.ts';
 import { digestOf, type SessionClaims, SessionIds } from './session-ids.ts';
 import { SessionRecord } from './session-record.ts';
@@ -72,11 +73,11 @@ interface SessionEntry {
 
 /** Sessions that are open. */
 export class SessionStore {
-  readonly #options: SessionLimits;
+  #options: SessionLimits;
   readonly #events: SessionEvents | undefined;
   readonly #perPrincipal = new Map<string, SessionEntry>();
   readonly #sessions = new Map<string, Session>();
-  readonly #sweeper: Timer;
+  #sweeper: Timer;
   /** Once it is on no session is opened, and those that are open take no new work. */
   readonly drain: Drain;
   readonly ids: SessionIds;
@@ -98,8 +99,19 @@ export class SessionStore {
     this.#unused = new EndedSessions(Math.max(options.max, MIN_UNUSED));
     this.#events = events;
     this.drain = drain;
-    const periodMs = Math.min(Math.max(options.idle / 4, 50), MAX_PERIOD_MS);
-    this.#sweeper = every(periodMs, () => this.#sweep());
+    this.#sweeper = this.#startSweeper();
+  }
+
+  /** From now on there are other limits. What is beyond them stays until it ends. */
+  obey(options: SessionLimits): void {
+    this.#options = options;
+    this.#sweeper.cancel();
+    this.#sweeper = this.#startSweeper();
+  }
+
+  #startSweeper(): Timer {
+    const periodMs = Math.min(Math.max(this.#options.idle / 4, 50), MAX_PERIOD_MS);
+    return every(periodMs, () => this.#sweep());
   }
 
   get size(): number {
@@ -225,6 +237,11 @@ export class SessionStore {
 
   all(): IterableIterator<Session> {
     return this.#sessions.values();
+  }
+
+  /** The sessions of an endpoint. */
+  at(served: ServedEndpoint): Session[] {
+    return [...this.#sessions.values()].filter((session) => session.served === served);
   }
 
   /** Ends all sessions. */

@@ -2,13 +2,13 @@
 // flight, the server requests it was asked. Knows nothing of HTTP or servers.
 
 import { monotonicMs } from '../base/clock.ts';
-import type { Drain } from '../base/drain.ts';
 import { asGatewayError } from '../base/errors.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isSameId } from '../jsonrpc/id.ts';
 import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { membersOf } from '../jsonrpc/members.ts';
+import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
@@ -24,8 +24,7 @@ import {
   PING,
   PROGRESS,
 } from '../mcp/methods.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
-import type { UpstreamSession } from '../ports/dispatcher.ts';
+import type { Endpoint, UpstreamSession } from '../ports/dispatcher.ts';
 import type { Downstream, ServerRequest } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 import type { Request } from '../ports/request.ts';
@@ -33,6 +32,7 @@ import type { NotificationWriter, ResponseWriter } from '../ports/response-write
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
 import { recorded } from './recorded-request.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 import type { SessionRecord } from './session-record.ts';
 
 /** How long after its last call a client that never listened is certainly there. */
@@ -51,25 +51,20 @@ export interface SessionParts {
   readonly id: string;
   /** Which transport it came over; a metric label. */
   readonly transport: string;
-  readonly endpoint: string;
+  readonly served: ServedEndpoint;
   readonly principal: Principal;
-  /** What of a principal's credentials the servers behind the endpoint see. */
-  readonly credentialFingerprint: (principal: Principal) => string;
   readonly profile: ClientProfile;
   readonly notificationWriter: NotificationWriter;
-  readonly meter: RequestMeter;
   /** Whether each request has a stream of its own, so that equal ids can be told apart. */
   readonly hasStreamPerRequest: boolean;
   /** Whether the server speaks plain JSON-RPC: no method means anything to the gateway then. */
   readonly isPlain: boolean;
-  /** Calls that it may have in flight. */
-  readonly maxInFlight: number;
+  /** Calls that it may have in flight, as it is now. */
+  readonly limits: { readonly maxInFlight: number };
   /** Where it is noted what it wants to be told; absent where nobody would read it. */
   readonly record?: SessionRecord | undefined;
   /** When it was opened, by the monotonic clock; absent: now. */
   readonly openedMs?: number;
-  /** Once it is on only what goes on with calls that were begun is taken. */
-  readonly drain: Drain;
 }
 
 /** One client's session. */
@@ -77,6 +72,7 @@ export class Session implements Downstream, RequestOwner {
   readonly id: string;
   readonly transport: string;
   readonly endpoint: string;
+  readonly served: ServedEndpoint;
   /** By the monotonic clock. */
   readonly openedMs: number;
   readonly version: string;
@@ -84,17 +80,16 @@ export class Session implements Downstream, RequestOwner {
   readonly info: unknown;
   readonly notificationWriter: NotificationWriter;
   #principal: Principal;
-  readonly #credentialFingerprint: SessionParts['credentialFingerprint'];
-  readonly #meter: RequestMeter;
   readonly #hasStreamPerRequest: boolean;
   readonly #isPlain: boolean;
-  readonly #maxInFlight: number;
+  readonly #limits: SessionParts['limits'];
   readonly #record: SessionRecord | undefined;
-  readonly #drain: Drain;
   #heldBytes: number;
   readonly #requests = new Set<ClientRequest>();
   #serverRequests: PendingServerRequests | undefined;
   #upstreamSession: UpstreamSession | undefined;
+  #linkedTo: Endpoint | undefined;
+  #moving: Promise<void> | undefined;
   #lastUsedMs = monotonicMs();
   #hasListened = false;
   #isInputClosed = false;
@@ -103,22 +98,20 @@ export class Session implements Downstream, RequestOwner {
   constructor(parts: SessionParts) {
     this.id = parts.id;
     this.transport = parts.transport;
-    this.endpoint = parts.endpoint;
+    this.served = parts.served;
+    this.endpoint = parts.served.name;
     this.openedMs = parts.openedMs ?? monotonicMs();
     this.#principal = parts.principal;
-    this.#credentialFingerprint = parts.credentialFingerprint;
     this.version = parts.profile.version;
     this.capabilities = parts.profile.capabilities;
     this.info = parts.profile.info;
     this.notificationWriter = parts.notificationWriter;
-    this.#meter = parts.meter;
     this.#heldBytes = parts.profile.heldBytes;
-    this.#meter.heldFor(this.#principal).add('session', this.#heldBytes);
+    this.served.meter.heldFor(this.#principal).add('session', this.#heldBytes);
     this.#hasStreamPerRequest = parts.hasStreamPerRequest;
     this.#isPlain = parts.isPlain;
-    this.#maxInFlight = parts.maxInFlight;
+    this.#limits = parts.limits;
     this.#record = parts.record;
-    this.#drain = parts.drain;
   }
 
   get isClosed(): boolean {
@@ -142,17 +135,29 @@ export class Session implements Downstream, RequestOwner {
     const before = this.#principal;
     if (principal === before) return true;
     if (principal.key !== before.key) return false;
-    if (this.#credentialFingerprint(principal) !== this.#credentialFingerprint(before))
+    const { endpoint } = this.served;
+    if (endpoint.credentialFingerprint(principal) !== endpoint.credentialFingerprint(before)) {
       return false;
+    }
     this.#principal = principal;
     return true;
   }
 
-  /** Links the session to what is behind its endpoint, before the first request. */
-  set upstreamSession(upstreamSession: UpstreamSession) {
+  /**
+   * Links the session to what is behind its endpoint, before the first request.
+   * @param endpoint undefined where it will be linked later
+   */
+  link(upstreamSession: UpstreamSession, endpoint?: Endpoint): void {
+    this.#linkedTo = endpoint;
     this.#upstreamSession = upstreamSession;
     // Its server may have taken long to start; the client comes only now.
     this.#lastUsedMs = monotonicMs();
+  }
+
+  /** The capabilities of what is behind its endpoint. */
+  get offered(): JsonObject {
+    const capabilities = this.#upstreamSession?.endpointInfo.result['capabilities'];
+    return isObject(capabilities) ? capabilities : {};
   }
 
   /** Requests in flight and server requests that are not answered. */
@@ -199,7 +204,7 @@ export class Session implements Downstream, RequestOwner {
       client: this,
       owner: this,
       writer,
-      meter: this.#meter,
+      meter: this.served.meter,
     });
     const isDuplicate = !this.#hasStreamPerRequest && this.#hasInFlight(frame);
     this.#requests.add(request);
@@ -212,11 +217,11 @@ export class Session implements Downstream, RequestOwner {
       request.settle(ERRORS.notification);
     } else if (isDuplicate) {
       request.settle(ERRORS.idInFlight);
-    } else if (this.#drain.isOn && (this.#isPlain || !continuesWork(frame))) {
-      request.settle(FAILURES.stopping());
-    } else if (this.#requests.size > this.#maxInFlight) {
-      request.settle(FAILURES.tooManyInSession(this.#maxInFlight));
-    } else if (this.#meter.isOver(quotaKeyOf(this.#principal))) {
+    } else if (this.served.drain.isOn && (this.#isPlain || !continuesWork(frame))) {
+      request.settle(this.served.refusal);
+    } else if (this.#requests.size > this.#limits.maxInFlight) {
+      request.settle(FAILURES.tooManyInSession(this.#limits.maxInFlight));
+    } else if (this.served.meter.isOver(quotaKeyOf(this.#principal))) {
       request.settle(FAILURES.tooManyOfPrincipal());
     } else if (!request.takeRoom()) {
       request.settle(FAILURES.tooMuchHeld());
@@ -229,7 +234,7 @@ export class Session implements Downstream, RequestOwner {
       request.cancel(undefined);
       return;
     }
-    const { refusal } = this.#meter;
+    const { refusal } = this.served.meter;
     if (refusal !== undefined) {
       request.settle(refusal);
       return;
@@ -301,6 +306,39 @@ export class Session implements Downstream, RequestOwner {
     this.#lastUsedMs = monotonicMs();
   }
 
+  /**
+   * Goes on at the endpoint that is served now, if that is another one: new requests go there, those in
+   * flight end where they are. Resolves when that is done, or is not needed.
+   * @throws GatewayError when it can't be done
+   */
+  async follow(): Promise<void> {
+    while (!this.#isClosed && this.#isBehind) {
+      this.#moving ??= this.#move().finally(() => {
+        this.#moving = undefined;
+      });
+      await this.#moving;
+    }
+  }
+
+  /** One that is linked later will be linked to what is served then. */
+  get #isBehind(): boolean {
+    return this.#linkedTo !== undefined && this.#linkedTo !== this.served.endpoint;
+  }
+
+  async #move(): Promise<void> {
+    const { endpoint } = this.served;
+    const before = this.#upstreamSession;
+    if (before === undefined) return;
+    const next = await endpoint.takeOver(this, before);
+    if (this.#isClosed) {
+      next.close();
+      return;
+    }
+    this.#linkedTo = endpoint;
+    this.#upstreamSession = next;
+    before.close();
+  }
+
   /** The client answers no server requests any more, but still gets its answers. */
   closeInput(): void {
     this.#isInputClosed = true;
@@ -320,7 +358,7 @@ export class Session implements Downstream, RequestOwner {
 
   /** Nothing of it is kept, or will be: it was closed, or never opened. */
   giveRoomBack(): void {
-    this.#meter.heldFor(this.#principal).remove('session', this.#heldBytes);
+    this.served.meter.heldFor(this.#principal).remove('session', this.#heldBytes);
     this.#heldBytes = 0;
   }
 

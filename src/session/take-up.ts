@@ -3,21 +3,19 @@
 import { monotonicMs, wallClockMs } from '../base/clock.ts';
 import { parsedCost } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
-import type { RequestMeter } from '../observe/request-meter.ts';
-import type { Endpoint } from '../ports/dispatcher.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { NotificationWriter } from '../ports/response-writer.ts';
 import { UNKNOWN_CLIENT } from './handshake.ts';
 import { LateUpstreamSession } from './late-upstream-session.ts';
+import type { ServedEndpoint } from './served-endpoint.ts';
 import { type ClientProfile, Session } from './session.ts';
 import { credentialsDigest, type SessionClaims } from './session-ids.ts';
 import type { NoRoom, SessionStore } from './session-store.ts';
 
 /** Where an id came in, and with whose credentials. */
 export interface Comeback {
-  readonly endpoint: Endpoint;
+  readonly served: ServedEndpoint;
   readonly principal: Principal;
-  readonly meter: RequestMeter;
 }
 
 /**
@@ -26,11 +24,12 @@ export interface Comeback {
  */
 export function claimsFor(
   id: string,
-  { endpoint, principal }: Pick<Comeback, 'endpoint' | 'principal'>,
+  { served, principal }: Comeback,
   store: SessionStore,
 ): SessionClaims | undefined {
   const claims = store.claimsOf(id);
-  if (claims?.endpoint !== endpoint.name || claims.principal !== principal.key) return undefined;
+  if (claims?.endpoint !== served.name || claims.principal !== principal.key) return undefined;
+  const { endpoint } = served;
   const credentials = credentialsDigest(endpoint.credentialFingerprint(principal));
   return claims.credentials === credentials ? claims : undefined;
 }
@@ -46,9 +45,10 @@ export function takeUp(
   store: SessionStore,
   writerOf: (version: string) => NotificationWriter,
 ): Session | NoRoom | undefined {
-  const claims = claimsFor(id, comeback, store);
+  const { served, principal } = comeback;
+  const claims = served.isGone ? undefined : claimsFor(id, comeback, store);
   if (claims === undefined) return undefined;
-  const { endpoint, principal, meter } = comeback;
+  const { endpoint, meter } = served;
   const profile = profileOf(claims);
   if (!meter.heldFor(principal).hasRoom(profile.heldBytes)) {
     meter.refusedForRoom();
@@ -61,21 +61,18 @@ export function takeUp(
     const session = new Session({
       id,
       transport: 'streamable-http',
-      endpoint: endpoint.name,
+      served,
       principal,
-      credentialFingerprint: (other) => endpoint.credentialFingerprint(other),
       profile,
       notificationWriter: writerOf(claims.version),
-      meter,
       hasStreamPerRequest: true,
       isPlain: false,
-      maxInFlight: store.maxInFlight,
+      limits: store,
       record: store.record.isKept ? store.record : undefined,
-      drain: store.drain,
       openedMs: monotonicMs() - ageMs,
     });
-    const upstreamSession = new LateUpstreamSession(session, endpoint, store.record.wantedBy(id));
-    session.upstreamSession = upstreamSession;
+    const upstreamSession = new LateUpstreamSession(session, store.record.wantedBy(id));
+    session.link(upstreamSession);
     store.add(session, true);
     if (endpoint.isShared) upstreamSession.open();
     return session;

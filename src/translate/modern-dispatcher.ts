@@ -298,7 +298,7 @@ export class ModernDispatcher {
   }
 
   async #listen(request: Request): Promise<void> {
-    const listen = new ModernListen(request, this.#state.listens);
+    const listen = new ModernListen(request, this.#calls.endpoint, this.#state.listens);
     try {
       await listen.start((client: Downstream) => {
         return new LeaseListenTarget(this.#backend.acquire(client), (tell) =>

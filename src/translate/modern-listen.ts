@@ -111,6 +111,7 @@ export class LeaseListenTarget implements ListenTarget {
 /** One listen stream. */
 export class ModernListen extends SilentClient implements Canceller, OpenListen {
   readonly id = undefined;
+  readonly endpoint: string;
   readonly #request: Request;
   readonly #subscriptionId: Buffer;
   readonly #listens: OpenListens;
@@ -123,10 +124,14 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
   #earlyBytes = 0;
   #isOver = false;
 
-  /** @param listens all streams; this one is among them until it ends */
-  constructor(request: Request, listens: OpenListens) {
+  /**
+   * @param endpoint the name of the one that it came to
+   * @param listens all streams; this one is among them until it ends
+   */
+  constructor(request: Request, endpoint: string, listens: OpenListens) {
     // With the client's own capabilities: a private server is the same one for its calls.
     super(request.client.principal, request.client, UNASKABLE.modern);
+    this.endpoint = endpoint;
     this.#request = request;
     this.#listens = listens;
     this.#subscriptionId = request.frame.idBytes ?? Buffer.from('null');

@@ -14,6 +14,8 @@ const ENTRY_BYTES = 256;
 /** A stream. */
 export interface OpenListen {
   readonly principal: Principal;
+  /** The name of its endpoint. */
+  readonly endpoint: string;
   end(): void;
 }
 
@@ -68,6 +70,13 @@ export class OpenListens {
     const { principal } = listening;
     this.#counts.remove(quotaKeyOf(principal), count);
     this.#held?.client(principal).remove('subscription', bytes);
+  }
+
+  /** Ends those of an endpoint in order: it is another one now, so that clients listen anew. */
+  endAt(endpoint: string): void {
+    for (const listening of [...this.#open.keys()]) {
+      if (listening.endpoint === endpoint) listening.end();
+    }
   }
 
   /** Ends all of them in order: the gateway stops. */

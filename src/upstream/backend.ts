@@ -1,5 +1,6 @@
 // A configured server with its instances: which of them serves whom
 // (docs/configuration.md#serversname).
+import { drained } from '../base/drain.ts';
 import { UNBOUNDED } from '../base/held-bytes.ts';
 import { InteractiveTools } from '../mux/interactive-tools.ts';
 import { Traffic } from '../observe/traffic.ts';
@@ -19,17 +20,25 @@ import type { BackendParts, ServerContext } from './server-context.ts';
 export class ServerBackend implements Backend {
   readonly name: string;
   readonly protocol: 'mcp' | 'jsonrpc';
-  readonly traffic = new Traffic();
+  readonly traffic: Traffic;
+  /** A copy of its own, of which timeouts and limits may change. */
   readonly #options: ServerOptions;
   /** Of a server that everybody shares. */
   readonly #replicas: Replicas | undefined;
   readonly #pool: InstancePool;
+  /** The one of the same name that this one is in the place of, until it is gone. */
+  #before: ServerBackend | undefined;
 
-  constructor(options: ServerOptions, parts: BackendParts) {
-    const { name, sharing } = options;
+  /** @param before the one of the same name that it is to be in the place of */
+  constructor(configured: ServerOptions, parts: BackendParts, before?: ServerBackend) {
+    const { name, sharing } = configured;
+    const { timeouts, limits } = configured;
+    const options = { ...configured, timeouts: { ...timeouts }, limits: { ...limits } };
     this.name = name;
     this.protocol = options.protocol;
     this.#options = options;
+    this.#before = before;
+    this.traffic = before?.traffic ?? new Traffic();
     const isShared = sharing === 'shared';
     const server: ServerContext = {
       ...parts,
@@ -64,6 +73,11 @@ export class ServerBackend implements Backend {
     return this.#replicas?.failure;
   }
 
+  /** Calls here, waiting, or gone on as tasks. */
+  get load(): number {
+    return this.#pool.all.reduce((sum, { load }) => sum + load, 0);
+  }
+
   get inFlight(): number {
     return this.#pool.all.reduce((sum, instance) => sum + instance.inFlight, 0);
   }
@@ -91,6 +105,10 @@ export class ServerBackend implements Backend {
   }
 
   acquireById(client: Downstream, at: string): Lease | undefined {
+    return this.#acquireHere(client, at) ?? this.#before?.acquireById(client, at);
+  }
+
+  #acquireHere(client: Downstream, at: string): Lease | undefined {
     const end = at.lastIndexOf(GENERATION_MARK);
     const instance = this.#pool.acquireNamed(client, at.slice(0, end));
     if (instance === undefined) return undefined;
@@ -98,6 +116,32 @@ export class ServerBackend implements Backend {
     if (instance.generation === at.slice(end + GENERATION_MARK.length)) return lease;
     lease.leave();
     return undefined;
+  }
+
+  /**
+   * Obeys other options without a restart.
+   * @param options that only differ in what a running server need not know (`isSameServer`)
+   */
+  obey({ timeouts, limits }: ServerOptions): void {
+    Object.assign(this.#options.timeouts, { idle: undefined }, timeouts);
+    Object.assign(this.#options.limits, limits);
+    for (const instance of this.#pool.all) instance.obey();
+  }
+
+  /** No clients come any more, and those that leave end no call that was begun; `drain` follows. */
+  retire(): void {
+    this.#pool.retire();
+  }
+
+  /** Lets calls that were begun end, as long as they may, then stops every instance. */
+  async drain(limitMs: number): Promise<void> {
+    await drained(() => this.load > 0, limitMs);
+    await this.close('server_unavailable');
+  }
+
+  /** Another one is gone, maybe the one that this one is in the place of. */
+  forget(other: ServerBackend): void {
+    if (this.#before === other) this.#before = undefined;
   }
 
   /** Stops every instance. */

@@ -54,23 +54,25 @@ export class CallQueue implements Waiting {
   readonly #server: ServerContext;
   readonly #life: Lifecycle;
   readonly #waiting: FairQueue<QueueOwner, WaitingCall>;
-  /** Calls that one principal may have at a shared server, so that there are places for others. */
-  readonly #share: number;
   #sweeper: Timer | undefined;
   #closedBecause: 'server_unavailable' | 'draining' = 'server_unavailable';
 
   constructor(server: ServerContext, life: Lifecycle) {
     this.#server = server;
     this.#life = life;
-    const { queue, inFlight } = server.options.limits;
-    const isShared = server.options.sharing === 'shared';
-    this.#share = isShared ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
+    const { queue } = server.options.limits;
     this.#waiting = new FairQueue(queue, ({ request }) => request.settle(this.#overloaded()));
   }
 
   /** Calls that wait. */
   get queued(): number {
     return this.#waiting.size;
+  }
+
+  /** The limits of the server are others now. */
+  resize(): void {
+    this.#waiting.most = this.#server.options.limits.queue;
+    this.pump();
   }
 
   isAwaited(client: Downstream): boolean {
@@ -170,6 +172,13 @@ export class CallQueue implements Waiting {
       counts.set(key, count);
     }
     return undefined;
+  }
+
+  /** Calls that one principal may have at a shared server, so that there are places for others. */
+  get #share(): number {
+    const { sharing, limits } = this.#server.options;
+    const { inFlight } = limits;
+    return sharing === 'shared' ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
   }
 
   /** Whether the server takes any call at all. */

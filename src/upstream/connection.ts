@@ -91,9 +91,9 @@ export class Connection {
         closed: (reason, notTaken) => this.end(reason, notTaken),
       },
     });
-    const { request: requestMs, requestMax: requestMaxMs } = options.timeouts;
+    const { name, protocol, timeouts } = options;
     this.mux = new Mux(
-      { server: options.name, protocol: options.protocol, requestMs, requestMaxMs },
+      { server: name, protocol, timeouts },
       {
         channel: this.#channel,
         audience: fanOut,
@@ -179,9 +179,9 @@ export class Connection {
 
   /** What a call fails with that was here when it ended. */
   #failureOf(reason: string, isNotTaken: boolean): GatewayError {
-    const { options, exposesDetails } = this.#owner.server;
+    const { options, common } = this.#owner.server;
     const server = options.name;
-    const why = describeEnd(reason, '', exposesDetails);
+    const why = describeEnd(reason, '', common.exposesDetails);
     if (isNotTaken) return FAILURES.notTaken(server, why);
     return reason === DRAINING
       ? FAILURES.stoppedBeforeAnswer(server)

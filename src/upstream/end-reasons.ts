@@ -29,7 +29,7 @@ export function isEndedByItself(reason: string): boolean {
   return ENDED_BY_ITSELF.test(reason);
 }
 
-const NOT_STARTED = { all: 'not started yet', publicReason: 'not started yet' };
+const NOT_STARTED = { all: 'not started yet', discreet: 'not started yet' };
 /** A reason that is a word, alone or before what it is about. */
 const WORD = /^(\w+)(?:: |$)/;
 
@@ -51,8 +51,10 @@ export function describeEnd(
 
 /** Who is told how a server ended. */
 export interface EndAudience {
-  /** Whether callers run the gateway themselves. */
-  readonly exposesDetails: boolean;
+  readonly common: {
+    /** Whether callers run the gateway themselves. */
+    readonly exposesDetails: boolean;
+  };
   /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
   readonly isTriedOnDemand?: boolean;
   /** Told too; undefined where it does not matter whether the server was ever ready. */
@@ -61,12 +63,12 @@ export interface EndAudience {
 
 /** How a server last ended, until it is up again. */
 export class LastEnd {
-  readonly #exposesDetails: boolean;
+  readonly #common: EndAudience['common'];
   readonly #firstStarts: FirstStarts | undefined;
-  #texts: { readonly all: string; readonly publicReason: string } | undefined = NOT_STARTED;
+  #texts: { readonly all: string; readonly discreet: string } | undefined = NOT_STARTED;
 
-  constructor({ exposesDetails, firstStarts }: EndAudience) {
-    this.#exposesDetails = exposesDetails;
+  constructor({ common, firstStarts }: EndAudience) {
+    this.#common = common;
     this.#firstStarts = firstStarts;
   }
 
@@ -77,13 +79,13 @@ export class LastEnd {
 
   /** For callers. */
   get publicReason(): string {
-    return this.#texts?.publicReason ?? '';
+    const { all = '', discreet = '' } = this.#texts ?? {};
+    return this.#common.exposesDetails ? all : discreet;
   }
 
   note(reason: string, lastStderrLine: string): void {
     const all = describeEnd(reason, lastStderrLine, true);
-    const publicReason = this.#exposesDetails ? all : describeEnd(reason, lastStderrLine, false);
-    this.#texts = { all, publicReason };
+    this.#texts = { all, discreet: describeEnd(reason, lastStderrLine, false) };
     this.#firstStarts?.failed(all);
   }
 

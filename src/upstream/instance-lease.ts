@@ -46,6 +46,8 @@ export interface InstancePool {
   nameOf(instance: Instance): string;
   /** Where a call goes: to its client's own instance, or to another one if it can't go there now. */
   instanceFor(request: Request, own: Instance): Instance;
+  /** The pool takes no new clients: an instance is kept as long as it has calls, whoever leaves it. */
+  retire(): void;
   /** A client is done with its instance. */
   release(instance: Instance, client: Downstream): void;
   /** Ends all of them. */
@@ -78,6 +80,10 @@ export class InstanceLease implements Lease, Subscriber {
 
   get at(): string {
     return `${this.#pool.nameOf(this.instance)}${GENERATION_MARK}${this.instance.generation}`;
+  }
+
+  get watched(): readonly string[] {
+    return this.instance.fanOut.resources.watchedBy(this);
   }
 
   get isShared(): boolean {

@@ -175,6 +175,12 @@ export class Instance implements ConnectionOwner {
     this.queue.admit(request);
   }
 
+  /** Timeouts and limits of the server are others now. */
+  obey(): void {
+    this.queue.resize();
+    this.#watchIdle();
+  }
+
   /** Sends a client's notification on, if the server runs. */
   notify(message: Buffer): void {
     if (this.state === 'ready') this.#connection?.mux.notify(message);

@@ -67,6 +67,7 @@ export function channelOpener(
     // A tool that keeps its server from reading is not cut off before its call would be.
     const stallMs = Math.max(timeouts.request, MAX_STALL_MS);
     const program = programs.get(target) ?? programOf(target, environment, parts.logger);
+    programs.set(target, program);
     return new StdioChannel(
       target,
       { messageBytes: limits.message, stopMs: timeouts.stop, stallMs },

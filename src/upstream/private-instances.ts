@@ -107,6 +107,7 @@ export class PrivateInstances implements InstancePool {
   readonly #byInstance = new Map<Instance, PrivateInstance>();
   readonly #closing = new Set<Promise<void>>();
   #sweeper: Timer | undefined;
+  #isRetired = false;
   #sessions = 0;
 
   constructor(server: ServerContext) {
@@ -166,7 +167,7 @@ export class PrivateInstances implements InstancePool {
     entry.timer?.cancel();
     entry.instance.seen(client.principal);
     // It has no session that would end, and its server may keep state between its requests.
-    if (isModernVersion(client.version)) entry.keptMs = this.#server.sessionIdleMs;
+    if (isModernVersion(client.version)) entry.keptMs = this.#server.common.sessionIdleMs;
     return entry.instance;
   }
 
@@ -175,8 +176,20 @@ export class PrivateInstances implements InstancePool {
     if (entry === undefined) return;
     entry.leave(client);
     if (entry.isInUse) return;
-    if (entry.keptMs === 0) this.end(entry);
+    if (this.#isRetired) this.#endUnused(entry);
+    else if (entry.keptMs === 0) this.end(entry);
     else entry.timer = after(entry.keptMs, () => this.end(entry));
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    for (const entry of [...this.#byKey.values()]) if (!entry.isInUse) this.#endUnused(entry);
+  }
+
+  /** Calls in flight are waited for by whoever closes the pool. */
+  #endUnused(entry: PrivateInstance): void {
+    entry.timer?.cancel();
+    if (entry.instance.load === 0) this.end(entry);
   }
 
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {

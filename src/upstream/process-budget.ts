@@ -46,13 +46,19 @@ export class ProcessSlot {
 
 /** Counts private processes. */
 export class ProcessBudget {
-  readonly #options: ProcessOptions;
+  #options: ProcessOptions;
   readonly #slots = new Set<ProcessSlot>();
   readonly starts: StartTurns;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
     this.starts = new StartTurns(options.maxStarting);
+  }
+
+  /** From now on there are other caps. Processes beyond them stay until they end. */
+  obey(options: ProcessOptions): void {
+    this.#options = options;
+    this.starts.obey(options.maxStarting);
   }
 
   /** Private processes in all. */

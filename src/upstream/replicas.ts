@@ -90,6 +90,10 @@ export class Replicas implements InstancePool {
     // They are kept, whoever leaves.
   }
 
+  retire(): void {
+    // They are kept anyway.
+  }
+
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
     await Promise.all(this.#instances.map((instance) => instance.close(reason)));
   }

@@ -10,6 +10,14 @@ import type { ServerOptions } from './options.ts';
 import type { ProcessBudget } from './process-budget.ts';
 import type { FirstStarts } from './restarts.ts';
 
+/** What of the configuration is not a server's own. */
+export interface CommonOptions {
+  /** How long sessions are kept that nobody uses, and private instances of clients without sessions. */
+  readonly sessionIdleMs: number;
+  /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
+  readonly exposesDetails: boolean;
+}
+
 export interface BackendParts {
   readonly budget: ProcessBudget;
   readonly logger: Logger;
@@ -18,10 +26,8 @@ export interface BackendParts {
   readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
-  /** How long sessions are kept that nobody uses, and private instances of clients without sessions. */
-  readonly sessionIdleMs: number;
-  /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
-  readonly exposesDetails: boolean;
+  /** What the servers obey of the configuration of all: as it is now, so to be looked up each time. */
+  readonly common: CommonOptions;
   /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
   readonly isTriedOnDemand?: boolean;
   /** Told of starts, where a server that is never ready ends the gateway. */
@@ -30,6 +36,7 @@ export interface BackendParts {
 
 /** One configured server, as its instances see it. */
 export interface ServerContext extends BackendParts {
+  /** Timeouts and limits are as they are now: the backend changes them in place. */
   readonly options: ServerOptions;
   readonly isShared: boolean;
   readonly tools: InteractiveTools;

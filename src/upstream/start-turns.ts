@@ -32,8 +32,8 @@ interface Start extends Queued<string> {
 
 /** The turns. */
 export class StartTurns {
-  readonly #max: number;
-  readonly #most: number;
+  #max: number;
+  #most: number;
   readonly #running = new Set<Start>();
   /** Each instance waits once at most. */
   readonly #waiting = new FairQueue<string, Start>(Number.POSITIVE_INFINITY, () => undefined);
@@ -43,6 +43,13 @@ export class StartTurns {
   constructor(max: number) {
     this.#max = max;
     this.#most = Math.max(1, Math.floor(max / 2));
+  }
+
+  /** From now on so many may start at the same time. */
+  obey(max: number): void {
+    this.#max = max;
+    this.#most = Math.max(1, Math.floor(max / 2));
+    this.#next();
   }
 
   /** Resolves when it may start. */

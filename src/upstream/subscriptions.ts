@@ -87,6 +87,11 @@ export class Subscriptions {
     return this.#watched.get(what)?.watchers ?? NOBODY;
   }
 
+  /** What a client watches. */
+  watchedBy(listener: Subscriber): string[] {
+    return [...(this.#clients.get(listener)?.watched ?? [])];
+  }
+
   /** Who watches a resource that `uri` is, or that it is a part of. */
   coveringWatchers(uri: string): ReadonlySet<Subscriber> {
     const [first, ...others] = this.#watched.covering(uri);

@@ -36,7 +36,7 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^data\/folder-lock/,
   'node:stream': /^listener\/|^http\/|^app\/connect|^upstream\/stdio\/child-output/,
   'node:tls': /^listener\/|^http\//,
-  'node:util': /^cli\/(args|keys-args)/,
+  'node:util': /^cli\/(args|keys-args)|^base\/same-value/,
   // How much memory there is, and how much of it is used.
   'node:os': /^base\/memory/,
   'node:v8': /^base\/memory/,

@@ -10,7 +10,7 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { textOf } from '../support/wire-message.ts';
 
 it.each([
-  ['SIGHUP', 'SIGHUP does nothing: the configuration can not be read again'],
+  ['SIGHUP', 'configuration reloaded'],
   ['SIGUSR1', 'SIGUSR1 is ignored'],
   ['SIGUSR2', 'SIGUSR2 is ignored'],
 ] as const)('%s is a line in the log; a call in flight goes on', async (signal, text) => {

@@ -2,6 +2,7 @@
  * A gateway within the process of the tests: the same command line, configuration, sockets and servers, but
  * no start of Node. What it logs is collected; its signals are calls.
  */
+import type { Reloads } from '../../src/app/reload.ts';
 import { type RunOptions, runUntilStopped } from '../../src/app/run.ts';
 import { createStop, type Stop } from '../../src/app/stop.ts';
 import { main } from '../../src/cli/commands.ts';
@@ -27,6 +28,7 @@ export class InProcessGateway {
   stdout = '';
   readonly #options: GatewayOptions;
   readonly #stop: Stop = createStop();
+  #reloads: Reloads | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -36,6 +38,10 @@ export class InProcessGateway {
   }
 
   signal(name: NodeJS.Signals): void {
+    if (name === 'SIGHUP') {
+      void this.#reloads?.request(name);
+      return;
+    }
     if (name === 'SIGKILL') throw new Error('only a process of its own can be killed');
     this.#stop.stop(name);
   }
@@ -85,7 +91,13 @@ export class InProcessGateway {
 
   #serve(config: Config, options: RunOptions): Promise<number> {
     const logger = createLogger(config.log, { write: (text) => this.log.write(text) });
-    return runUntilStopped(config, options, { logger, stop: this.#stop });
+    return runUntilStopped(config, options, {
+      logger,
+      stop: this.#stop,
+      onBuilt: (_, reloads) => {
+        this.#reloads = reloads;
+      },
+    });
   }
 }
 

@@ -42,6 +42,11 @@ export interface StopResult {
 /** Writes the configuration file into a folder of its own. */
 export function writeConfiguration(options: GatewayOptions): { folder: string; file: string } {
   const folder = tempDir();
+  return { folder, file: rewriteConfiguration(folder, options) };
+}
+
+/** Writes it again. @returns its path */
+export function rewriteConfiguration(folder: string, options: GatewayOptions): string {
   const file = join(folder, 'sluice.yaml');
   const { servers, listen, admin, log, config } = options;
   const document = {
@@ -53,7 +58,7 @@ export function writeConfiguration(options: GatewayOptions): { folder: string; f
   };
   // JSON is YAML 1.2, and keeps every string a string.
   writeFileSync(file, JSON.stringify(document, null, 2));
-  return { folder, file };
+  return file;
 }
 
 /** Servers of such a gateway that got away from its tree: found by the journals they were started with. */

@@ -3,7 +3,7 @@
  * again with proof that nothing is left: exit status, children, grandchildren.
  */
 import type { LogLine } from './gateway-log.ts';
-import type { GatewayOptions, StopResult } from './gateway-options.ts';
+import { type GatewayOptions, rewriteConfiguration, type StopResult } from './gateway-options.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { PATIENCE_MS } from './until.ts';
 
@@ -62,6 +62,19 @@ export class Gateway {
   /** The end of what it wrote to stderr. */
   lastStderrLine(): string {
     return this.#running.log.text.slice(-2000);
+  }
+
+  /**
+   * Writes another configuration, has it read, and waits for the end of that.
+   * @returns the log line that says how it ended
+   */
+  async reload(options: GatewayOptions): Promise<LogLine> {
+    rewriteConfiguration(this.folder, options);
+    const known = new Set(this.logs());
+    this.signal('SIGHUP');
+    const isEnd = ({ msg }: LogLine): boolean =>
+      /^configuration (reloaded|refused)/.test(String(msg));
+    return await this.waitForLog((line) => isEnd(line) && !known.has(line));
   }
 
   signal(name: NodeJS.Signals): void {

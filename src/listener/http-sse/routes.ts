@@ -5,8 +5,9 @@ import { faultError } from '../../jsonrpc/faults.ts';
 import { scan } from '../../jsonrpc/scan.ts';
 import { endpointEvent, messageEvent } from '../../jsonrpc/sse-framing.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
-import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
+import type { ServedEndpoint } from '../../session/served-endpoint.ts';
+import type { ListenerContext } from '../context.ts';
+import { drainRefusal, REFUSALS, refuse, sendEmpty, streamRefusal } from '../error-response.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 import { type HttpCall, headerOf } from '../streamable-http/routes.ts';
@@ -15,7 +16,7 @@ const TRANSPORT = 'sse';
 
 interface SseStream {
   readonly channel: MessageChannel;
-  readonly endpoint: string;
+  readonly served: ServedEndpoint;
 }
 
 /** The open HTTP+SSE streams, by the secret that their POSTs name. */
@@ -40,10 +41,10 @@ export class SseStreams {
       refuse(call.response, REFUSALS.acceptStream);
       return;
     }
-    const { streamTimers, metrics, sessions, modern, drain, openStreams } = this.#context;
+    const { streamTimers, metrics, sessions, modern, openStreams } = this.#context;
     const reason = this.#streams.size >= MAX_STREAMS ? 'all' : openStreams.refusal(call.principal);
-    if (drain.isOn || reason !== undefined) {
-      refuse(call.response, reason === undefined ? REFUSALS.draining : streamRefusal(reason));
+    if (served.drain.isOn || reason !== undefined) {
+      refuse(call.response, reason === undefined ? drainRefusal(served) : streamRefusal(reason));
       return;
     }
     const id = randomBytes(32).toString('base64url');
@@ -67,15 +68,13 @@ export class SseStreams {
         send: (message) => writer.write(messageEvent(message)),
         end: () => writer.end(),
       },
-      endpoint: served.endpoint,
+      served,
       principal: call.principal,
-      meter: served.meter,
       sessions,
       modern,
-      drain,
       tookBatch: (messages) => this.#context.gatekeeper.takeBatch(call.principal, messages),
     });
-    this.#streams.set(id, { channel, endpoint: served.endpoint.name });
+    this.#streams.set(id, { channel, served });
     streamTimers.opened(writer, TRANSPORT, call.principal);
     writer.write(endpointEvent(`${this.#prefixFor(call)}${messagesPath}?sessionId=${id}`));
   }
@@ -88,7 +87,7 @@ export class SseStreams {
       return;
     }
     const stream = this.#streams.get(id);
-    const isHere = stream?.endpoint === served.endpoint.name;
+    const isHere = stream?.served.name === served.name;
     if (stream === undefined || !isHere || !stream.channel.continueAs(call.principal)) {
       refuse(call.response, REFUSALS.sessionNotFound);
       return;
@@ -108,6 +107,13 @@ export class SseStreams {
   #prefixFor(call: HttpCall): string {
     const { gatekeeper, options } = this.#context;
     return gatekeeper.proxies.prefixOf(call.request) ?? pathPrefix(options.publicUrl);
+  }
+
+  /** Ends the streams of an endpoint. */
+  endOf(served: ServedEndpoint): void {
+    for (const stream of [...this.#streams.values()]) {
+      if (stream.served === served) stream.channel.close();
+    }
   }
 
   /** Ends all streams. */

@@ -8,8 +8,9 @@ import { decodeHeaderValue } from '../../mcp/header-values.ts';
 import { isNoModernRequest, namedBy } from '../../mcp/modern-methods.ts';
 import type { ClientRequest } from '../../session/client-request.ts';
 import { modernRequest, serveBy } from '../../session/modern-requests.ts';
-import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
+import type { ServedEndpoint } from '../../session/served-endpoint.ts';
+import type { ListenerContext } from '../context.ts';
+import { drainRefusal, REFUSALS, type Refusal, refuse, sendEmpty } from '../error-response.ts';
 import { ModernResponseWriter } from './modern-response-writer.ts';
 import { type HttpCall, headerOf } from './routes.ts';
 
@@ -33,8 +34,8 @@ export function serveModern(
     refuse(call.response, refusal, frame.idBytes);
     return;
   }
-  if (context.drain.isOn && !continuesWork(frame)) {
-    refuse(call.response, REFUSALS.draining, frame.idBytes);
+  if (served.drain.isOn && !continuesWork(frame)) {
+    refuse(call.response, drainRefusal(served), frame.idBytes);
     return;
   }
   start(context, served, call, { frame, envelope: checked.envelope });

@@ -12,10 +12,18 @@ import { INITIALIZE } from '../../mcp/methods.ts';
 import { allowsBatches, isModernVersion } from '../../mcp/versions.ts';
 import { BatchAnswers, invalidElement, splitBatch, workOff } from '../../session/batch.ts';
 import { openSession, profileFault, profileOf } from '../../session/handshake.ts';
+import type { ServedEndpoint } from '../../session/served-endpoint.ts';
 import type { Session } from '../../session/session.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
-import type { ListenerContext, ServedEndpoint } from '../context.ts';
-import { REFUSALS, refuse, sendEmpty, sendJson, sessionRefusal } from '../error-response.ts';
+import type { ListenerContext } from '../context.ts';
+import {
+  drainRefusal,
+  REFUSALS,
+  refuse,
+  sendEmpty,
+  sendJson,
+  sessionRefusal,
+} from '../error-response.ts';
 import { type AcceptHeader, acceptedBy } from '../request-headers.ts';
 import { HttpResponseWriter } from './http-response-writer.ts';
 import { serveModern } from './modern-post.ts';
@@ -72,8 +80,8 @@ function serveMessage(
   }
   const found = findSession(context, served, call, frame.idBytes);
   if (found === undefined) return;
-  if (context.drain.isOn && isNewWork(frame)) {
-    refuse(call.response, REFUSALS.draining, frame.idBytes);
+  if (served.drain.isOn && isNewWork(frame)) {
+    refuse(call.response, drainRefusal(served, REFUSALS.sessionNotFound), frame.idBytes);
   } else if (frame.kind === 'request') {
     found.session.request(frame, new HttpResponseWriter(context, call, found, frame.idBytes));
   } else {
@@ -107,6 +115,10 @@ async function serveInitialize(
     refuse(response, REFUSALS.initialized, id);
     return;
   }
+  if (served.isGone) {
+    refuse(response, drainRefusal(served), id);
+    return;
+  }
   const fault = profileFault(frame);
   if (fault !== undefined) {
     refuse(response, { status: 400, ...fault }, id);
@@ -118,12 +130,11 @@ async function serveInitialize(
       profile,
       {
         transport: 'streamable-http',
-        endpoint: served.endpoint,
+        served,
         principal: call.principal,
         notificationWriter: new SessionStreams(profile.version, () =>
           context.held.client(call.principal),
         ),
-        meter: served.meter,
         hasStreamPerRequest: true,
         hasId: true,
       },
@@ -185,8 +196,8 @@ function serveBatch(
   const messages = splitBatch(batch, MCP_RULES);
   if (messages === undefined) refuse(call.response, REFUSALS.batchTooLong);
   else if (messages.length === 0) refuse(call.response, REFUSALS.emptyBatch);
-  else if (context.drain.isOn && messages.every(isNewWork))
-    refuse(call.response, REFUSALS.draining);
+  else if (served.drain.isOn && messages.every(isNewWork))
+    refuse(call.response, drainRefusal(served, REFUSALS.sessionNotFound));
   else {
     context.gatekeeper.takeBatch(call.principal, messages.length);
     takeBatch(context, call, found, messages);

@@ -5,11 +5,12 @@ import { wallClockMs } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { isKnownVersion, isModernVersion } from '../../mcp/versions.ts';
 import type { Principal } from '../../ports/principal.ts';
+import type { ServedEndpoint } from '../../session/served-endpoint.ts';
 import type { Session } from '../../session/session.ts';
 import type { NoRoom } from '../../session/session-store.ts';
 import { SessionStreams } from '../../session/session-streams.ts';
 import { claimsFor, takeUp } from '../../session/take-up.ts';
-import type { ListenerContext, ServedEndpoint } from '../context.ts';
+import type { ListenerContext } from '../context.ts';
 import { REFUSALS, refuse, sendEmpty, sessionRefusal, streamRefusal } from '../error-response.ts';
 import type { Route } from '../paths.ts';
 import { acceptedBy } from '../request-headers.ts';
@@ -83,11 +84,11 @@ function refuseUnknown({ metrics }: ListenerContext, { response }: HttpCall, id?
 /** A session of an earlier process goes on. */
 function takenUp(
   { sessions, held }: ListenerContext,
-  { endpoint, meter }: ServedEndpoint,
+  served: ServedEndpoint,
   { principal }: HttpCall,
   id: string,
 ): Session | NoRoom | undefined {
-  return takeUp(id, { endpoint, principal, meter }, sessions, (version) => {
+  return takeUp(id, { served, principal }, sessions, (version) => {
     // The client may resume streams of that process: none of this one may be taken for them.
     const lastNumber = wallClockMs() * STREAMS_PER_MS;
     return new SessionStreams(version, () => held.client(principal), lastNumber);
@@ -146,11 +147,10 @@ export function serveDelete(
   served: ServedEndpoint,
   call: HttpCall,
 ): void {
-  const { endpoint } = served;
   const sessionId = headerOf(call.request, 'mcp-session-id');
   if (sessionId !== undefined && !context.sessions.has(sessionId)) {
     // One of an earlier process is not taken up for its end.
-    const claims = claimsFor(sessionId, { endpoint, principal: call.principal }, context.sessions);
+    const claims = claimsFor(sessionId, { served, principal: call.principal }, context.sessions);
     if (claims === undefined) {
       refuseUnknown(context, call);
       return;

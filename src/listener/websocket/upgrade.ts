@@ -14,8 +14,15 @@ import { wireErrorOf } from '../../mcp/errors.ts';
 import { FAILURES } from '../../mcp/failures.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { MessageChannel } from '../../session/message-channel.ts';
-import { type ListenerContext, noteMessage, type ServedEndpoint } from '../context.ts';
-import { REFUSALS, type Refusal, refusalBody, streamRefusal } from '../error-response.ts';
+import type { ServedEndpoint } from '../../session/served-endpoint.ts';
+import { type ListenerContext, noteMessage } from '../context.ts';
+import {
+  drainRefusal,
+  REFUSALS,
+  type Refusal,
+  refusalBody,
+  streamRefusal,
+} from '../error-response.ts';
 import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
@@ -42,7 +49,7 @@ export interface UpgradeCall {
 export class WebSockets {
   readonly #context: ListenerContext;
   readonly #server: WebSocketServer;
-  readonly #connections = new Set<WebSocketConnection>();
+  readonly #connections = new Map<WebSocketConnection, ServedEndpoint>();
 
   constructor(context: ListenerContext) {
     this.#context = context;
@@ -73,8 +80,8 @@ export class WebSockets {
     const protocols = offered?.split(',').map((name) => name.trim()) ?? [];
     if (protocols.length > 0 && !protocols.includes(SUBPROTOCOL)) {
       refuseUpgrade(socket, REFUSALS.subprotocol);
-    } else if (this.#context.drain.isOn) {
-      refuseUpgrade(socket, REFUSALS.draining);
+    } else if (served.drain.isOn) {
+      refuseUpgrade(socket, drainRefusal(served));
     } else if (reason !== undefined) {
       refuseUpgrade(socket, streamRefusal(reason));
     } else {
@@ -84,9 +91,14 @@ export class WebSockets {
     }
   }
 
+  /** Closes those of an endpoint. */
+  endOf(served: ServedEndpoint): void {
+    for (const [connection, at] of [...this.#connections]) if (at === served) connection.end();
+  }
+
   /** Closes all of them. */
   close(): void {
-    for (const connection of this.#connections) connection.end();
+    for (const connection of this.#connections.keys()) connection.end();
     this.#server.close();
   }
 
@@ -139,15 +151,13 @@ export class WebSockets {
     const channel = new MessageChannel({
       transportName: TRANSPORT,
       transport: connection,
-      endpoint: served.endpoint,
+      served,
       principal,
-      meter: served.meter,
       sessions,
       modern,
-      drain,
       tookBatch: (messages) => this.#context.gatekeeper.takeBatch(principal, messages),
     });
-    this.#connections.add(connection);
+    this.#connections.set(connection, served);
     openStreams.take(openStream);
     connection.serve(
       {

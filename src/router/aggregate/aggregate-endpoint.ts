@@ -10,6 +10,7 @@ import type { Downstream } from '../../ports/downstream.ts';
 import type { AccessPolicy, Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
 import type { ModernState } from '../../translate/modern-dispatcher.ts';
+import { carriedBy } from '../carried-session.ts';
 import { AggregateRouter } from './aggregate-router.ts';
 import { AggregateUpstreamSession } from './aggregate-upstream-session.ts';
 import { ModernHead } from './answers.ts';
@@ -63,6 +64,7 @@ export class AggregateEndpoint implements Endpoint {
     );
 
     this.#router = new AggregateRouter({
+      name: options.name,
       members,
       composer: new Composer(
         members.map(({ catalog }) => catalog),
@@ -95,6 +97,13 @@ export class AggregateEndpoint implements Endpoint {
       memberLeases.leave();
       throw error;
     }
+    return new AggregateUpstreamSession(memberLeases, this.#router);
+  }
+
+  async takeOver(client: Downstream, before: UpstreamSession): Promise<UpstreamSession> {
+    const carried = carriedBy(before);
+    const memberLeases = new MemberLeases(client, this.#router.parts, undefined, carried);
+    await memberLeases.goOnWith(carried);
     return new AggregateUpstreamSession(memberLeases, this.#router);
   }
 

@@ -25,6 +25,8 @@ import type { Visibility } from './visibility.ts';
 
 /** What all clients of one endpoint share. */
 export interface AggregateParts {
+  /** Of the endpoint. */
+  readonly name: string;
   /** In the order of the configuration. */
   readonly members: readonly Member[];
   readonly composer: Composer;

@@ -16,11 +16,12 @@ import {
   TASK_STATUS,
   UNSUBSCRIBE,
 } from '../../mcp/methods.ts';
-import type { EndpointInfo, UpstreamSession } from '../../ports/dispatcher.ts';
+import type { EndpointInfo } from '../../ports/dispatcher.ts';
 import type { Principal } from '../../ports/principal.ts';
 import { type Outcome, type Request, settleLater, settleSoon } from '../../ports/request.ts';
 import { SessionTasks } from '../../translate/tasks/session-tasks.ts';
 import { sessionCapabilities } from '../../translate/tasks/task-support.ts';
+import type { CarriedSession, CarryingSession } from '../carried-session.ts';
 import { DirectUpstreamSession, levelIn } from '../direct-endpoint.ts';
 import type { AggregateParts, AggregateRouter, ClientLeases } from './aggregate-router.ts';
 import { memberInfosOf, mergedInitializeResult } from './answers.ts';
@@ -34,7 +35,7 @@ import type { View } from './view.ts';
 const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
 /** A session's link to the servers of an endpoint. */
-export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
+export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
   readonly endpointInfo: EndpointInfo;
   readonly era = 'legacy';
   readonly parts: AggregateParts;
@@ -54,6 +55,16 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
 
   get principal(): Principal {
     return this.#memberLeases.principal;
+  }
+
+  get carried(): CarriedSession {
+    const { level, watched } = this.#memberLeases;
+    const leaseAt: CarriedSession['leaseAt'] = (server) => {
+      const member = this.parts.members.find(({ key }) => key === server);
+      const lease = member && this.#memberLeases.all[member.index]?.lease;
+      return lease && { backend: member.backend, lease };
+    };
+    return { level, watched: watched.all, leaseAt };
   }
 
   /** One server alone says itself who it is. */
@@ -177,11 +188,11 @@ export class AggregateUpstreamSession implements UpstreamSession, ClientLeases {
   }
 
   #directTo(member: Member, { lease, client }: MemberLease): DirectUpstreamSession | undefined {
-    const { index, key, backend } = member;
+    const { index, backend } = member;
     const known = this.#direct[index];
     if (known !== undefined || lease?.identity === undefined) return known;
     const tasks = new SessionTasks(client, lease, backend, this.parts.state.tasks);
-    const direct = new DirectUpstreamSession(lease, key, tasks);
+    const direct = new DirectUpstreamSession(lease, backend, tasks);
     this.#direct[index] = direct;
     return direct;
   }

@@ -13,6 +13,7 @@ import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease, ListKind, SubscribeAnswered } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
+import { type CarriedSession, leaseAfter, replaces } from '../carried-session.ts';
 import type { AggregateParts } from './aggregate-router.ts';
 import { memberInfosOf } from './answers.ts';
 import type { Member } from './member.ts';
@@ -20,6 +21,9 @@ import { MemberClient } from './member-client.ts';
 import { isShown } from './routes.ts';
 import { View, type ViewLeases } from './view.ts';
 import { type SubscriptionTarget, WatchedResources } from './watched-resources.ts';
+
+/** How long servers may take to agree to what the client watched at others. */
+const SUBSCRIBE_LIMIT_MS = 5_000;
 
 /** Whether a server can be used. */
 interface Attempt {
@@ -48,17 +52,21 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
   readonly #refusals = new Map<number, unknown>();
   #failure: unknown;
 
-  /** @param onUp told when a server can be used again; it is the n-th of the endpoint */
+  /**
+   * @param onUp told when a server can be used again; it is the n-th of the endpoint
+   * @param before what the client has already under another endpoint of the same name
+   */
   constructor(
     client: Downstream,
     parts: AggregateParts,
     onUp: (index: number) => void = () => undefined,
+    before?: CarriedSession,
   ) {
     this.client = client;
     this.parts = parts;
     this.#onUp = onUp;
     this.view = new View(parts, this);
-    this.#memberLeases = parts.members.map((member) => this.#memberLease(member));
+    this.#memberLeases = parts.members.map((member) => this.#memberLease(member, before));
   }
 
   get principal(): Principal {
@@ -125,6 +133,31 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
       Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
     );
     if (inTheEnd?.includes(true) === false) throw this.#failure;
+  }
+
+  /**
+   * Goes on with what the client had. Waits for servers only that are in the place of others which the client
+   * can use meanwhile.
+   */
+  async goOnWith(before: CarriedSession): Promise<void> {
+    const { level } = before;
+    this.level = level;
+    const areReady = this.parts.members.map(({ backend, index }) => {
+      const lease = this.lease(index);
+      // Not waited for: at an instance that it had there is nothing to tell.
+      void lease?.join(level);
+      const ready = lease?.ready().catch(() => undefined);
+      return replaces(backend, before) ? ready : undefined;
+    });
+    await Promise.all(areReady);
+    // Before the old leases are given up, so that no server is told twice.
+    const watching = before.watched.map(({ uri, owners }) =>
+      this.watched.watch(
+        uri,
+        owners.filter(({ key }) => this.#indexOf(key) >= 0),
+      ),
+    );
+    await within(SUBSCRIBE_LIMIT_MS, Promise.all(watching));
   }
 
   #attempt(lease: Lease, index: number): Attempt {
@@ -198,7 +231,7 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     return this.all.flatMap(({ lease }) => lease ?? []);
   }
 
-  #memberLease(member: Member): MemberLease {
+  #memberLease(member: Member, before?: CarriedSession): MemberLease {
     const { index, key, backend } = member;
     const expose = this.view.exposeOf(index);
     const client = new MemberClient(this.client, {
@@ -208,7 +241,7 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     });
     if (!this.parts.visibility.opens(this.principal, key)) return { client, lease: undefined };
     try {
-      const lease = backend.acquire(client);
+      const lease = leaseAfter(backend, client, before);
       lease.onUp = () => this.#isUp(member);
       this.#refusals.delete(index);
       return { client, lease };

@@ -73,7 +73,7 @@ export class ModernService implements CommonLeases {
   }
 
   async #listen(request: Request): Promise<void> {
-    const listen = new ModernListen(request, this.#parts.state.listens);
+    const listen = new ModernListen(request, this.#parts.name, this.#parts.state.listens);
     try {
       await listen.start((client: Downstream) => {
         const memberLeases = new MemberLeases(client, this.#parts, (index) =>

@@ -4,6 +4,7 @@
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { SubscribeAnswered } from '../../ports/lease.ts';
+import type { CarriedResource } from '../carried-session.ts';
 
 /** How servers are told. */
 export interface SubscriptionTarget {
@@ -37,6 +38,11 @@ export class WatchedResources {
     return this.#names.size === 0 ? undefined : this.#names.get(`${key} ${own}`);
   }
 
+  /** Everything that the client watches, and where. */
+  get all(): CarriedResource[] {
+    return [...this.#owners].map(([uri, owners]) => ({ uri, owners: [...owners.values()] }));
+  }
+
   /** Whether the client watches a resource, as it calls it. */
   has(uri: string): boolean {
     return this.#owners.has(uri);
@@ -49,6 +55,7 @@ export class WatchedResources {
    * @returns the first one's error when none agrees; undefined: it is watched, or nobody has any
    */
   async watch(uri: string, owners: readonly UriOwner[]): Promise<WireError | undefined> {
+    if (owners.length === 0) return undefined;
     const errors = owners.map(async (owner) => await this.#watchAt(uri, owner));
     const agreed = errors.map(async (error) => {
       if ((await error) !== undefined) throw new Error('not agreed');

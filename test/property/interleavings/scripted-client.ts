@@ -3,14 +3,12 @@
 // channel for all (WebSocket, HTTP+SSE, stdio), or a response for each (Streamable HTTP).
 
 import { ANONYMOUS } from '../../../src/auth/anonymous.ts';
-import { Drain } from '../../../src/base/drain.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
-import type { RequestMeter } from '../../../src/observe/request-meter.ts';
-import type { Endpoint } from '../../../src/ports/dispatcher.ts';
 import type { ResponseWriter } from '../../../src/ports/response-writer.ts';
 import { openSession, profileOf } from '../../../src/session/handshake.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
 import { ModernRequests } from '../../../src/session/modern-requests.ts';
+import type { ServedEndpoint } from '../../../src/session/served-endpoint.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { SessionStore } from '../../../src/session/session-store.ts';
 import { SessionStreams } from '../../../src/session/session-streams.ts';
@@ -19,9 +17,8 @@ import { fail, read, secretsIn, type Wire, write } from './wire.ts';
 
 /** What all clients of an interleaving share. */
 export interface Place {
-  readonly endpoint: Endpoint;
+  readonly served: ServedEndpoint;
   readonly sessions: SessionStore;
-  readonly meter: RequestMeter;
 }
 
 export interface ClientOptions {
@@ -240,16 +237,14 @@ export class ChannelClient extends ScriptedClient {
     return this.#isReady && !this.isGone;
   }
 
-  async join({ endpoint, sessions, meter }: Place): Promise<void> {
+  async join({ served, sessions }: Place): Promise<void> {
     this.#channel = new MessageChannel({
       transportName: 'websocket',
       transport: { send: (bytes) => this.#take(bytes), end: () => undefined },
-      endpoint,
+      served,
       principal: { ...ANONYMOUS, key: this.options.principal },
-      meter,
       sessions,
       modern: new ModernRequests(),
-      drain: new Drain(),
     });
     this.#channel.receive(initializeMessage());
     await Promise.resolve();
@@ -279,11 +274,11 @@ export class HttpClient extends ScriptedClient {
     return this.#session !== undefined && !this.isGone;
   }
 
-  async join({ endpoint, sessions, meter }: Place): Promise<void> {
+  async join({ served, sessions }: Place): Promise<void> {
     const notificationWriter = new SessionStreams('2025-11-25', anyOwner());
     const principal = { ...ANONYMOUS, key: this.options.principal };
     this.#sessions = sessions;
-    const origin = { endpoint, principal, meter, notificationWriter, transport: 'streamable-http' };
+    const origin = { served, principal, notificationWriter, transport: 'streamable-http' };
     const opened = await openSession(
       profileOf(scan(initializeMessage())),
       { ...origin, hasStreamPerRequest: true },

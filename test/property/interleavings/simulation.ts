@@ -4,8 +4,8 @@ import { vi } from 'vitest';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
-import { RequestMeter } from '../../../src/observe/request-meter.ts';
 import { DirectEndpoint } from '../../../src/router/direct-endpoint.ts';
+import { ServedEndpoint } from '../../../src/session/served-endpoint.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
 import { createModernState } from '../../../src/translate/modern-dispatcher.ts';
 import { ServerBackend } from '../../../src/upstream/backend.ts';
@@ -29,7 +29,6 @@ export type Step = readonly [keyof typeof ACTIONS, number];
 
 const logger = createLogger({ level: 'fatal', messages: false });
 const metrics = new Metrics({ version: '0', node: '0' });
-const meter = new RequestMeter(metrics, { endpoint: '/', server: 'scripted' });
 
 const OPTIONS: Omit<ServerOptions, 'sharing' | 'replicas'> = {
   name: 'scripted',
@@ -91,19 +90,20 @@ export class Simulation {
         logger,
         metrics,
         gatewayVersion: '0',
-        sessionIdleMs: 3_600_000,
-        exposesDetails: true,
+        common: { sessionIdleMs: 3_600_000, exposesDetails: true },
         openChannel: (_, { events }) => this.#openServer(new ScriptedChannel(events)),
       },
     );
     this.#acquire = {
-      endpoint: new DirectEndpoint(
-        '/',
-        this.#backend,
-        createModernState({ keys: [], ttl: 600_000 }, new AllLists(logger)),
+      served: new ServedEndpoint(
+        new DirectEndpoint(
+          '/',
+          this.#backend,
+          createModernState({ keys: [], ttl: 600_000 }, new AllLists(logger)),
+        ),
+        metrics,
       ),
       sessions: this.#sessions,
-      meter,
     };
   }
 

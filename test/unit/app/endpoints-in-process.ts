@@ -1,17 +1,16 @@
 // The endpoints of a gateway without processes and sockets: two servers, `a` and `b`, that answer
 // everything but calls of tools, and clients on channels.
-import { createEndpoints } from '../../../src/app/endpoints.ts';
-import { Drain } from '../../../src/base/drain.ts';
+import { planEndpoints } from '../../../src/app/endpoints.ts';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
 import { AllLists } from '../../../src/catalog/all-lists.ts';
 import { Pins } from '../../../src/catalog/pins/pins.ts';
 import { ArgumentValidators } from '../../../src/catalog/validation/argument-validators.ts';
 import { loadText } from '../../../src/config/load.ts';
-import { servedEndpoint } from '../../../src/listener/context.ts';
 import { createLogger } from '../../../src/observe/logger.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
 import { MessageChannel } from '../../../src/session/message-channel.ts';
 import { ModernRequests } from '../../../src/session/modern-requests.ts';
+import { ServedEndpoint } from '../../../src/session/served-endpoint.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
 import { createModernState } from '../../../src/translate/modern-dispatcher.ts';
 import { ServerBackend } from '../../../src/upstream/backend.ts';
@@ -160,8 +159,7 @@ export async function endpointsInProcess(
         logger,
         metrics,
         gatewayVersion: '0',
-        sessionIdleMs: config.sessions.idle,
-        exposesDetails: true,
+        common: { sessionIdleMs: config.sessions.idle, exposesDetails: true },
         openChannel: (_, { events }) => ({
           isWritable: true,
           pid: 1,
@@ -185,7 +183,11 @@ export async function endpointsInProcess(
   const validators = new ArgumentValidators();
   const pins = new Pins(new Map());
   const parts = { policy: undefined, state, lists, validators, pins, logger, gatewayVersion: '0' };
-  const endpoints = createEndpoints(config, backends, parts);
+  const shown = new Map(backends.map((backend) => [backend.name, { backend }]));
+  const endpoints = planEndpoints(config, shown, parts).map(({ prefix, make }) => ({
+    prefix,
+    endpoint: make(),
+  }));
   const sessions = new SessionStore(config.sessions);
   const modern = new ModernRequests();
   await Promise.all(backends.map((backend) => backend.start()));
@@ -208,7 +210,7 @@ export async function endpointsInProcess(
     ): Promise<ChannelClient> => {
       const endpoint = endpoints.find(({ prefix }) => prefix === path)?.endpoint;
       if (endpoint === undefined) throw new Error(`no endpoint ${path}`);
-      const served = servedEndpoint(endpoint, metrics, {
+      const served = new ServedEndpoint(endpoint, metrics, {
         audit: undefined,
         loads: undefined,
         held,
@@ -217,12 +219,10 @@ export async function endpointsInProcess(
         const channel = new MessageChannel({
           transportName: 'websocket',
           transport: { send, end: () => undefined },
-          endpoint,
+          served,
           principal: key === undefined ? { key: 'anonymous' } : { key, kind: 'key' },
-          meter: served.meter,
           sessions,
           modern,
-          drain: new Drain(),
         });
         channels.push(channel);
         return channel;

@@ -7,12 +7,13 @@ import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { Drain } from '../../../src/base/drain.ts';
 import { HeldBytes, heldLimits } from '../../../src/base/held-bytes.ts';
-import type { ListenerContext, ServedEndpoint } from '../../../src/listener/context.ts';
+import type { ListenerContext } from '../../../src/listener/context.ts';
 import { HTTP_BOUNDS, type HttpBounds } from '../../../src/listener/http-bounds.ts';
 import { HttpServer } from '../../../src/listener/http-server.ts';
 import { PathTable } from '../../../src/listener/paths.ts';
 import { RequestBodies } from '../../../src/listener/request-body.ts';
 import { Metrics } from '../../../src/observe/metrics.ts';
+import type { ServedEndpoint } from '../../../src/session/served-endpoint.ts';
 import { send } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
 

@@ -12,7 +12,8 @@ vi.mock('../../../src/jsonrpc/json-text.ts', async (original) => {
   return counting(original);
 });
 
-const OPTIONS = { server: 's', protocol: 'mcp', requestMs: 1_000, requestMaxMs: 1_000 } as const;
+const TIMEOUTS = { request: 1_000, requestMax: 1_000 };
+const OPTIONS = { server: 's', protocol: 'mcp', timeouts: TIMEOUTS } as const;
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
 
 /** What comes of a server's line, and how often it was walked over. */

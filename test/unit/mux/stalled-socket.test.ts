@@ -10,7 +10,8 @@ import { Traffic } from '../../../src/observe/traffic.ts';
 import type { Downstream, ServerRequest } from '../../../src/ports/downstream.ts';
 import type { Request } from '../../../src/ports/request.ts';
 
-const OPTIONS = { server: 's', protocol: 'mcp', requestMs: 1_000, requestMaxMs: 1_000 } as const;
+const TIMEOUTS = { request: 1_000, requestMax: 1_000 };
+const OPTIONS = { server: 's', protocol: 'mcp', timeouts: TIMEOUTS } as const;
 const SHORT = 200;
 
 const frameOf = (message: object) =>

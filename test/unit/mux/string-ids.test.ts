@@ -11,7 +11,7 @@ import { Traffic } from '../../../src/observe/traffic.ts';
 import type { Request } from '../../../src/ports/request.ts';
 import { settleBy } from '../../support/outcomes.ts';
 
-const LIMITS = { requestMs: 60_000, requestMaxMs: 60_000 };
+const LIMITS = { timeouts: { request: 60_000, requestMax: 60_000 } };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -4,11 +4,11 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import type { Frame } from '../../../src/jsonrpc/frame.ts';
 import { scan } from '../../../src/jsonrpc/scan.ts';
 import { NO_METRICS } from '../../../src/observe/no-metrics.ts';
-import { RequestMeter } from '../../../src/observe/request-meter.ts';
 import type { Endpoint, UpstreamSession } from '../../../src/ports/dispatcher.ts';
 import type { Principal } from '../../../src/ports/principal.ts';
 import type { Request } from '../../../src/ports/request.ts';
 import { openSession, UNKNOWN_CLIENT } from '../../../src/session/handshake.ts';
+import { ServedEndpoint } from '../../../src/session/served-endpoint.ts';
 import { Session } from '../../../src/session/session.ts';
 import { SessionIds } from '../../../src/session/session-ids.ts';
 import { SessionStore } from '../../../src/session/session-store.ts';
@@ -23,7 +23,7 @@ const PROFILE = {
   info: { name: 'c', version: '1' },
   heldBytes: 10,
 };
-const meter = new RequestMeter(NO_METRICS, { endpoint: '/one', server: 'one' });
+const served = (endpoint: Endpoint): ServedEndpoint => new ServedEndpoint(endpoint, NO_METRICS);
 
 /** An endpoint that notes what it is asked. */
 class FakeEndpoint implements Endpoint {
@@ -67,6 +67,10 @@ class FakeEndpoint implements Endpoint {
     };
   }
 
+  takeOver(): Promise<UpstreamSession> {
+    return this.open();
+  }
+
   serve(): void {
     throw new Error('not here');
   }
@@ -103,10 +107,9 @@ async function opened(principal = ANN, endpoint = new FakeEndpoint()): Promise<s
     PROFILE,
     {
       transport: 'streamable-http',
-      endpoint,
+      served: served(endpoint),
       principal,
       notificationWriter: writer(),
-      meter,
       hasStreamPerRequest: true,
       hasId: true,
     },
@@ -121,7 +124,7 @@ function comeBack(
   at: SessionStore,
   { principal = ANN, endpoint = new FakeEndpoint(), out = writer() } = {},
 ): ReturnType<typeof takeUp> {
-  return takeUp(id, { endpoint, principal, meter }, at, () => out);
+  return takeUp(id, { served: served(endpoint), principal }, at, () => out);
 }
 
 /** Sends a request; resolves with the answer. */

@@ -34,7 +34,7 @@ it('carries updates of what was asked for, each once before it is acknowledged, 
     client,
     push: vi.fn((message: Buffer) => sent.push(JSON.parse(String(message)).params.uri)),
   } as unknown as Request;
-  const listen = new ModernListen(request, new OpenListens());
+  const listen = new ModernListen(request, '/', new OpenListens());
   expect(listen.capabilities).toBe(client.capabilities);
   const started = listen.start(() => lease as unknown as ListenTarget);
   for (const uri of ['a:b', 'a:b', 'a:other']) listen.notify(...update(uri));
@@ -55,7 +55,7 @@ function stream(listens: OpenListens, count: number, subscribeAll: ListenTarget[
     push: vi.fn(),
     settle: vi.fn(),
   };
-  const listen = new ModernListen(request as unknown as Request, listens);
+  const listen = new ModernListen(request as unknown as Request, '/', listens);
   const place = { capabilities: {}, join: async () => undefined, subscribeAll, leave: vi.fn() };
   const started = listen.start(() => place);
   return { listen, request, acquire: place, started };

@@ -20,7 +20,7 @@ it.each([
 });
 
 it('nothing is left of an end when the server is up again', () => {
-  const end = new LastEnd({ exposesDetails: false });
+  const end = new LastEnd({ common: { exposesDetails: false } });
   expect(end.text).toBe('not started yet');
   end.note('exit_1', 'in /srv');
   expect([end.text, end.publicReason]).toEqual(['exit_1; it last said: in /srv', 'exit_1']);

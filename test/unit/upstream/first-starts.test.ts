@@ -6,7 +6,7 @@ import { FirstStarts } from '../../../src/upstream/restarts.ts';
 it('gives up once, with what was said last', () => {
   const told: string[] = [];
   const end = new LastEnd({
-    exposesDetails: true,
+    common: { exposesDetails: true },
     firstStarts: new FirstStarts(3, (why) => told.push(why)),
   });
   end.note('exit_1', 'one');
@@ -20,7 +20,9 @@ it('gives up once, with what was said last', () => {
 it('never gives up what was ready, in any of its instances', () => {
   const told: string[] = [];
   const firstStarts = new FirstStarts(2, (why) => told.push(why));
-  const [one, other] = [1, 2].map(() => new LastEnd({ exposesDetails: true, firstStarts }));
+  const [one, other] = [1, 2].map(
+    () => new LastEnd({ common: { exposesDetails: true }, firstStarts }),
+  );
   one?.note('exit_1', '');
   other?.forget();
   for (let count = 0; count < 10; count++) one?.note('exit_1', '');

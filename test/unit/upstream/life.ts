@@ -7,7 +7,7 @@ import { Lifecycle } from '../../../src/upstream/lifecycle.ts';
 /** Its life. */
 export function lifeOf(mux: object): Lifecycle {
   const logger = createLogger({ level: 'fatal', messages: false });
-  const life = new Lifecycle({ exposesDetails: true }, logger, () => undefined);
+  const life = new Lifecycle({ common: { exposesDetails: true } }, logger, () => undefined);
   life.transition('ready');
   life.mux = mux as Mux;
   return life;

@@ -55,8 +55,7 @@ export function scriptedLives(lives: readonly Life[], changes: Partial<ServerOpt
       logger: createLogger({ level: 'fatal', messages: false }),
       metrics: new Metrics({ version: '0', node: '0' }),
       gatewayVersion: '0',
-      sessionIdleMs: 600_000,
-      exposesDetails: true,
+      common: { sessionIdleMs: 600_000, exposesDetails: true },
       openChannel: (_, { events }) => {
         const live = lives[Math.min(asked.length, lives.length - 1)];
         const methods: string[] = [];
