@@ -1,7 +1,9 @@
 // Reloads of the configuration: one at a time, each whole or not at all (docs/operations.md#reload).
 
 import { messageOf, UserFileError } from '../base/errors.ts';
+import { isFile } from '../base/folders.ts';
 import { isSameValue } from '../base/same-value.ts';
+import { WatchedFiles } from '../base/watched-files.ts';
 import type { Config } from '../config/config.ts';
 import { exposureFaults } from '../config/exposure.ts';
 import { ConfigError, formatIssue } from '../config/issues.ts';
@@ -23,11 +25,15 @@ export interface RereadConfig {
   readonly secrets: ReadonlySet<string>;
   /** To be logged, one sentence each. */
   readonly warnings: readonly string[];
+  /** What it was read from, by absolute paths; the configuration file itself comes first. */
+  readonly files: readonly string[];
 }
 
 export interface ReloadParts {
   /** What the gateway was started with. */
   readonly started: Config;
+  /** What that was read from. */
+  readonly files: readonly string[];
   readonly logger: Logger;
   /** @throws ConfigError with everything that is wrong */
   read(): Promise<RereadConfig>;
@@ -38,6 +44,10 @@ export interface ReloadParts {
 
 /** Options that are looked at only when the gateway starts. */
 const AT_START = ['listen', 'admin', 'data', 'state'];
+/** How long files must not change before they are read again. */
+const QUIET_MS = 300;
+/** Files besides the configuration that are looked at. */
+const MAX_FILES = 256;
 const REFUSED = 'configuration refused, the old one stays';
 
 /** The reloads of one gateway. */
@@ -45,9 +55,28 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #running: Promise<ReloadOutcome> | undefined;
   #next: Promise<ReloadOutcome> | undefined;
+  #watch: WatchedFiles | undefined;
+  #isClosed = false;
 
   constructor(parts: ReloadParts) {
     this.#parts = parts;
+    this.#follow(parts.started.reload.watch ? parts.files : []);
+  }
+
+  /** Looks at no files any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#watch?.close();
+  }
+
+  #follow(files: readonly string[]): void {
+    this.#watch?.close();
+    this.#watch = undefined;
+    const [file, ...others] = files;
+    // A pipe has nothing more to say.
+    if (this.#isClosed || file === undefined || !isFile(file)) return;
+    const watched = [file, ...others.slice(0, MAX_FILES)];
+    this.#watch = new WatchedFiles(watched, () => void this.request('file changed'), QUIET_MS);
   }
 
   /**
@@ -88,9 +117,12 @@ export class Reloads {
   }
 
   async #outcome(): Promise<ReloadOutcome> {
-    const { started, logger, read, apply } = this.#parts;
+    const { started, files, logger, read, apply } = this.#parts;
+    // What changes from now on may not be in what is read.
+    this.#watch?.note();
     try {
-      const { config: wanted, secrets, warnings } = await read();
+      const { config: wanted, secrets, warnings, files: named } = await read();
+      this.#follow(wanted.reload.watch ? named : []);
       const { config, needsRestart } = withoutRestart(started, wanted);
       const unsafe = exposureFaults(config);
       if (unsafe.length > 0) return { outcome: 'refused', errors: unsafe };
@@ -98,6 +130,10 @@ export class Reloads {
       await apply(config, secrets);
       return { outcome: 'ok', needsRestart };
     } catch (error) {
+      // It may be right as soon as one of them is another one.
+      if (error instanceof ConfigError && error.files.length > 0 && this.#watch !== undefined) {
+        this.#follow([...files.slice(0, 1), ...error.files]);
+      }
       return { outcome: 'refused', errors: errorsOf(error) };
     }
   }

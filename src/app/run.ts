@@ -37,6 +37,8 @@ export interface RunOptions {
   readonly needsServer: boolean;
   /** Texts that must not be logged. */
   readonly secrets: ReadonlySet<string>;
+  /** Files that the configuration was read from, by their absolute paths. */
+  readonly files?: readonly string[];
   /** The variables that children are given a choice of. */
   readonly environment: Environment;
   /**
@@ -94,6 +96,7 @@ export async function runUntilStopped(
   for (const warning of options.warnings) logger.warn({ warning }, 'configuration');
   let gateway: Gateway | undefined;
   let data: KeptData | undefined;
+  let reloads: Reloads | undefined;
   let neverReady: string | undefined;
   try {
     data = await openData(config, logger);
@@ -111,13 +114,15 @@ export async function runUntilStopped(
           })
         : undefined,
     });
-    around.onBuilt?.(gateway, reloadsOf(gateway, config, { ...options, logger }));
+    reloads = reloadsOf(gateway, config, { ...options, logger });
+    around.onBuilt?.(gateway, reloads);
     // A signal during the start must not wait for slow servers.
     await Promise.race([gateway.start(), stop.reason]);
   } catch (error) {
     // The stack of what the user can mend says nothing.
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
     logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
+    reloads?.close();
     await gateway?.stop();
     await data?.close();
     return EXIT.failure;
@@ -125,6 +130,7 @@ export async function runUntilStopped(
   const reason = await stop.reason;
   logger.info({ reason }, 'stopping');
   stop.isStopping = true;
+  reloads?.close();
   await gateway.stop();
   await data.close();
   logger.info('stopped');
@@ -138,10 +144,15 @@ export async function runUntilStopped(
 function reloadsOf(
   gateway: Gateway,
   started: Config,
-  { reread, logger }: Pick<RunOptions, 'reread'> & { readonly logger: Logger },
+  {
+    reread,
+    files = [],
+    logger,
+  }: Pick<RunOptions, 'reread' | 'files'> & { readonly logger: Logger },
 ): Reloads | undefined {
   if (reread === undefined) return undefined;
   return new Reloads({
+    files,
     started,
     logger,
     read: reread,

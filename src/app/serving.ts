@@ -41,6 +41,12 @@ export interface ServingParts {
   ended(served: ServedEndpoint): void;
 }
 
+/** A server that is not shown any more, and what is in its place. */
+interface LeavingServer {
+  readonly backend: ServerBackend;
+  readonly successor?: ServerBackend;
+}
+
 /** An endpoint that is another one now. */
 interface ReplacedEndpoint {
   readonly served: ServedEndpoint;
@@ -77,13 +83,14 @@ export class Serving {
     this.#config = config;
     const { coming, gone } = servers.change(config.servers);
     for (const { name } of gone) logger.info({ server: name }, 'server removed');
-    const moved = this.#show(gone);
+    const moved = this.#show(gone.map((backend) => ({ backend })));
     const shown = coming.map(async (server) => {
       await servers.prepare(server);
       if (drain.isOn) return;
       servers.show(server);
       this.#tellShown(server);
-      await this.#show(server.before === undefined ? [] : [server.before]);
+      const { backend: successor, before } = server;
+      await this.#show(before === undefined ? [] : [{ backend: before, successor }]);
     });
     await Promise.all([moved, ...shown]);
   }
@@ -97,16 +104,18 @@ export class Serving {
    * Shows what there is now.
    * @param leaving servers that are not shown any more
    */
-  async #show(leaving: readonly ServerBackend[]): Promise<void> {
-    const { servers } = this.#parts;
-    for (const backend of leaving) backend.retire();
+  async #show(leaving: readonly LeavingServer[]): Promise<void> {
+    for (const { backend } of leaving) backend.retire();
     const { replaced, gone } = this.#showEndpoints();
     const moved = Promise.all(replaced.map((one) => this.#moveSessions(one)));
-    const left = moved.then(() =>
-      Promise.all(leaving.map((backend) => servers.drain(backend, this.#config.drain))),
-    );
+    const left = moved.then(() => Promise.all(leaving.map((one) => this.#drain(one))));
     for (const served of gone) void this.#end(served, left);
     await moved;
+  }
+
+  async #drain({ backend, successor }: LeavingServer): Promise<void> {
+    successor?.succeed(backend);
+    await this.#parts.servers.drain(backend, this.#config.drain);
   }
 
   #showEndpoints(): { replaced: ReplacedEndpoint[]; gone: ServedEndpoint[] } {

@@ -17,6 +17,15 @@ export function isFolder(path: string): boolean {
   }
 }
 
+/** Whether `path` is a file, or a link to one. */
+export function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
 /** Whether `path` itself is a symbolic link. */
 export function isLink(path: string): boolean {
   try {

@@ -55,6 +55,8 @@ export interface GatewayLaunch {
   readonly warnings: readonly string[];
   /** Texts that must not be logged. */
   readonly secrets: ReadonlySet<string>;
+  /** Files that the configuration was read from, by their absolute paths. */
+  readonly files?: readonly string[];
   /**
    * Reads the configuration again; absent where there is no file.
    * @throws ConfigError with everything that is wrong
@@ -177,7 +179,8 @@ async function serve(invocation: ServeInvocation, context: ProcessContext): Prom
   if (file === undefined) return EXIT.failure;
   const read = async (): Promise<RereadConfig> => {
     const loaded = await loadFile(file, context, invocation);
-    return { config: loaded.config, warnings: warningsOf(loaded), secrets: loaded.secrets };
+    const { config, secrets, files } = loaded;
+    return { config, warnings: warningsOf(loaded), secrets, files };
   };
   const { config, ...launch } = await read();
   return context.startGateway(config, {

@@ -46,6 +46,8 @@ export class ConfigDocument {
   readonly warnings: ConfigIssue[] = [];
   /** Texts that came from outside the file: they are kept out of everything that is shown. */
   readonly secrets = new Set<string>();
+  /** The files that values were to be read from. */
+  readonly files = new Set<string>();
   /** False when there is no tree to look at. */
   readonly isReadable: boolean;
   readonly #text: string;
@@ -139,6 +141,7 @@ export class ConfigDocument {
       this.#unresolved.add(node);
     }
     if (result === undefined) return;
+    for (const file of result.files) this.files.add(file);
     for (const secret of result.secrets) {
       this.secrets.add(secret);
     }

@@ -23,6 +23,8 @@ export interface Interpolation {
   readonly secrets: readonly string[];
   /** The references as written, `${NAME}`. */
   readonly references: readonly string[];
+  /** The files that were to be read, by their absolute paths. */
+  readonly files: readonly string[];
   readonly problems: readonly string[];
 }
 
@@ -50,6 +52,7 @@ export function interpolate(
 ): Interpolation {
   const secrets: string[] = [];
   const references: string[] = [];
+  const files: string[] = [];
   const problems: string[] = [];
   const value = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, body: string | undefined, end) => {
     if (body === undefined) return '${';
@@ -58,6 +61,7 @@ export function interpolate(
       return whole;
     }
     const found = lookUp(body, source, open);
+    if (found.file !== undefined) files.push(found.file);
     if ('problem' in found) {
       problems.push(found.problem);
       return whole;
@@ -68,10 +72,13 @@ export function interpolate(
     }
     return found.marked ?? found.value;
   });
-  return { value, secrets, references, problems };
+  return { value, secrets, references, files, problems };
 }
 
-type LookupResult = { value: string; isSecret: boolean; marked?: string } | { problem: string };
+type LookupResult = { file?: string } & (
+  | { value: string; isSecret: boolean; marked?: string }
+  | { problem: string }
+);
 
 function lookUp(body: string, source: InterpolationSource, open: OpenParts): LookupResult {
   if (body.startsWith('file:')) {
@@ -97,15 +104,17 @@ function lookUp(body: string, source: InterpolationSource, open: OpenParts): Loo
 }
 
 function readSecret(path: string, folder: string, isOpen: boolean): LookupResult {
-  const refuse = (why: string): LookupResult => ({ problem: `has \${file:${path}}, but ${why}` });
-  if (path === '' || path.includes('\0')) return refuse('there is no path: must be ${file:/path}');
-  const absolute = resolve(folder, path);
+  const problem = (why: string): string => `has \${file:${path}}, but ${why}`;
+  if (path === '' || path.includes('\0')) {
+    return { problem: problem('there is no path: must be ${file:/path}') };
+  }
+  const file = resolve(folder, path);
   try {
-    const value = readSecretFile(absolute);
-    const part = { kind: 'file', path: absolute, seen: value } as const;
-    return { value, isSecret: true, ...(isOpen ? { marked: marked(part) } : {}) };
+    const value = readSecretFile(file);
+    const part = { kind: 'file', path: file, seen: value } as const;
+    return { file, value, isSecret: true, ...(isOpen ? { marked: marked(part) } : {}) };
   } catch (error) {
-    if (error instanceof UnusableFile) return refuse(error.message);
+    if (error instanceof UnusableFile) return { file, problem: problem(error.message) };
     throw error;
   }
 }

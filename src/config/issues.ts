@@ -53,12 +53,15 @@ export class Findings {
 /** A configuration that can't be used, with everything that is wrong with it. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[];
+  /** Files that it names: it may be right when they are others. */
+  readonly files: readonly string[];
 
   /** @param issues at least one, in the order of the file */
-  constructor(issues: readonly ConfigIssue[]) {
+  constructor(issues: readonly ConfigIssue[], files: readonly string[] = []) {
     super(issues.map(formatIssue).join('\n'));
     this.name = 'ConfigError';
     this.issues = issues;
+    this.files = files;
   }
 }
 

@@ -1,6 +1,7 @@
 // File to frozen Config, or to every fault with its line and column.
 import { dirname, resolve } from 'node:path';
 import { readTextFileOrPipe, UnusableFile } from '../base/bounded-file.ts';
+import { lockFileOf } from '../catalog/pins/lock-file.ts';
 import type { Config } from './config.ts';
 import { ConfigDocument } from './document.ts';
 import { flagAt, type ListenerFlags, withFlags } from './flags.ts';
@@ -25,6 +26,8 @@ export interface LoadedConfig {
   /** Texts that came from `${...}` and must not be shown. */
   readonly secrets: ReadonlySet<string>;
   readonly warnings: readonly ConfigIssue[];
+  /** Absolute paths of all that was read, or is read with it: the file itself comes first. */
+  readonly files: readonly string[];
   /** Which servers have another name than the host's file gives them. */
   readonly renamed: readonly ConfigIssue[];
   /** Whether what the configuration names is there: config/preflight.ts. */
@@ -85,13 +88,14 @@ export function loadText(
   };
   const issues = [...document.issues, ...faults.map(locate)];
   if (issues.length > 0 || resolution.config === undefined) {
-    throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES));
+    throw new ConfigError(inOrder(issues).slice(0, MAX_ISSUES), [...document.files]);
   }
   const { config, warnings, places, renamed } = resolution;
   const located = (found: readonly Fault[]): ConfigIssue[] => inOrder(found.map(locate));
   return {
     config,
     secrets: document.secrets,
+    files: [path, lockFileOf(path), ...document.files],
     warnings: inOrder([...document.warnings, ...located(warnings)]),
     renamed: located(renamed),
     preflight: () => {

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { authSchema } from '../auth/options.ts';
-import { duration, filledText, isMap, section, text } from '../base/options.ts';
+import { duration, filledText, flag, isMap, section, text } from '../base/options.ts';
 import { endpointSchema } from '../catalog/endpoint-options.ts';
 import { limitsSchema, listenSchema, sessionsSchema } from '../listener/options.ts';
 import { auditSchema, logSchema } from '../observe/options.ts';
@@ -37,6 +37,14 @@ const settings = {
   drain: duration(0).prefault('25s').meta({
     description: 'How long a stop waits for calls in flight to finish.',
   }),
+  reload: section({
+    watch: flag().prefault(true).meta({
+      description:
+        'Reload when the configuration file changes, or a file that it names with `${file:...}`. Signals and requests reload it in any case.',
+    }),
+  })
+    .prefault({})
+    .meta({ description: 'When a running gateway reads its configuration again.' }),
   endpoints: z
     .record(z.string(), endpointSchema, { error: 'must be a map of paths' })
     .prefault({})

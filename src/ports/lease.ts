@@ -100,6 +100,8 @@ export interface Lease {
    * @returns the error of a server that refused
    */
   watchTask(taskId: string): Promise<WireError | undefined>;
+  /** Tells the client which lists are other ones than at another server in whose place this one is. */
+  succeed(before: Lease): void;
   /** The client is done. */
   leave(): void;
 }

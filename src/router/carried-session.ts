@@ -49,8 +49,8 @@ export function leaseAfter(backend: Backend, client: Downstream, before?: Carrie
   return same ?? backend.acquire(client);
 }
 
-/** Whether a client's lease at a server is in the place of one at another server of that name. */
-export function replaces(backend: Backend, before: CarriedSession): boolean {
+/** A client's lease at another server of that name, in whose place a server is. */
+export function leaseBefore(backend: Backend, before: CarriedSession): Lease | undefined {
   const held = before.leaseAt(backend.name);
-  return held !== undefined && held.backend !== backend;
+  return held?.backend === backend ? undefined : held?.lease;
 }

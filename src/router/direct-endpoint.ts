@@ -22,6 +22,7 @@ import {
   type CarryingSession,
   carriedBy,
   leaseAfter,
+  leaseBefore,
 } from './carried-session.ts';
 
 /** One server under one path. */
@@ -73,6 +74,8 @@ export class DirectEndpoint implements Endpoint {
     void lease.join(carried.level);
     // The server may never be ready; then the client is told so by its next call.
     await lease.ready().catch(() => undefined);
+    const replaced = leaseBefore(this.#backend, carried);
+    if (replaced !== undefined) lease.succeed(replaced);
     for (const { owners } of carried.watched) {
       for (const { key, uri } of owners) if (key === this.server) void lease.subscribe(uri);
     }

@@ -329,7 +329,11 @@ export class Session implements Downstream, RequestOwner {
     const { endpoint } = this.served;
     const before = this.#upstreamSession;
     if (before === undefined) return;
-    const next = await endpoint.takeOver(this, before);
+    const next = await endpoint.takeOver(this, before).catch(async () => {
+      // There may be room for another process when the client has given up the one that it has.
+      before.close();
+      return await endpoint.takeOver(this, before);
+    });
     if (this.#isClosed) {
       next.close();
       return;

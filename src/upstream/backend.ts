@@ -139,6 +139,12 @@ export class ServerBackend implements Backend {
     await this.close('server_unavailable');
   }
 
+  /** The clients of another one are here by now: they are told which lists are other ones. */
+  succeed(before: ServerBackend): void {
+    // A private one tells its own client: see InstanceLease.
+    for (const instance of this.#replicas?.all ?? []) instance.succeed(before.#pool.all);
+  }
+
   /** Another one is gone, maybe the one that this one is in the place of. */
   forget(other: ServerBackend): void {
     if (this.#before === other) this.#before = undefined;

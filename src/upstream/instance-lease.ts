@@ -211,6 +211,11 @@ export class InstanceLease implements Lease, Subscriber {
     return error;
   }
 
+  succeed(before: Lease): void {
+    // Those of all clients are told all at once.
+    if (!this.isShared && before instanceof InstanceLease) this.instance.succeed([before.instance]);
+  }
+
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;

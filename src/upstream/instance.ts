@@ -43,6 +43,8 @@ export class Instance implements ConnectionOwner {
   #upstreamSubscriptions: UpstreamSubscriptions | undefined;
   #idleTimer: Timer | undefined;
   #starts = 0;
+  /** Whether clients were at another instance before, and may know its lists. */
+  #isSuccessor = false;
 
   /** @param owner of the slot for its process; undefined where there is always one */
   constructor(
@@ -175,6 +177,13 @@ export class Instance implements ConnectionOwner {
     this.queue.admit(request);
   }
 
+  /** Is in the place of others: clients that are here by now are told which lists are other ones. */
+  succeed(before: readonly Instance[]): void {
+    for (const { lists } of before) this.lists.adopt(lists);
+    this.#isSuccessor = true;
+    if (this.state === 'ready') void this.#tellWhatChanged();
+  }
+
   /** Timeouts and limits of the server are others now. */
   obey(): void {
     this.queue.resize();
@@ -283,7 +292,7 @@ export class Instance implements ConnectionOwner {
     queue.pump();
     this.#watchIdle();
     this.fanOut.up();
-    if (this.#starts > 1) void this.#tellWhatChanged();
+    if (this.#starts > 1 || this.#isSuccessor) void this.#tellWhatChanged();
   }
 
   /** What the server must know before the first call: it is written first, so it is read first. */

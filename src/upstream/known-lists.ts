@@ -90,9 +90,26 @@ export class KnownLists {
     if (this.#seen.get(method)?.equals(list)) return;
     const isWhole = list.length <= MAX_REMEMBERED && !list.includes(NEXT_CURSOR);
     this.#seen.set(method, isWhole ? Buffer.from(list) : undefined);
+    this.#count();
+  }
+
+  #count(): void {
     let bytes = 0;
     for (const seen of this.#seen.values()) bytes += seen?.length ?? 0;
     this.#held.set(bytes);
+  }
+
+  /** Goes on with what clients saw of another instance, in whose place this one is. */
+  adopt(before: KnownLists): void {
+    if (this.#isClosed) return;
+    for (const [method, list] of before.#seen) {
+      const known = this.#seen.get(method);
+      const isSame =
+        !this.#seen.has(method) || (list !== undefined && known?.equals(list) === true);
+      // Where clients saw different ones, it is another one for somebody.
+      this.#seen.set(method, isSame ? list : undefined);
+    }
+    this.#count();
   }
 
   #countHandshakeResult(bytes: number): void {

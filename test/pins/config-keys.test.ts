@@ -114,6 +114,7 @@ it('the configuration has these keys', () => {
     'processes.max',
     'processes.maxPerPrincipal',
     'processes.maxStarting',
+    'reload.watch',
     'servers.*.allowPrivate',
     'servers.*.args',
     'servers.*.auth.audience',

@@ -13,7 +13,7 @@ import { LIST_CHANGED } from '../../mcp/methods.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease, ListKind, SubscribeAnswered } from '../../ports/lease.ts';
 import type { Principal } from '../../ports/principal.ts';
-import { type CarriedSession, leaseAfter, replaces } from '../carried-session.ts';
+import { type CarriedSession, leaseAfter, leaseBefore } from '../carried-session.ts';
 import type { AggregateParts } from './aggregate-router.ts';
 import { memberInfosOf } from './answers.ts';
 import type { Member } from './member.ts';
@@ -147,7 +147,10 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
       // Not waited for: at an instance that it had there is nothing to tell.
       void lease?.join(level);
       const ready = lease?.ready().catch(() => undefined);
-      return replaces(backend, before) ? ready : undefined;
+      const replaced = leaseBefore(backend, before);
+      if (replaced === undefined) return undefined;
+      lease?.succeed(replaced);
+      return ready;
     });
     await Promise.all(areReady);
     // Before the old leases are given up, so that no server is told twice.

@@ -13,11 +13,16 @@ function configOf(more = ''): Config {
 
 function reloadsOf(read: () => Promise<RereadConfig>, apply = vi.fn(async () => undefined)) {
   const counted = vi.fn();
-  const reloads = new Reloads({ started: configOf(), logger, read, apply, counted });
+  const reloads = new Reloads({ started: configOf(), files: [], logger, read, apply, counted });
   return { reloads, apply, counted };
 }
 
-const reread = (config: Config): RereadConfig => ({ config, secrets: new Set(), warnings: [] });
+const reread = (config: Config): RereadConfig => ({
+  config,
+  secrets: new Set(),
+  warnings: [],
+  files: [],
+});
 
 it('runs one at a time, and one more for all who ask meanwhile', async () => {
   const reads: (() => void)[] = [];
@@ -73,7 +78,7 @@ it('refuses what would be unsafe at the listener that there is', async () => {
   // With a proxy in front it is safe, which the listener that there is does not have.
   const wanted = configOf(`listen: { host: 0.0.0.0, tlsTerminatedUpstream: true }\n${auth}`);
   const read = async (): Promise<RereadConfig> => reread(wanted);
-  const reloads = new Reloads({ started: open, logger, read, apply, counted });
+  const reloads = new Reloads({ started: open, files: [], logger, read, apply, counted });
   expect(await reloads.request('a')).toEqual({
     outcome: 'refused',
     errors: [expect.stringMatching(/^listen\.host: as it is until a restart, is reachable/)],

@@ -200,6 +200,8 @@ describe('sluice serve', () => {
       needsServer: false,
       warnings: [],
       secrets: new Set(['from-outside']),
+      files: [join(folder, 'secret.yaml'), join(folder, 'secret.lock.json')],
+      reread: expect.any(Function),
     });
     expect((await sluice('serve -c hosts.json')).started[0]?.options.warnings).toHaveLength(1);
   });

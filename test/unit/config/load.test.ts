@@ -94,6 +94,7 @@ describe('a configuration', () => {
       state: { keys: [], ttl: 600_000 },
       data: undefined,
       drain: 25_000,
+      reload: { watch: true },
       catalogOptionsOf: new Map([['a', { pin: 'off', validateArguments: 'off' }]]),
       endpoints: [],
       servers: [

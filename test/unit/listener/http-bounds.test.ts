@@ -51,7 +51,8 @@ async function listener(bounds: Partial<HttpBounds>) {
     },
   } as unknown as ListenerContext;
   const paths = new PathTable();
-  paths.add('', { endpoint: { name: '/', protocol: 'mcp' } } as unknown as ServedEndpoint);
+  const served = { name: '/', endpoint: { name: '/', protocol: 'mcp' }, drain: new Drain() };
+  paths.add('', served as unknown as ServedEndpoint);
   const server = new HttpServer(context, paths, { ...HTTP_BOUNDS, ...bounds });
   const url = await server.listen();
   open.push(() => server.close());
