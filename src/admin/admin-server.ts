@@ -1,9 +1,11 @@
 // The admin listener: metrics, liveness, readiness. Never on the public listener
 // (docs/operations.md#health).
 import { lstatSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { OriginGuard } from '../auth/origin-guard.ts';
+import { isLoopbackHost } from '../base/loopback.ts';
 import { onNextTurn } from '../base/turns.ts';
 import { operatorQuota } from '../http/client-turns.ts';
 import { createServer, NO_SCHEMAS } from '../http/light-parts.ts';
@@ -23,6 +25,23 @@ const LIMITS: SocketLimits = {
   isShared: () => true,
   scarce: () => undefined,
 };
+const JSON_TYPE = /^application\/json(?: ?;|$)/i;
+
+/** What is answered to who may not do something, or not so. */
+function refused(status: number, why: string): AdminRefusal {
+  return { status, outcome: 'refused', errors: [why] };
+}
+
+interface AdminRefusal {
+  readonly status: number;
+  readonly outcome?: 'refused';
+  readonly errors?: readonly string[];
+}
+
+const NOT_LOCAL = refused(403, 'actions are taken from this machine only');
+const NOT_JSON = refused(415, 'an action needs Content-Type: application/json');
+const NO_FILE = refused(409, 'there is no configuration file to read again');
+
 /** Scrapers come again on the same connection. */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -32,13 +51,21 @@ export interface AdminContext {
   readonly metrics: Metrics;
   /** Why the gateway should get no new clients now; empty when it is ready. */
   notReadyBecause(): readonly string[];
+  /** Reads the configuration again; undefined where there is no file. */
+  reload(): Promise<ActionOutcome> | undefined;
   /** Servers that are not there, and why. They make nobody's gateway unready. */
   unavailable(): Readonly<Record<string, string>>;
 }
 
-/** Serves /metrics, /healthz and /readyz. */
+/** What an action came to, as its caller reads it. */
+export interface ActionOutcome {
+  readonly outcome: 'ok' | 'refused';
+}
+
+/** Serves /metrics, /healthz and /readyz, and takes /reload. */
 export class AdminServer {
   readonly #context: AdminContext;
+  readonly #guard: OriginGuard;
   readonly #app: FastifyInstance = fastify({
     ...NO_SCHEMAS,
     forceCloseConnections: true,
@@ -55,10 +82,17 @@ export class AdminServer {
 
   constructor(context: AdminContext) {
     this.#context = context;
+    this.#guard = new OriginGuard({
+      host: context.options.host,
+      allowedHosts: [],
+      allowedOrigins: [],
+      publicUrl: undefined,
+    });
     this.#guardHost();
     const { server } = this.#app;
     this.#sockets = new OpenSockets(server, false, LIMITS, operatorQuota);
     this.#turns = new RequestTurns(server, this.#sockets, false, (_, socket) => socket.destroy());
+    this.#takeActions();
     this.#app.get('/metrics', async (_request, reply) => {
       return reply.type(context.metrics.registry.contentType).send(await this.#scrape());
     });
@@ -73,6 +107,30 @@ export class AdminServer {
         ...(Object.keys(down).length === 0 ? {} : { unavailable: down }),
       });
     });
+  }
+
+  /** What changes something is for this machine alone, whoever may read. */
+  #takeActions(): void {
+    this.#app.removeAllContentTypeParsers();
+    // What is in a body does not matter: a page in a browser can't send one of this type unasked.
+    this.#app.addContentTypeParser('*', (_request, payload, done) => {
+      payload.resume();
+      done(null);
+    });
+    this.#app.post('/reload', async ({ raw }, reply) => {
+      const refusal = this.#refusalOf(raw);
+      if (refusal !== undefined) return await reply.code(refusal.status).send(refusal);
+      const outcome = await this.#context.reload();
+      if (outcome === undefined) return await reply.code(NO_FILE.status).send(NO_FILE);
+      return await reply.code(outcome.outcome === 'ok' ? 200 : 422).send(outcome);
+    });
+  }
+
+  #refusalOf({ headers, rawHeaders, socket }: IncomingMessage): AdminRefusal | undefined {
+    const isSocket = this.#context.options.socket !== undefined;
+    if (!isSocket && !isLoopbackHost(socket.remoteAddress ?? '')) return NOT_LOCAL;
+    if (!JSON_TYPE.test(headers['content-type'] ?? '')) return NOT_JSON;
+    return isSocket ? undefined : this.#guard.check(rawHeaders);
   }
 
   /**
@@ -130,14 +188,8 @@ export class AdminServer {
     const { options } = this.#context;
     // No page in a browser reaches a socket.
     if (options.allowRemote || options.socket !== undefined) return;
-    const guard = new OriginGuard({
-      host: options.host,
-      allowedHosts: [],
-      allowedOrigins: [],
-      publicUrl: undefined,
-    });
     this.#app.addHook('onRequest', async (request, reply) => {
-      const refusal = guard.check(request.raw.rawHeaders);
+      const refusal = this.#guard.check(request.raw.rawHeaders);
       if (refusal !== undefined) await reply.code(refusal.status).send(refusal);
     });
   }

@@ -1,9 +1,10 @@
 // The composition root: builds every part bottom-up and hands each its ports. The only folder that
 // knows all the others.
 
-import { AdminServer } from '../admin/admin-server.ts';
+import { type ActionOutcome, AdminServer } from '../admin/admin-server.ts';
 import { within } from '../base/clock.ts';
 import { Drain, drained } from '../base/drain.ts';
+import { UserFileError } from '../base/errors.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { isSameValue } from '../base/same-value.ts';
 import { AllLists } from '../catalog/all-lists.ts';
@@ -73,6 +74,8 @@ export class Gateway {
       /** Texts that never reach a log. */
       secrets: ReadonlySet<string>;
       firstStarts?: FirstStarts | undefined;
+      /** Reads the configuration again; absent, or undefined, where there is no file. */
+      reload?: () => Promise<ActionOutcome> | undefined;
     },
   ) {
     const { logger, environment } = parts;
@@ -108,6 +111,10 @@ export class Gateway {
       endpointParts: () => this.#endpointParts,
       replaced: ({ name }) => this.#modern.listens.endAt(name),
       ended: (served) => this.#http.endOf(served),
+      forgotten: (server) => {
+        this.#lists.forget(server);
+        void this.#metrics.forgetServer(server);
+      },
     });
     this.#http = new HttpServer(this.#listenerContext, this.#serving.paths);
     this.#admin = new AdminServer({
@@ -115,6 +122,7 @@ export class Gateway {
       metrics: this.#metrics,
       notReadyBecause: () => this.#notReadyBecause(),
       unavailable: () => this.#servers.unavailable,
+      reload: () => parts.reload?.(),
     });
     this.#metrics.observe(() => this.#snapshot());
   }
@@ -196,6 +204,7 @@ export class Gateway {
    * @throws UserFileError when what it names can't be used; then nothing has changed
    */
   async change(config: Config, secrets: ReadonlySet<string>): Promise<void> {
+    if (this.#drain.isOn) throw new UserFileError('the gateway is stopping');
     const lock = lockOf(config);
     const admit = this.#access.prepare(config);
     if (!isSameValue(lock, this.#lock)) this.#pins = new Pins(lock);

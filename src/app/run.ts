@@ -102,6 +102,7 @@ export async function runUntilStopped(
     data = await openData(config, logger);
     // Reads files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {
+      reload: () => reloads?.request('POST /reload'),
       logger,
       data,
       version: options.version,

@@ -93,6 +93,11 @@ export class Servers {
     for (const other of this.#all) other.forget(backend);
   }
 
+  /** Whether there is one of that name, shown or not. */
+  has(name: string): boolean {
+    return this.#shown.has(name) || [...this.#all].some((backend) => backend.name === name);
+  }
+
   /** Ends all of them. */
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
     await Promise.all([...this.#all].map((backend) => backend.close(reason)));

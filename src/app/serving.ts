@@ -37,6 +37,8 @@ export interface ServingParts {
   endpointParts(): EndpointParts;
   /** Told of an endpoint that is another one now. */
   replaced(served: ServedEndpoint): void;
+  /** Told of a server that is gone with all that was begun there. */
+  forgotten(server: string): void;
   /** Told when everything of an endpoint that is gone has ended. */
   ended(served: ServedEndpoint): void;
 }
@@ -109,8 +111,15 @@ export class Serving {
     const { replaced, gone } = this.#showEndpoints();
     const moved = Promise.all(replaced.map((one) => this.#moveSessions(one)));
     const left = moved.then(() => Promise.all(leaving.map((one) => this.#drain(one))));
-    for (const served of gone) void this.#end(served, left);
+    const ended = gone.map((served) => this.#end(served, left));
+    void Promise.all([left, ...ended]).then(() => this.#forget(leaving));
     await moved;
+  }
+
+  /** Nothing is kept of a server that there is not any more. */
+  #forget(leaving: readonly LeavingServer[]): void {
+    const { servers, forgotten } = this.#parts;
+    for (const { backend } of leaving) if (!servers.has(backend.name)) forgotten(backend.name);
   }
 
   async #drain({ backend, successor }: LeavingServer): Promise<void> {

@@ -13,7 +13,8 @@ export type Invocation =
   | RunInvocation
   | ConnectInvocation
   | KeysInvocation
-  | PinInvocation;
+  | PinInvocation
+  | ReloadInvocation;
 
 /** `sluice serve`. Flags that aren't given are undefined. */
 export interface ServeInvocation {
@@ -53,6 +54,15 @@ export interface PinInvocation {
   readonly servers: readonly string[];
   readonly isDryRun: boolean;
   readonly isYes: boolean;
+}
+
+/** `sluice reload`. */
+export interface ReloadInvocation {
+  readonly kind: 'reload';
+  readonly config?: string;
+  /** URL or path of the socket of the admin listener. */
+  readonly admin?: string;
+  readonly isJson: boolean;
 }
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
@@ -126,6 +136,8 @@ function parseCommand(command: CommandName, words: readonly string[]): Invocatio
       return parseConnect(words);
     case 'pin':
       return parsePin(words);
+    case 'reload':
+      return parseReload(words);
     case 'keys': {
       const read = parseKeys(words);
       if (read === 'help') return { kind: 'help', command };
@@ -147,6 +159,25 @@ function parseServe(words: readonly string[]): Invocation {
     adminPort: numberOf('admin-port', values['admin-port']),
     exitWithParent: values['exit-with-parent'] === true,
     ...given('config', values.config),
+  };
+}
+
+function parseReload(words: readonly string[]): Invocation {
+  const options = {
+    ...HELP,
+    ...CONFIG,
+    admin: { type: 'string' },
+    json: { type: 'boolean' },
+  } as const;
+  const { values } = parseArgs({ args: [...words], options });
+  if (values.help === true) {
+    return { kind: 'help', command: 'reload' };
+  }
+  return {
+    kind: 'reload',
+    isJson: values.json === true,
+    ...given('config', values.config),
+    ...given('admin', values.admin),
   };
 }
 

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import type { AdminPlace } from '../app/admin-client.ts';
 import type { RereadConfig } from '../app/reload.ts';
 import { UserFileError } from '../base/errors.ts';
 import { EXIT } from '../base/exit-codes.ts';
@@ -22,6 +23,7 @@ import {
   type Invocation,
   type PinInvocation,
   parseCommandLine,
+  type ReloadInvocation,
   type RunInvocation,
   type ServeInvocation,
 } from './args.ts';
@@ -63,6 +65,8 @@ export interface GatewayLaunch {
    */
   readonly reread?: () => Promise<RereadConfig>;
 }
+
+const DEFAULT_ADMIN = 'http://127.0.0.1:9464';
 
 /** Where a configuration is looked for, in this order. */
 const DEFAULT_FILES = ['sluice.yaml', join('config', 'sluice.yaml')];
@@ -138,6 +142,8 @@ async function execute(invocation: Invocation, context: ProcessContext): Promise
     }
     case 'keys':
       return keys(invocation, context);
+    case 'reload':
+      return reload(invocation, context);
   }
 }
 
@@ -150,6 +156,33 @@ async function keys(invocation: KeysInvocation, context: ProcessContext): Promis
   }
   const { runKeys } = await import('../app/keys.ts');
   return runKeys({ ...rest, file: resolve(context.cwd, file), out: context.out, err: context.err });
+}
+
+async function reload(
+  { admin, config, isJson }: ReloadInvocation,
+  context: ProcessContext,
+): Promise<number> {
+  const place = admin === undefined ? await adminOf(config, context) : adminAt(admin, context);
+  if (place === undefined) return EXIT.failure;
+  const { runReload } = await import('../app/admin-client.ts');
+  return runReload({ place, isJson, out: context.out, err: context.err });
+}
+
+async function adminOf(
+  file: string | undefined,
+  context: ProcessContext,
+): Promise<AdminPlace | undefined> {
+  if (file === undefined) return { url: DEFAULT_ADMIN };
+  const loaded = await loadFrom(file, context);
+  if (loaded === undefined) return undefined;
+  const { socket, host, port } = loaded.config.admin;
+  if (socket !== undefined) return { socketPath: socket };
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}` };
+}
+
+function adminAt(place: string, { cwd }: ProcessContext): AdminPlace {
+  if (/^https?:/.test(place)) return { url: place };
+  return { socketPath: resolve(cwd, place.replace(/^unix:/, '')) };
 }
 
 async function check(file: string | undefined, context: ProcessContext): Promise<number> {

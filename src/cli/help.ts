@@ -9,6 +9,7 @@ Usage:
   sluice connect URL [--header 'K: V']         serve a remote endpoint on stdin and stdout
   sluice pin [options]                         compare and accept the tool definitions of the servers
   sluice keys add|list|revoke                  manage the API keys of clients
+  sluice reload                                have a running gateway read its configuration again
 
   sluice COMMAND --help                        more about a command
   sluice --version
@@ -106,6 +107,19 @@ Example:
   sluice keys add --file keys.json --name ci --group build --expires 90d
 `;
 
+const RELOAD = `Usage: sluice reload [options]
+
+Has a running gateway read its configuration again, and waits until it has: the servers that are new or
+changed were started, and sessions have moved. If the configuration is wrong, nothing changes: prints each
+error and exits with status 1.
+
+  --admin WHERE        URL or socket of the admin listener; default: that of --config, or
+                       http://127.0.0.1:9464
+  -c, --config FILE    the configuration file that names the admin listener
+  --json               print the answer of the gateway
+  -h, --help           show this help
+`;
+
 const TEXTS = {
   serve: SERVE,
   run: RUN,
@@ -113,6 +127,7 @@ const TEXTS = {
   connect: CONNECT,
   pin: PIN,
   keys: KEYS,
+  reload: RELOAD,
 } as const;
 
 /** A command of the program. */

@@ -36,6 +36,14 @@ export interface Snapshot {
   readonly connections: { readonly open: number; readonly limit: number };
 }
 
+/** A metric whose series can be looked at, and ended. */
+interface LabelledMetric {
+  get(): Promise<{
+    readonly values: readonly { readonly labels: Partial<Record<string, string | number>> }[];
+  }>;
+  remove(labels: Partial<Record<string, string | number>>): void;
+}
+
 /** All metrics of one gateway. */
 export class Metrics {
   readonly registry = new Registry();
@@ -141,6 +149,25 @@ export class Metrics {
     ]);
     info.set(build, 1);
     for (const outcome of ['ok', 'refused']) this.configReloads.inc({ outcome }, 0);
+  }
+
+  /** A server is none of the configuration any more: its series end. */
+  async forgetServer(server: string): Promise<void> {
+    const all: readonly LabelledMetric[] = [
+      this.requests,
+      this.requestDuration,
+      this.serverRestarts,
+      this.serverStart,
+      this.notificationsWithheld,
+      this.serverRequests,
+    ];
+    for (const metric of all) {
+      const { values } = await metric.get();
+      for (const { labels } of values) {
+        const { le: _, ...own } = labels;
+        if (own['server'] === server) metric.remove(own);
+      }
+    }
   }
 
   /** Lets every scrape read the live tables, so that no counter can drift from them. */

@@ -18,7 +18,8 @@ const MODULE_HOMES: Readonly<Record<string, RegExp>> = {
     /^base\/(bounded-file|folders)|^upstream\/stdio\/(run-as|resource-limits|program|inherited-files)|^cli\/commands|^catalog\/pins\/lock-file|^data\/data-folder|^auth\/key-file|^base\/watched-files|^admin\/admin-server|^observe\/(audit-file|line-writer)/,
   // Tables of the system, which may be long, and what is written while clients are served.
   'node:fs/promises': /^listener\/unacknowledged|^data\/journal/,
-  'node:http': /^listener\/|^http\//,
+  // The admin listener is asked by `sluice reload`.
+  'node:http': /^listener\/|^http\/|^admin\/|^app\/admin-client/,
   'node:https': /^listener\//,
   // Parsers of syntaxes that few files have, and the HTTP client, are loaded when they are needed.
   'node:module': /^base\/http-pool|^cli\/commands|^config\/syntax\/json|^config\/syntax\/toml/,

@@ -116,6 +116,8 @@ export abstract class SdkClient {
   readonly updates: string[] = [];
   /** Progress that the SDK had no handler for any more. */
   lateProgress = 0;
+  /** Answers to what was not asked, or was answered before. */
+  readonly unasked: string[] = [];
 
   constructor(user: User) {
     this.user = user;
@@ -207,6 +209,7 @@ export abstract class SdkClient {
   /** Takes what the SDK reports besides the failures of calls. */
   protected noteError(error: Error): void {
     if (error.message.includes('progress notification for an unknown token')) this.lateProgress++;
+    if (error.message.includes('unknown message ID')) this.unasked.push(error.message);
   }
 
   /** The user's answer to `sampling/createMessage`. */

@@ -13,7 +13,8 @@ it('leaves servers alone that are the same, with all that clients have there', a
   const running = await reloading.start({ servers: serversOf({ one, two }) });
   const client = await reloading.session(running.endpoint('one'));
   const merged = await reloading.session(`${running.url}/mcp`);
-  const starts = one.journal.starts.length;
+  const starts = 2;
+  await until(() => one.journal.starts.length === starts);
   const { answer } = client.beginCall('slow', { ms: 1_000, v: 'done' });
   await one.journal.waitFor(({ raw }) => raw.includes('"slow"'));
 

@@ -16,6 +16,7 @@ async function listening(): Promise<URL> {
     metrics: new Metrics({ version: '0', node: '0' }),
     notReadyBecause: () => [],
     unavailable: () => ({}),
+    reload: () => undefined,
   });
   open.push(() => admin.close());
   return new URL(await admin.listen());
