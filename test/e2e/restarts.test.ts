@@ -11,6 +11,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { fetchMetrics, metricSum } from '../support/metrics.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import type { Connect, SdkClient } from './sdk-client.ts';
 import { connectV1 } from './sdk-v1.ts';
 import { connectV2 } from './sdk-v2.ts';
@@ -34,6 +35,7 @@ class Caller {
   readonly name: string;
   readonly client: SdkClient;
   readonly #tool: string;
+  readonly #isUp: () => boolean;
   /** When calls failed: from their begin to their end. */
   readonly failures: { readonly begun: number; readonly ended: number; readonly why: unknown }[] =
     [];
@@ -41,7 +43,9 @@ class Caller {
   #isOver = false;
   #loop: Promise<void> | undefined;
 
-  constructor(name: string, client: SdkClient, tool: string) {
+  /** @param isUp whether there is a gateway now */
+  constructor(name: string, client: SdkClient, tool: string, isUp: () => boolean) {
+    this.#isUp = isUp;
     this.name = name;
     this.client = client;
     this.#tool = tool;
@@ -70,7 +74,7 @@ class Caller {
       } catch (why) {
         this.failures.push({ begun, ended: performance.now(), why });
         // Nobody listens for a while.
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await until(this.#isUp, { timeoutMs: RESTART_MS });
       }
     }
   }
@@ -97,12 +101,13 @@ it(
     const start = (): Promise<Gateway> =>
       startGateway({ servers, listen: { port }, config: { data }, ownProcess: true });
     let gateway = await start();
+    let isUp = true;
     const callers = await Promise.all(
       SDKS.flatMap(([sdk, connect]) =>
         PATHS.map(async ([path, tool]) => {
           const user = { secret: 's', answersQuestions: false };
           const client = await connect(gateway.url + path, 'streamable-http', user);
-          return new Caller(`${sdk} at ${path}`, client, tool);
+          return new Caller(`${sdk} at ${path}`, client, tool, () => isUp);
         }),
       ),
     );
@@ -116,8 +121,10 @@ it(
         })
         .toBe(true);
       const from = performance.now();
+      isUp = false;
       await (restart % 2 === 0 ? gateway.stop() : gateway.kill());
       gateway = await start();
+      isUp = true;
       outages.push({ from, to: performance.now() });
     }
     // All of them go on, the last time too.
