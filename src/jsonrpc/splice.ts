@@ -42,13 +42,45 @@ export function withOwnId(request: Frame, id: number): Buffer {
   return replaceTwoSpans(bytes, [idStart, idEnd, text], [tokenStart, tokenEnd, text]);
 }
 
-/** Copies `bytes` with two spans replaced; the spans don't overlap and may come in any order. */
-export function replaceTwoSpans(
+/** The same in parts. A large one is not copied: with 15 MB that takes 90 ms. */
+export function ownIdParts(request: Frame, id: number): readonly Buffer[] {
+  const { bytes, idStart, idEnd, tokenStart, tokenEnd } = request;
+  if (bytes.length < LARGE_TEXT) return [withOwnId(request, id)];
+  const text = Buffer.from(String(id), 'latin1');
+  if (tokenStart < 0) return [bytes.subarray(0, idStart), text, bytes.subarray(idEnd)];
+  return partsOfTwo(bytes, ...inOrder([idStart, idEnd, text], [tokenStart, tokenEnd, text]));
+}
+
+/** A message that may be in parts, in one. */
+export function inOnePart(message: readonly Buffer[]): Buffer {
+  const [first] = message;
+  return first !== undefined && message.length === 1 ? first : Buffer.concat(message);
+}
+
+/** A span of a text, from and to, and what is to be there instead. */
+type Replacement = readonly [number, number, Buffer];
+
+function inOrder(first: Replacement, second: Replacement): [Replacement, Replacement] {
+  return first[0] < second[0] ? [first, second] : [second, first];
+}
+
+function partsOfTwo(
   bytes: Buffer,
-  first: readonly [number, number, Uint8Array],
-  second: readonly [number, number, Uint8Array],
-): Buffer {
-  const [left, right] = first[0] < second[0] ? [first, second] : [second, first];
+  [from, to, left]: Replacement,
+  [nextFrom, nextTo, right]: Replacement,
+): Buffer[] {
+  return [
+    bytes.subarray(0, from),
+    left,
+    bytes.subarray(to, nextFrom),
+    right,
+    bytes.subarray(nextTo),
+  ];
+}
+
+/** Copies `bytes` with two spans replaced; the spans don't overlap and may come in any order. */
+export function replaceTwoSpans(bytes: Buffer, first: Replacement, second: Replacement): Buffer {
+  const [left, right] = inOrder(first, second);
   const more = left[2].length - (left[1] - left[0]) + right[2].length - (right[1] - right[0]);
   const out = Buffer.allocUnsafe(bytes.length + more);
   let at = bytes.copy(out, 0, 0, left[0]);
@@ -58,15 +90,7 @@ export function replaceTwoSpans(
   out.set(right[2], at);
   bytes.copy(out, at + right[2].length, right[1]);
   if (out.length >= LARGE_TEXT) {
-    const between = bytes.subarray(left[1], right[0]);
-    const parts = [
-      bytes.subarray(0, left[0]),
-      left[2],
-      between,
-      right[2],
-      bytes.subarray(right[1]),
-    ];
-    noteParts(out, parts, bytes);
+    noteParts(out, partsOfTwo(bytes, left, right), bytes);
   }
   return out;
 }

@@ -6,24 +6,28 @@ const MESSAGE = 'event: message\ndata: ';
 const MESSAGE_HEAD = Buffer.from(MESSAGE);
 const END = Buffer.from('\n\n');
 
-/** A message as an event without id: it can't be resumed behind. */
-export function messageEvent(message: Buffer): Buffer {
-  return Buffer.concat(messageEventParts([message]));
+/** Larger events stay in parts: to join 12 MB takes 130 ms. */
+const JOINED_BYTES = 64 * 1024;
+
+/**
+ * A message as an event without id: it can't be resumed behind.
+ * @param message its parts
+ * @returns the parts of the event: one, unless it is large
+ */
+export function messageEvent(...message: readonly Buffer[]): readonly Buffer[] {
+  return eventOf(MESSAGE_HEAD, message);
 }
 
-/** The same of a large message in parts, in parts. */
-export function messageEventParts(message: readonly Buffer[]): Buffer[] {
-  return [MESSAGE_HEAD, ...message.map(onOneLine), END];
+/** The same as an event that a client can resume behind. */
+export function resumableEvent(id: string, ...message: readonly Buffer[]): readonly Buffer[] {
+  return eventOf(Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), message);
 }
 
-/** A message as an event that a client can resume behind. */
-export function resumableEvent(id: string, message: Buffer): Buffer {
-  return Buffer.concat(resumableEventParts(id, [message]));
-}
-
-/** The same of a large message in parts, in parts. */
-export function resumableEventParts(id: string, message: readonly Buffer[]): Buffer[] {
-  return [Buffer.from(`id: ${id}\n${MESSAGE}`, 'latin1'), ...message.map(onOneLine), END];
+function eventOf(head: Buffer, message: readonly Buffer[]): readonly Buffer[] {
+  let bytes = head.length + END.length;
+  for (const part of message) bytes += part.length;
+  const parts = [head, ...message.map(onOneLine), END];
+  return bytes <= JOINED_BYTES ? [Buffer.concat(parts, bytes)] : parts;
 }
 
 /** How long a client should wait before it reconnects, in milliseconds. */

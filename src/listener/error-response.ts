@@ -230,9 +230,13 @@ export function sendJson(
 }
 
 /** Answers with JSON text in pieces. */
-export function sendJsonParts(response: ServerResponse, parts: readonly Buffer[]): void {
+export function sendJsonParts(
+  response: ServerResponse,
+  status: number,
+  parts: readonly Buffer[],
+): void {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': length });
   response.cork();
   for (const part of parts) response.write(part);
   response.uncork();

@@ -62,8 +62,8 @@ export class ForwardedRequest implements Request, Canceller {
     this.original.settle(outcome);
   }
 
-  push(message: Buffer): boolean {
-    return this.original.push(message);
+  push(...message: readonly Buffer[]): boolean {
+    return this.original.push(...message);
   }
 
   cancel(notice: Frame | undefined): void {

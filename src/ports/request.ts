@@ -96,9 +96,10 @@ export interface Request {
   settle(outcome: Outcome): void;
   /**
    * Sends a message that belongs to this request and comes before its answer.
+   * @param message in parts, if it is large
    * @returns false when the caller can't be given one
    */
-  push(message: Buffer): boolean;
+  push(...message: readonly Buffer[]): boolean;
   /** Told of the call at the server, before that is sent it. */
   sent?(call: Canceller): void;
 }

@@ -2,9 +2,10 @@
 export interface ResponseWriter {
   /**
    * A message that comes before the answer.
+   * @param message in parts, if it is large
    * @returns false when the caller can't be given one
    */
-  push(message: Buffer): boolean;
+  push(...message: readonly Buffer[]): boolean;
   /**
    * The answer; nothing comes after it.
    * @param code of an error, where a transport has a status for it
@@ -15,8 +16,8 @@ export interface ResponseWriter {
    * @param scopes that would do; none: more would not help
    */
   forbid?(message: Buffer, scopes: readonly string[]): void;
-  /** A large answer in pieces, where the transport can send it without joining them first. */
-  endInParts?(parts: readonly Buffer[]): void;
+  /** A large answer in parts, where the transport can send it without joining them first. */
+  endInParts?(parts: readonly Buffer[], code?: number): void;
   /** There will be no answer: the caller cancelled. */
   abandon(): void;
 }

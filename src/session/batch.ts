@@ -17,7 +17,7 @@ const MESSAGE_COST = 4 * LEAST_COST;
 
 /** Where the answers of a batch go. */
 export interface BatchTarget {
-  push(message: Buffer): boolean;
+  push(...message: readonly Buffer[]): boolean;
   endAll(messages: readonly Buffer[]): void;
   abandon(): void;
 }
@@ -121,7 +121,7 @@ export class BatchAnswers {
       this.#close(message, id);
     };
     return {
-      push: (message) => !isDone && this.#target.push(message),
+      push: (...message) => !isDone && this.#target.push(...message),
       end: close,
       abandon: () => close(undefined),
     };

@@ -131,12 +131,13 @@ export class ClientRequest implements Request {
     const isResult = answer.resultStart >= 0;
     if (!this.#over(isResult ? 'ok' : 'error', answer.bytes.length)) return;
     const { bytes, idStart, idEnd } = answer;
-    if (isResult && bytes.length > COPIED_BYTES && this.#writer.endInParts !== undefined) {
-      this.#writer.endInParts([bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)]);
+    const code = isResult ? undefined : errorCodeOf(answer);
+    if (bytes.length > COPIED_BYTES && this.#writer.endInParts !== undefined) {
+      const parts = [bytes.subarray(0, idStart), this.#id, bytes.subarray(idEnd)];
+      this.#writer.endInParts(parts, code);
       return;
     }
-    const message = replaceSpan(bytes, idStart, idEnd, this.#id);
-    this.#writer.end(message, isResult ? undefined : errorCodeOf(answer));
+    this.#writer.end(replaceSpan(bytes, idStart, idEnd, this.#id), code);
   }
 
   #answer(result: Buffer): void {
@@ -174,8 +175,8 @@ export class ClientRequest implements Request {
     this.#letGo();
   }
 
-  push(message: Buffer): boolean {
-    return !this.#isSettled && this.#writer.push(message);
+  push(...message: readonly Buffer[]): boolean {
+    return !this.#isSettled && this.#writer.push(...message);
   }
 
   /**

@@ -1,7 +1,7 @@
 // One event stream of a Streamable HTTP session: numbers its events, keeps the latest for clients
 // that lost the connection, and sends them to whoever reads it now (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
-import { primingEvent, resumableEvent, resumableEventParts } from '../jsonrpc/sse-framing.ts';
+import { primingEvent, resumableEvent } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import type { KeptEvent, ReplayBudget } from './replay-budget.ts';
 
@@ -52,27 +52,16 @@ export class EventStream {
     if (this.#writer === writer) this.#writer = undefined;
   }
 
-  /** Sends a message and keeps it for a while. */
-  write(message: Buffer): void {
+  /**
+   * Sends a message and keeps it for a while.
+   * @param message its parts, which are not joined if they are large
+   */
+  write(...message: readonly Buffer[]): void {
     if (this.#isFinished) return;
     const sequence = ++this.#sequence;
-    const event = resumableEvent(`${this.name}_${sequence}`, message);
-    this.#send(sequence, [event], event.length);
-  }
-
-  /** The same of a large message in parts. They are never joined: with 12 MB that takes 130 ms. */
-  writeParts(parts: readonly Buffer[]): void {
-    if (this.#isFinished) return;
-    const sequence = ++this.#sequence;
-    const event = resumableEventParts(`${this.name}_${sequence}`, parts);
-    this.#send(
-      sequence,
-      event,
-      event.reduce((sum, { length }) => sum + length, 0),
-    );
-  }
-
-  #send(sequence: number, parts: readonly Buffer[], bytes: number): void {
+    const parts = resumableEvent(`${this.name}_${sequence}`, ...message);
+    let bytes = 0;
+    for (const { length } of parts) bytes += length;
     this.#writer?.write(...parts);
     if (this.#writer !== undefined && bytes > MAX_KEPT_WHILE_READ) return;
     const kept = { sequence, parts, bytes };

@@ -10,7 +10,7 @@ import type { Frame } from '../jsonrpc/frame.ts';
 import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
 import { type ScanOptions, scan } from '../jsonrpc/scan.ts';
 import { errorMessage, resultMessage } from '../jsonrpc/serialize.ts';
-import { onOneLine } from '../jsonrpc/splice.ts';
+import { inOnePart, onOneLine } from '../jsonrpc/splice.ts';
 import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
 import { CANCELLED, INITIALIZE, PING } from '../mcp/methods.ts';
 import { allowsBatches } from '../mcp/versions.ts';
@@ -81,8 +81,8 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     if (!this.#isClosed) this.#parts.transport.send(onOneLine(message));
   }
 
-  push(message: Buffer): boolean {
-    this.send(message);
+  push(...message: readonly Buffer[]): boolean {
+    this.send(inOnePart(message));
     return !this.#isClosed;
   }
 
@@ -216,7 +216,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     const owner = (): HeldOwner => this.#parts.served.meter.heldFor(this.#parts.principal);
     const answers = new BatchAnswers(
       {
-        push: (message) => this.push(message),
+        push: (...message) => this.push(...message),
         endAll: (all) => this.send(joined(all)),
         abandon: () => undefined,
       },

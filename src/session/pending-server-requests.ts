@@ -5,7 +5,7 @@ import { after, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
-import { replaceSpan, withOwnId } from '../jsonrpc/splice.ts';
+import { inOnePart, ownIdParts, replaceSpan } from '../jsonrpc/splice.ts';
 import { ERRORS } from '../mcp/errors.ts';
 import { CANCELLED } from '../mcp/methods.ts';
 import type { ServerRequest } from '../ports/downstream.ts';
@@ -42,12 +42,12 @@ export class PendingServerRequests {
   /** Asks, on the stream of the call that it belongs to if there is one. */
   ask(serverRequest: ServerRequest, request: Request | undefined): void {
     const id = ++this.#lastId;
-    const message = withOwnId(serverRequest.frame, id);
+    const message = ownIdParts(serverRequest.frame, id);
     this.#asked.set(id, { serverRequest, request, timer: undefined });
     // A call's own deadline bounds what is asked on its stream; not every call has one to ask on.
-    if (request?.push(message) === true || !this.#asked.has(id)) return;
+    if (request?.push(...message) === true || !this.#asked.has(id)) return;
     this.#asked.set(id, { serverRequest, request, timer: this.#watch(id, UNREAD_LIMIT_MS) });
-    this.#notificationWriter.send(message, undefined);
+    this.#notificationWriter.send(inOnePart(message), undefined);
   }
 
   /**

@@ -8,6 +8,7 @@ import { Frame, GONE } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
 import { isObject, parsedCost, parseParams, parseSpan, textParam } from '../jsonrpc/parse.ts';
 import { scan } from '../jsonrpc/scan.ts';
+import { inOnePart } from '../jsonrpc/splice.ts';
 import { copyText } from '../jsonrpc/text-walk.ts';
 import { type ClientCapabilities, refusalFor } from '../mcp/capabilities.ts';
 import { ERRORS, missingCapability, notOfferedByClient, UNASKABLE } from '../mcp/errors.ts';
@@ -176,12 +177,14 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     return true;
   }
 
-  push(message: Buffer): boolean {
+  push(...message: readonly Buffer[]): boolean {
     const [current] = this.#waiting;
     if (current === undefined) return false;
     // A retry may carry another progress token than the call was made with.
     const isRetry = current.frame !== this.#request;
-    return current.push(isRetry ? withTokenOf(current.frame, message) : message);
+    return isRetry
+      ? current.push(withTokenOf(current.frame, inOnePart(message)))
+      : current.push(...message);
   }
 
   // Toward the server: the client that can be told and asked.

@@ -8,7 +8,8 @@ const CALL = message('tools/call', { name: 'echo', arguments: {} }, 1);
 
 /** Calls it from several sides; a call that has no answer is given up after a while. */
 async function callAgain(target: Target): Promise<string> {
-  const headers = await openSession(target, REMOTE, 'attacker');
+  // A server that can't even be opened is called all the same.
+  const headers = await openSession(target, REMOTE, 'attacker').catch(() => '');
   const request = post(target, `${REMOTE}/mcp`, CALL, { key: 'attacker', headers });
   let answered = 0;
   await target.begin();

@@ -65,7 +65,7 @@ export class SseStreams {
     const channel: MessageChannel = new MessageChannel({
       transportName: TRANSPORT,
       transport: {
-        send: (message) => writer.write(messageEvent(message)),
+        send: (message) => writer.write(...messageEvent(message)),
         end: () => writer.end(),
       },
       served,

@@ -36,8 +36,8 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
     return this.#accepted.json;
   }
 
-  override push(message: Buffer): boolean {
-    return this.#accepted.events && super.push(message);
+  override push(...message: readonly Buffer[]): boolean {
+    return this.#accepted.events && super.push(...message);
   }
 
   /** Ends with several answers: one array as JSON, or an event each. */

@@ -2,7 +2,7 @@
 // without ids that nobody can resume (2026-07-28 basic/transports/streamable-http).
 
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
-import { comment, messageEvent, messageEventParts } from '../../jsonrpc/sse-framing.ts';
+import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
 import { HEADER_MISMATCH, MISSING_CAPABILITY } from '../../mcp/errors.ts';
 import type { ListenerContext } from '../context.ts';
 import type { SseWriter } from '../sse-writer.ts';
@@ -18,12 +18,8 @@ class PlainStream {
     writer.write(comment('ok'));
   }
 
-  write(message: Buffer): void {
-    this.#writer.write(messageEvent(message));
-  }
-
-  writeParts(parts: readonly Buffer[]): void {
-    this.#writer.write(...messageEventParts(parts));
+  write(...message: readonly Buffer[]): void {
+    this.#writer.write(...messageEvent(...message));
   }
 
   finish(): void {

@@ -14,8 +14,8 @@ import type { HttpCall } from './routes.ts';
 
 /** An event stream as an answer. */
 interface AnswerStream {
-  write(message: Buffer): void;
-  writeParts(parts: readonly Buffer[]): void;
+  /** @param message in parts, if it is large */
+  write(...message: readonly Buffer[]): void;
   finish(): void;
 }
 
@@ -56,10 +56,10 @@ export abstract class PostResponse<Stream extends AnswerStream>
     this.context.metrics.slowConsumers.inc({ transport: 'streamable-http' });
   }
 
-  push(message: Buffer): boolean {
+  push(...message: readonly Buffer[]): boolean {
     if (this.isDone) return false;
     this.beginStream();
-    this.stream?.write(message);
+    this.stream?.write(...message);
     // The client may have left before there was a stream.
     return this.stream !== undefined;
   }
@@ -89,15 +89,15 @@ export abstract class PostResponse<Stream extends AnswerStream>
     sendJson(this.response, 403, message, headers);
   }
 
-  endInParts(parts: readonly Buffer[]): void {
+  endInParts(parts: readonly Buffer[], code?: number): void {
     if (this.isDone) return;
     if (!this.takesJson) this.beginStream();
     this.finish();
     if (this.stream !== undefined) {
-      this.stream.writeParts(parts);
+      this.stream.write(...parts);
       this.stream.finish();
     } else if (!this.response.destroyed) {
-      sendJsonParts(this.response, parts);
+      sendJsonParts(this.response, this.statusOf(code), parts);
       cutIfSlow(this.response, this);
     }
   }

@@ -10,7 +10,9 @@ const ODD = [
 ];
 
 it.each(ODD)('C10 %j is one event', (text) => {
-  for (const event of [messageEvent(Buffer.from(text)), resumableEvent('5', Buffer.from(text))]) {
+  const message = Buffer.from(text);
+  for (const parts of [messageEvent(message), resumableEvent('5', message)]) {
+    const event = Buffer.concat(parts);
     const events: SseEvent[] = [];
     new SseParser((one) => events.push(one)).push(event);
     expect(events).toHaveLength(1);
@@ -23,4 +25,15 @@ it.each(ODD)('C10 %j is one event', (text) => {
         .filter((line) => line !== ''),
     ).toHaveLength(event.toString().startsWith('id: ') ? 3 : 2);
   }
+});
+
+it('a large message is neither joined nor copied, a small one is one part', () => {
+  const large = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(100_000)}"}`);
+  expect(messageEvent(large)).toContain(large);
+  expect(resumableEvent('5', large)).toContain(large);
+  const small = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}');
+  expect(messageEvent(small)).toHaveLength(1);
+  expect(resumableEvent('5', small.subarray(0, 9), small.subarray(9))).toEqual([
+    Buffer.from(`id: 5\nevent: message\ndata: ${small}\n\n`),
+  ]);
 });
