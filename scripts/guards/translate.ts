@@ -141,10 +141,10 @@ export const translateGuards: readonly Guard[] = [
   },
   {
     name: 'task/server',
-    file: GATE,
+    file: 'src/translate/tasks/session-tasks.ts',
     find: 'return claims?.server === this.#backend.name ? claims : undefined;',
     replace: 'return claims;',
-    test: ['test/integration/access/handles.test.ts', 'B15 a task is unknown at another server'],
+    test: [TASK_TESTS, 'though the server has an instance of that name'],
   },
   {
     name: 'cache/private',

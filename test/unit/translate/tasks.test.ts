@@ -256,3 +256,30 @@ describe('GW-134 a request about a task of another principal', () => {
     table.close();
   });
 });
+
+describe('a request about a task of another server', () => {
+  it('is refused, though the server has an instance of that name', () => {
+    const table = new TaskTable([]);
+    const id = table.idOf(CLAIMS);
+    const identity = {
+      era: 'legacy',
+      capabilities: { tasks: { requests: { tools: { call: {} } } } },
+    };
+    const lease = { identity, at: CLAIMS.at, isShared: true, dispatch: vi.fn() };
+    const state = { table, tools: taskTools({ current: () => [], read: async () => [] }) };
+    const client = clientOf(A);
+    const settle = vi.fn();
+    const ask = (name: string): void => {
+      const backend = { name, acquireById: vi.fn() } as unknown as Backend;
+      const tasks = new SessionTasks(client, lease as unknown as Lease, backend, state);
+      const frame = message({ method: 'tasks/get', params: { taskId: id } });
+      tasks.take({ frame, client, settle } as unknown as Request);
+    };
+    ask('other');
+    expect(settle).toHaveBeenCalledWith(expect.objectContaining({ code: -32602 }));
+    expect(lease.dispatch).not.toHaveBeenCalled();
+    ask(CLAIMS.server);
+    expect(lease.dispatch).toHaveBeenCalledOnce();
+    table.close();
+  });
+});
