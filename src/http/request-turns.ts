@@ -27,6 +27,8 @@ const HEADER_COST = 16;
 
 /** What Node's parser says of a connection that ends within a request. */
 const CUT_SHORT = 'HPE_INVALID_EOF_STATE';
+/** What Node's server says of a request that did not come in time. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** What it costs to close a connection, in bytes. */
 const CLOSE_COST = 2 * LEAST_COST;
 
@@ -81,7 +83,9 @@ export class RequestTurns {
         if (error.code === CUT_SHORT || others.length === 0) socket.destroy();
         else for (const other of others) other.call(server, error, socket);
       };
-      socket.pause();
+      // Of one that is answered for its slowness more is read: what is unread when a connection is closed
+      // makes its client lose the answer.
+      if (error.code !== TOO_SLOW) socket.pause();
       const quota = this.#sockets.of(socket)?.quota;
       if (quota === undefined) close();
       else quota.wait(close, CLOSE_COST);
