@@ -84,6 +84,8 @@ class Client {
 }
 
 let clients: readonly Client[] = [];
+/** Those without a call in flight: of a series that has ended some may be. */
+let idle: Client[] = [];
 /** The gateway, the server, this process. */
 let pids: readonly number[] = [];
 const lastSeen = new Map<number, typeof NOWHERE>();
@@ -177,8 +179,9 @@ class SteadyCalls {
   readonly #inFlight = new Set<Moment>();
   #timer: NodeJS.Timeout;
 
-  constructor(callers: readonly Client[]) {
-    this.#idle = [...callers];
+  /** @param callers those that have nothing to do; they are taken out, and come back */
+  constructor(callers: Client[]) {
+    this.#idle = callers;
     this.#timer = setInterval(() => this.#begin(), PERIOD_MS);
   }
 
@@ -218,9 +221,10 @@ async function perform(job: VictimJob): Promise<VictimReply> {
       clients = Array.from({ length: CLIENTS }, () => new Client(job.endpoint));
       pids = [...job.pids, process.pid];
       await Promise.all(clients.map((client) => client.open()));
+      idle = [...clients];
       return { ok: true };
     case 'start':
-      current = new SteadyCalls(clients);
+      current = new SteadyCalls(idle);
       return { ok: true };
     case 'end': {
       const series = current?.end();
