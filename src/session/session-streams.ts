@@ -106,7 +106,7 @@ export class SessionStreams implements NotificationWriter {
           Buffer.from(idIn(call)),
           wireErrorOf(FAILURES.restartedBeforeAnswer()),
         );
-        writer.write(resumableEvent(OVER, error));
+        writer.write(...resumableEvent(OVER, error));
         writer.end();
       }
       return;
