@@ -47,9 +47,15 @@ export class BodyTurns {
     };
   }
 
-  /** Limits a connection whose parser gets `data` events, as after the connection was given back to the server. */
-  watchData(connection: Connection): void {
-    connection.onData = () => this.#readOnInTurn(connection);
+  /**
+   * Limits a connection whose parser gets `data` events, as after the connection was given back to the server.
+   * @param read told how many bytes were read
+   */
+  watchData(connection: Connection, read: (bytes: number) => void): void {
+    connection.onData = (chunk) => {
+      this.#readOnInTurn(connection);
+      read(chunk.length);
+    };
     connection.socket.on('data', connection.onData);
   }
 

@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { delay, monotonicMs } from '../base/clock.ts';
-import type { HeldClient } from '../base/held-bytes.ts';
+import type { HeldAmount, HeldClient } from '../base/held-bytes.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { addressQuota } from './client-turns.ts';
@@ -61,8 +61,12 @@ export interface Connection {
   isInChunks: boolean;
   /** Parts of a body that came with what was read last. */
   parts: number;
+  /** A head that has not come whole, and what it takes. */
+  head: { readonly held: HeldAmount; bytes: number } | undefined;
+  /** Whether a head has come whole with what was read last. */
+  hasReadHead: boolean;
   /** Called with what is read of it, since the HTTP server was given it back. */
-  onData: (() => void) | undefined;
+  onData: ((chunk: Buffer) => void) | undefined;
   /** Called when its client sends no more, while it is the HTTP server's. */
   onEnd: (() => void) | undefined;
   /** Until then it is not read, since too much was asked for on it. */
@@ -85,7 +89,9 @@ class OpenConnection implements Connection {
   isDetached = false;
   isInChunks = false;
   parts = 0;
-  onData: (() => void) | undefined;
+  head: Connection['head'];
+  hasReadHead = false;
+  onData: ((chunk: Buffer) => void) | undefined;
   onEnd: (() => void) | undefined;
   restsUntilMs = 0;
   isUpgraded = false;

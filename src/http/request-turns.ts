@@ -13,6 +13,7 @@ import { BodyTurns } from './body-turns.ts';
 import { CHUNKS_COST, REQUEST_COST } from './client-turns.ts';
 import { type HttpSocket, responseOn } from './http-socket.ts';
 import type { Connection, OpenSockets } from './open-sockets.ts';
+import { UnfinishedHeads } from './unfinished-heads.ts';
 
 /** Requests that wait on a connection behind the one that is worked on. */
 const MAX_WAITING = 8;
@@ -43,6 +44,7 @@ export class RequestTurns {
   readonly #upgrade: UpgradeListener;
   readonly #held: HeldBytes;
   readonly #bodies = new BodyTurns();
+  readonly #heads: UnfinishedHeads;
 
   /**
    * @param isSecure whether a connection is one only after its TLS handshake
@@ -57,6 +59,7 @@ export class RequestTurns {
     held: HeldBytes = UNBOUNDED,
   ) {
     this.#held = held;
+    this.#heads = new UnfinishedHeads(held);
     this.#server = server;
     this.#sockets = sockets;
     this.#event = isSecure ? 'secureConnection' : 'connection';
@@ -157,8 +160,10 @@ export class RequestTurns {
     if (connection === undefined || parser === undefined || parser === null) return;
     endInTurns(connection);
     this.#bodies.watch(connection, parser);
+    this.#heads.watch(connection, parser);
     const take = parser.onIncoming;
     parser.onIncoming = (request, keepAlive) => {
+      this.#heads.finish(connection);
       const isEarly = !this.#bodies.mayBegin(connection, request);
       spendRead(connection, request);
       if (!isEarly && !hasEnough(connection)) return take.call(parser, request, keepAlive);
@@ -223,7 +228,7 @@ export class RequestTurns {
     socket.unshift(headOf(request));
     this.#server.emit(this.#event, socket);
     // The parser reads it by events now, and no more by itself.
-    this.#bodies.watchData(connection);
+    this.#bodies.watchData(connection, (bytes) => this.#heads.read(connection, bytes));
   }
 }
 

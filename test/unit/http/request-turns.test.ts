@@ -434,3 +434,30 @@ it('connections that end within a request are closed over several turns, without
   expect(await mostInTurn(clients.length, closed)).toBeLessThanOrEqual(128);
   expect(clients.map(({ received }) => received).join('')).toBe('');
 });
+
+/** A head of 990 headers, which is not whole. */
+const unfinishedHead = `GET /x HTTP/1.1\r\nHost: h\r\n${'ab:bc\r\n'.repeat(990)}`;
+
+it.each<Scheme>(['http', 'https'])(
+  'unfinished heads of %s requests are held for their client, who is closed out beyond its share',
+  async (scheme) => {
+    const share = 1024 * 1024;
+    const held = new HeldBytes({ limitBytes: 4 * share, shareBytes: share });
+    const harness = new Harness(echo, scheme, held);
+    await harness.listen();
+    const clients = range(40).map(() => harness.connect());
+    for (const { socket } of clients) socket.write(unfinishedHead);
+    await until(() => clients.some(({ socket }) => socket.destroyed));
+    await until(() => harness.accepted.length === clients.length);
+    expect(held.byKind.body).toBeLessThanOrEqual(share);
+    const [left] = clients.filter(({ socket }) => !socket.destroyed);
+    left?.socket.write('\r\n');
+    await until(() => left?.answers.length === 1);
+    for (const { socket } of clients) if (socket !== left?.socket) socket.destroy();
+    await until(() => harness.sockets.size === 1);
+    expect(held.byKind.body).toBe(0);
+    left?.socket.write(get('y') + get('z'));
+    await until(() => left?.answers.length === 3);
+    expect(held.byKind.body).toBe(0);
+  },
+);
