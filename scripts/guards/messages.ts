@@ -131,8 +131,8 @@ export const messageGuards: readonly Guard[] = [
   {
     name: 'framing/one-line-to-client',
     file: 'src/jsonrpc/sse-framing.ts',
-    find: 'return [MESSAGE_HEAD, ...message.map(onOneLine), END];',
-    replace: 'return [MESSAGE_HEAD, ...message, END];',
+    find: '[head, ...message.map(onOneLine), END]',
+    replace: '[head, ...message, END]',
     test: ['test/unit/jsonrpc/sse-framing.test.ts', 'C10'],
   },
   {
