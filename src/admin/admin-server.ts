@@ -1,4 +1,4 @@
-// The admin listener: metrics, liveness, readiness. Never on the public listener
+// The admin listener: metrics, liveness and readiness. They are never on the public listener
 // (docs/operations.md#health).
 import { lstatSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -14,10 +14,10 @@ import { RequestTurns } from '../http/request-turns.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { AdminOptions } from './options.ts';
 
-/** Taken off the mode of a socket: whoever is not its owner. */
+/** Removed from the mode of a socket, so that only its owner can use it. */
 const OTHERS = 0o177;
 
-/** Scrapers and probes are few; the descriptors of the process are for others. */
+/** There are few scrapers and probes. Most file descriptors are for clients and servers. */
 const LIMITS: SocketLimits = {
   connections: 64,
   perAddress: 0,
@@ -42,18 +42,18 @@ const NOT_LOCAL = refused(403, 'actions are taken from this machine only');
 const NOT_JSON = refused(415, 'an action needs Content-Type: application/json');
 const NO_FILE = refused(409, 'there is no configuration file to read again');
 
-/** Scrapers come again on the same connection. */
+/** Scrapers use the same connection again. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** What the admin listener may look at. */
+/** What the admin listener needs. */
 export interface AdminContext {
   readonly options: AdminOptions;
   readonly metrics: Metrics;
-  /** Why the gateway should get no new clients now; empty when it is ready. */
+  /** Why the gateway should get no new clients now; empty if it is ready. */
   notReadyBecause(): readonly string[];
   /** Reads the configuration again; undefined where there is no file. */
   reload(): Promise<ActionOutcome> | undefined;
-  /** Servers that are not there, and why. They make nobody's gateway unready. */
+  /** Servers that are down, with reasons. They don't make the gateway unready. */
   unavailable(): Readonly<Record<string, string>>;
 }
 
@@ -77,7 +77,7 @@ export class AdminServer {
   });
   readonly #sockets: OpenSockets;
   readonly #turns: RequestTurns;
-  /** The metrics as they are in this turn of the event loop. */
+  /** The metrics of the current turn of the event loop. */
   #scraped: Promise<string> | undefined;
 
   constructor(context: AdminContext) {
@@ -147,7 +147,7 @@ export class AdminServer {
     return `http://${name}:${address.port}`;
   }
 
-  // The directory of the socket says who may reach it; its own mode, where the system looks at that.
+  // The directory of the socket decides who can reach it, and on some systems also its own mode.
   async #listenOnSocket(path: string): Promise<string> {
     await removeDeadSocket(path);
     const mask = process.umask(OTHERS);
@@ -160,18 +160,18 @@ export class AdminServer {
     return `unix:${path}`;
   }
 
-  /** A connection that can't be taken, since no descriptor is left, is tried again by whoever made it. */
+  /** When no file descriptor is left, a connection can't be accepted. Its client will try again. */
   #outliveErrors(): void {
     this.#app.server.on('error', () => undefined);
   }
 
   async close(): Promise<void> {
-    // Those too that the HTTP server has let go of.
+    // Also connections that are detached from the HTTP server.
     this.#sockets.destroyAll();
     await this.#app.close();
   }
 
-  /** One scrape costs some milliseconds, so that all who ask at once are given the same. */
+  /** A scrape takes some milliseconds, so simultaneous scrapes share one result. */
   #scrape(): Promise<string> {
     if (this.#scraped === undefined) {
       this.#scraped = this.#context.metrics.registry.metrics();
@@ -182,11 +182,11 @@ export class AdminServer {
     return this.#scraped;
   }
 
-  // A page in a browser must not read metrics through a rebound name; a scraper that was let in
-  // from elsewhere names the host as it likes.
+  // A web page must not read metrics through DNS rebinding. With `allowRemote`, scrapers may use any host
+  // name.
   #guardHost(): void {
     const { options } = this.#context;
-    // No page in a browser reaches a socket.
+    // Web pages can't reach a socket.
     if (options.allowRemote || options.socket !== undefined) return;
     this.#app.addHook('onRequest', async (request, reply) => {
       const refusal = this.#guard.check(request.raw.rawHeaders);
@@ -195,7 +195,7 @@ export class AdminServer {
   }
 }
 
-/** A gateway that was killed leaves its socket behind; one that somebody answers on is not ours. */
+/** A gateway that was killed leaves its socket file. If another process answers on it, it is in use. */
 async function removeDeadSocket(path: string): Promise<void> {
   const isSocket = lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
   if (isSocket && !(await isAnswered(path))) rmSync(path, { force: true });

@@ -1,4 +1,4 @@
-// What a user may say about the admin listener (docs/configuration.md#admin).
+// Options of the admin listener (docs/configuration.md#admin).
 import { isLoopbackHost } from '../base/loopback.ts';
 import {
   address,
@@ -38,7 +38,7 @@ export const adminSchema = section({
 /** Paths are absolute. */
 export type AdminOptions = Options<typeof adminSchema>;
 
-// A host of a wrong type has its own issue already.
+// For a host of a wrong type there is another error already.
 function isSafeHost(value: unknown, isAllowed: unknown): boolean {
   return typeof value !== 'string' || isAllowed === true || isLoopbackHost(value);
 }

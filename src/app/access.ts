@@ -38,11 +38,11 @@ export interface AccessParts {
   readonly drain: Drain;
   /** Of the process. */
   readonly environment: Environment;
-  /** What outlives the process. */
+  /** What is kept across restarts. */
   readonly data: Pick<KeptData, 'sessionKeys' | 'sessions'>;
 }
 
-/** What of clients is kept elsewhere and ends with what they were let in with. */
+/** State of clients in other parts, which ends when a client is no longer accepted. */
 export interface RevocableState {
   endOf(isGone: (principal: Principal) => boolean): void;
 }
@@ -112,7 +112,7 @@ export class ClientAccess {
     return this.watchers.audit;
   }
 
-  /** Ends what is kept for principals that would not be let in any more. */
+  /** Ends what belongs to principals that would no longer be accepted. */
   sweep(): void {
     if (this.gatekeeper.isOn) this.#sweep();
   }
@@ -179,7 +179,10 @@ export class ClientAccess {
   }
 }
 
-/** Without authentication all clients are one principal, so a cap of it would be one of all. */
+/**
+ * Without authentication all clients are one principal, so a limit for a principal would be one for all
+ * clients.
+ */
 function loadsOf(
   { auth, limits }: Config,
   before: PrincipalLoads | undefined,

@@ -1,5 +1,5 @@
-// `sluice connect`: a stdio server over a remote endpoint. One client, one server, no listener; the
-// same rooms as in a gateway, so both eras work on both sides.
+// `sluice connect`: a stdio server for a remote endpoint. It has one client, one server and no listener. The
+// other parts are those of a gateway, so both eras work on both sides.
 
 import type { Readable, Writable } from 'node:stream';
 import { ANONYMOUS } from '../auth/anonymous.ts';
@@ -27,24 +27,24 @@ import { watchIdleMemory } from './idle-memory.ts';
 import { untilStopped } from './stop.ts';
 
 const CLOSE_LIMIT_MS = 5_000;
-/** How a channel says that it never came up, and whether it is of use to try again. */
+/** How a channel reports that it never worked, and whether a retry can help. */
 const NEVER_UP = /^(cannot_start|refused): (.*)$/s;
 
-/** What the translation is given besides its configuration. */
+/** What `connect` gets in addition to its configuration. */
 export interface ConnectOptions {
   readonly version: string;
-  /** Of the process: it says which proxies there are. */
+  /** Of the process: it names the proxies. */
   readonly environment: Environment;
   /** The client's messages. */
   readonly input: Readable;
   /** Messages to the client, and nothing else. */
   readonly output: Writable;
-  /** Shows the user a line. */
+  /** Shows a line to the user. */
   readonly tell: (line: string) => void;
 }
 
 /**
- * Serves one client until its input ends and it has its answers, or until it is told to stop.
+ * Serves one client until its input ends and all answers are sent, or until it is stopped.
  * @param config with exactly one server
  * @returns the exit status
  */
@@ -53,7 +53,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   if (server === undefined) throw new RangeError('there is no server to connect to');
   const logger = createLogger(config.log);
   const reach: Reach = { isTried: false, isDone: false };
-  // The user knows it by its address only.
+  // The user knows the server only by its URL.
   const named = { ...server, name: placeOf(server.target) };
   const backend = new ServerBackend(named, {
     budget: new ProcessBudget(config.processes),
@@ -93,7 +93,7 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   const isBusy = (): boolean => !isStopped && !connection.isEnded && channel.pending > 0;
   await drained(isBusy, config.drain);
   stopped.isStopping = true;
-  // The server first, so that what is left gets its error before the channel ends.
+  // The server first, so that open calls get their error before the channel ends.
   await within(CLOSE_LIMIT_MS, backend.close('draining'));
   channel.close();
   state.suspendedCalls.close();
@@ -102,17 +102,17 @@ export async function runConnect(config: Config, options: ConnectOptions): Promi
   memory?.close();
   if (stopped.isBroken) return EXIT.internal;
   if (reach.isDone || !reach.isTried) return EXIT.ok;
-  options.tell(`${placeOf(server.target)}: it never answered as an MCP server does`);
+  options.tell(`${placeOf(server.target)}: it did not answer like an MCP server`);
   return EXIT.failure;
 }
 
-/** Whether the server was ever there. */
+/** Whether the server was ever reached. */
 interface Reach {
   isTried: boolean;
   isDone: boolean;
 }
 
-/** Tells the user why the server can't be used: once for each reason, however often it is tried. */
+/** Tells the user why the server can't be used, once for each reason. */
 function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell']): OpenChannel {
   const told = new Set<string>();
   return (options, parts) => {
@@ -136,7 +136,7 @@ function complaining(open: OpenChannel, reach: Reach, tell: ConnectOptions['tell
   };
 }
 
-/** Without what may be a secret of the address. */
+/** Without parts of the URL that may be secret. */
 function placeOf(target: ServerOptions['target']): string {
   if (target.kind !== 'remote') return target.command;
   const { origin, pathname } = new URL(target.url);

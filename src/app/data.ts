@@ -1,5 +1,4 @@
-// What outlives the process: the data folder, if there is one, and the keys that texts for clients are sealed
-// with.
+// What outlives the process: the data folder, if there is one, and the keys that seal texts for clients.
 import { codeOf, messageOf, UserFileError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { DataFolder } from '../data/data-folder.ts';
@@ -9,25 +8,25 @@ import type { Logger } from '../observe/logger.ts';
 import { SessionRecord } from '../session/session-record.ts';
 
 const SESSIONS = 'sessions.jsonl';
-/** Of a full disk, which costs what can't be kept and nothing else. */
+/** The disk is full, so nothing is stored. Everything else works. */
 const FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** What a gateway is given that outlives it. */
+/** What a gateway has that outlives it. */
 export interface KeptData {
   readonly folder: DataFolder | undefined;
-  /** That seal the ids of sessions; none: a random key. */
+  /** Keys that seal the ids of sessions; none: a random key. */
   readonly sessionKeys: readonly string[];
   /** The same for states of modern clients and ids of tasks. */
   readonly stateKeys: readonly string[];
-  /** What else is known of sessions. */
+  /** Ended sessions, log levels and subscriptions. */
   readonly sessions: SessionRecord;
-  /** Writes what waits, and lets another process have the folder. */
+  /** Writes waiting changes and unlocks the folder for another process. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the data folder, and says what will not survive the process.
- * @throws UserFileError when it can't be used
+ * Opens the data folder, and logs what will not outlive the process.
+ * @throws UserFileError if it can't be used
  */
 export async function openData(
   { data, sessions, state }: Pick<Config, 'data' | 'sessions' | 'state'>,
@@ -64,7 +63,7 @@ export async function openData(
   }
 }
 
-/** Reads what an earlier process knew, and writes what changes from now on. */
+/** Reads the record of an earlier process, and writes changes from now on. */
 function keep(record: SessionRecord, folder: DataFolder, logger: Logger): Journal {
   readJournal(folder, SESSIONS, logger, (line) => record.read(line));
   const journal = new Journal(folder.pathOf(SESSIONS), record, logger);

@@ -1,5 +1,5 @@
-// Which endpoints there are: each server under a path of its own, all of them under the default
-// paths, and what the configuration merges besides.
+// Makes the endpoints: each server under its own path, all servers under the default paths, and those of the
+// configuration.
 
 import { isSameValue } from '../base/same-value.ts';
 import type { AllLists } from '../catalog/all-lists.ts';
@@ -50,11 +50,11 @@ function areSame(ones: readonly unknown[], others: readonly unknown[]): boolean 
   return ones.length === others.length && ones.every((one, index) => one === others[index]);
 }
 
-/** What endpoints need of the gateway. */
+/** What endpoints need from the gateway. */
 export interface EndpointParts {
   readonly state: ModernState;
   readonly lists: AllLists;
-  /** Undefined: everybody may use everything. */
+  /** Undefined: everything is allowed. */
   readonly policy: AccessPolicy | undefined;
   readonly pins: Pins;
   readonly validators: ArgumentValidators;
@@ -120,7 +120,7 @@ function merged(
   const { path } = options;
   const prefix = path === '/' ? '' : path;
   const [only] = servers;
-  // With one server the default paths show it as it is.
+  // With only one server, the default paths show it unchanged.
   if (options === DEFAULT_ENDPOINT && only !== undefined && servers.length === 1) {
     return { prefix, ...curated(path, only, parts) };
   }
@@ -129,7 +129,7 @@ function merged(
   return { prefix, ...aggregate(path, options, shown, parts) };
 }
 
-/** In the order that the endpoint says, or in that of the file. */
+/** In the order of the endpoint, or of the file. */
 function chosen(
   { servers: names }: EndpointOptions,
   servers: readonly ShownServers[],

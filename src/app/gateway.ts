@@ -1,5 +1,4 @@
-// The composition root: builds every part bottom-up and hands each its ports. The only folder that
-// knows all the others.
+// Builds all parts and connects them by their ports. Only this folder knows all others.
 
 import { type ActionOutcome, AdminServer } from '../admin/admin-server.ts';
 import { within } from '../base/clock.ts';
@@ -34,7 +33,7 @@ import { listenForAdmin, listenPublicly } from './listen-error.ts';
 import { Servers } from './servers.ts';
 import { Serving } from './serving.ts';
 
-/** After the drain everything that is left is ended; this is how long that may take. */
+/** How long the end of everything that is left after the drain may take. */
 const CLOSE_LIMIT_MS = 15_000;
 /** How long servers may take to start before the gateway is ready without them. */
 const START_LIMIT_MS = 5_000;
@@ -71,7 +70,7 @@ export class Gateway {
       version: string;
       environment: Environment;
       data: Pick<KeptData, 'sessionKeys' | 'stateKeys' | 'sessions'>;
-      /** Texts that never reach a log. */
+      /** Texts that must not be logged. */
       secrets: ReadonlySet<string>;
       firstStarts?: FirstStarts | undefined;
       /** Reads the configuration again; absent, or undefined, where there is no file. */
@@ -128,9 +127,9 @@ export class Gateway {
   }
 
   /**
-   * Opens the listeners and starts the servers; resolves when each had its first attempt, after 5 s
-   * without those that take longer, or when the gateway is stopped meanwhile.
-   * @throws when an address can't be had
+   * Opens the listeners and starts the servers. Resolves when each server had its first attempt, after 5 s in
+   * any case, or when the gateway is stopped.
+   * @throws if it can't listen on an address
    */
   async start(): Promise<void> {
     this.#opening = this.#open();
@@ -144,13 +143,13 @@ export class Gateway {
   }
 
   /**
-   * Lets calls in flight finish, then ends everything. Meanwhile clients still come in with what
-   * those calls need: answers to server requests, cancels, the next round; all else is turned away.
-   * Nothing is left when it resolves.
+   * Lets calls in flight finish, then ends everything. Until then it accepts what these calls need: answers
+   * to server requests, cancellations, the next round. Everything else is refused. Nothing is left when it
+   * resolves.
    */
   async stop(): Promise<void> {
     this.#drain.begin();
-    // A listener that is about to open has to be there to be closed.
+    // A listener that is being opened can't be closed yet.
     await this.#opening?.catch(() => undefined);
     this.#http.drain();
     this.#modern.listens.end();
@@ -161,7 +160,7 @@ export class Gateway {
     await within(CLOSE_LIMIT_MS, this.#closeAll());
   }
 
-  /** Writes what waits for the disk now, for a process that ends at once. */
+  /** Writes waiting data to the disk now, for a process that ends at once. */
   flush(): void {
     this.#access.audit?.flush();
   }
@@ -174,7 +173,7 @@ export class Gateway {
     this.#logger.info({ listener: 'public', url: address }, 'listening');
   }
 
-  /** Calls that are not answered, suspended ones of modern clients included. */
+  /** The number of calls without an answer, including suspended ones. */
   get #pending(): number {
     return (
       this.#access.sessions.pending +

@@ -1,40 +1,40 @@
-// Gives memory back to the system after a burst. V8 keeps the pages that it has grown to, and collects
-// nothing while nothing happens, so an idle gateway would keep for hours what it used for seconds.
+// Returns memory to the system after a burst. V8 keeps the pages that it has used, and does not collect
+// garbage while nothing happens. So an idle gateway would keep for hours what it needed for seconds.
 import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
 import { MemoryGauge } from '../base/memory.ts';
 
-/** How often it is looked whether there is something to do: an idle period is so long at least. */
+/** How often to check whether the gateway is idle; an idle period is at least that long. */
 const PERIOD_MS = 10_000;
-/** The same after the start, so that what it left goes soon. */
+/** The same after the start, so that the garbage of the start is collected soon. */
 const SETTLE_MS = 1_000;
-/** Processor time in a period that leaves a gateway idle, as a share of it. */
+/** With less processor time in a period, as a share of it, the gateway is idle. */
 const IDLE_UTILIZATION = 0.02;
-/** The same in the first seconds, in which somebody's first calls may be answered. */
+/** The same in the first seconds, when the first calls may be answered. */
 const SETTLED_UTILIZATION = 0.02;
-/** More than the resident memory after the last time, by so much, is worth a collection. */
+/** A collection is worth it if the resident memory has grown by this factor since the last one. */
 const GROWTH = 1.15;
-/** When a collection of what has grown gave back so much of the resident memory, a second one follows. */
+/** If a collection freed this share of the resident memory, a second one follows. */
 const WORTH = 0.05;
 /** Periods between two collections. */
 const MIN_PERIODS = 3;
-/** With more in use than this, handing back all pages would hold up the event loop for too long. */
+/** With more memory in use, returning all pages would block the event loop for too long. */
 const MAX_COMPACTED_BYTES = 40 * 1024 * 1024;
-/** Between the two halves of a collection: whatever came meanwhile goes first. */
+/** The pause between the two halves of a collection, in which events are handled. */
 const PAUSE_MS = 100;
 
-/** What it looks at and does. */
+/** What is measured and done. */
 export interface IdleMemorySources {
-  /** Processor time since the last call, as a share of the time that went by. */
+  /** Processor time since the last call, as a share of the elapsed time. */
   readonly utilization: () => number;
   readonly residentBytes: () => number;
   readonly heapBytes: () => number;
-  /** Collects what is garbage. */
+  /** Collects garbage. */
   readonly collect: () => void;
-  /** The same, and gives back all pages that are free then. Takes several times as long. */
+  /** Collects garbage, and returns all free pages to the system. Takes several times as long. */
   readonly compact: () => void;
 }
 
-/** Collects garbage when the process is idle and larger than it has to be. */
+/** Collects garbage when the process is idle and larger than necessary. */
 export class IdleMemory {
   readonly #sources: IdleMemorySources;
   readonly #timer: Timer;
@@ -42,7 +42,7 @@ export class IdleMemory {
   #compacting: Timer | undefined;
   #floorBytes: number;
   #periods = MIN_PERIODS;
-  /** What a burst still held at the first collection is garbage now, which does not show in the size. */
+  /** What a burst still used at the first collection is garbage now. The size does not show this. */
   #isSecondDue = false;
 
   constructor(sources: IdleMemorySources) {
@@ -57,7 +57,7 @@ export class IdleMemory {
     this.#compacting?.cancel();
   }
 
-  /** Collects once, whatever the size, as soon as the process does nothing: most of what a start made is garbage. */
+  /** Collects once, for any size, as soon as the process is idle: most of what the start made is garbage. */
   settle(): void {
     this.#settling = every(SETTLE_MS, () => {
       if (this.#sources.utilization() >= SETTLED_UTILIZATION) return;
@@ -93,8 +93,8 @@ export class IdleMemory {
 }
 
 /**
- * Looks after the memory of this process, which starts now.
- * @returns undefined where Node was started without `--expose-gc`
+ * Watches the memory of this process, which is starting.
+ * @returns undefined if Node was started without `--expose-gc`
  */
 export function watchIdleMemory(): IdleMemory | undefined {
   const { gc } = globalThis;

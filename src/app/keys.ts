@@ -1,5 +1,5 @@
-// `sluice keys`: makes, shows and revokes API keys. The only writer of the key file; a running gateway
-// follows it.
+// `sluice keys`: makes, lists and revokes API keys. Only this command writes the key file; a running gateway
+// reads it again.
 
 import { type ApiKeyRecord, createApiKey } from '../auth/api-keys.ts';
 import { KeyFileError, readKeyFile, writeKeyFile } from '../auth/key-file.ts';
@@ -9,15 +9,15 @@ import { EXIT } from '../base/exit-codes.ts';
 const DAY_MS = 86_400_000;
 
 const NAME = /^[\w.@:+-][\w .@:+-]{0,63}$/;
-/** What a scope may be made of (RFC 6749 3.3), which does for groups too. */
+/** The characters of a scope (RFC 6749 3.3); groups may have the same. */
 const WORD = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 
-/** What `sluice keys` is told. */
+/** The options of `sluice keys`. */
 export interface KeysOptions {
   readonly action: 'add' | 'list' | 'revoke';
   /** Absolute path of the key file. */
   readonly file: string;
-  /** Of the key to revoke. */
+  /** The id of the key to revoke. */
   readonly id: string | undefined;
   readonly name: string;
   readonly groups: readonly string[];
@@ -29,7 +29,7 @@ export interface KeysOptions {
 }
 
 /**
- * Does one thing with the key file.
+ * Runs the command.
  * @returns the exit status
  */
 export function runKeys(options: KeysOptions): number {
@@ -123,7 +123,7 @@ function problemOf(options: KeysOptions, expires: string | undefined): string | 
   return undefined;
 }
 
-/** @returns RFC 3339; undefined when it is no time in the future */
+/** @returns RFC 3339; undefined if it is not a time in the future */
 function expiryOf(text: string): string | undefined {
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
   const isDate = /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text);

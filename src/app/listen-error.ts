@@ -1,14 +1,14 @@
-// Why a listener can't have its address, as a sentence for whoever starts the gateway.
+// Why a listener can't listen on its address, as a sentence for the user.
 import type { AdminOptions } from '../admin/options.ts';
 import { codeOf } from '../base/errors.ts';
 import type { ListenOptions } from '../listener/options.ts';
 
-/** A listener that can't be opened. The message says which, where, and which option to change. */
+/** A listener that can't be opened. The message says which one, where, and which option to change. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Where a listener was to be, and the options that say so. */
+/** The address of a listener, and its options. */
 interface ListenAddress {
   readonly listener: 'public' | 'admin';
   readonly address: string;
@@ -18,7 +18,7 @@ interface ListenAddress {
 
 /**
  * Opens the public listener.
- * @throws ListenError when it can't have its address, else what `listen` throws
+ * @throws ListenError if it can't listen on its address; other errors of `listen`
  */
 export function listenPublicly(
   { host, port }: ListenOptions,
@@ -52,7 +52,7 @@ async function explained(listen: () => Promise<string>, place: ListenAddress): P
     const reason = reasonOf(place, codeOf(error));
     if (reason === undefined) throw error;
     const { listener, address } = place;
-    throw new ListenError(`the ${listener} listener can't have ${address}: ${reason}`, {
+    throw new ListenError(`the ${listener} listener can't listen on ${address}: ${reason}`, {
       cause: error,
     });
   }
@@ -64,7 +64,7 @@ function reasonOf(
 ): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return `another process listens there: end it, or change ${portOption}`;
+      return `another process uses it: stop that process, or change ${portOption}`;
     case 'EACCES':
     case 'EPERM':
       return `the gateway has no right to listen there: change ${portOption}`;

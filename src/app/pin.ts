@@ -1,5 +1,5 @@
-// `sluice pin`: shows what differs between the tools of the servers and those that were accepted, and
-// writes the lock file when somebody accepts. The only writer of that file.
+// `sluice pin`: shows how the tools of the servers differ from the accepted ones, and writes the lock file if
+// the user accepts. Only this command writes that file.
 
 import { EXIT } from '../base/exit-codes.ts';
 import { compareTools } from '../catalog/pins/comparison.ts';
@@ -19,19 +19,19 @@ import { type Survey, surveyTools } from './tool-survey.ts';
 
 const NO_TOOLS: PinnedTools = new Map();
 
-/** What `sluice pin` is given besides the configuration. */
+/** What `sluice pin` gets in addition to the configuration. */
 export interface PinOptions {
   readonly version: string;
   readonly environment: Environment;
-  /** Names of the only servers that are looked at; empty: all. */
+  /** Only these servers; empty: all. */
   readonly servers: readonly string[];
   /** Accept without asking. */
   readonly isYes: boolean;
   readonly isDryRun: boolean;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Asks a person; undefined when there is none. */
-  readonly confirm: ((serverRequest: string) => Promise<boolean>) | undefined;
+  /** Asks the user; undefined without a terminal. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ async function pin({ path, lock, config, options }: Task): Promise<number> {
   const surveys = await surveyTools(config, servers, { ...options, interrupted });
   if (surveys === undefined) return EXIT.failure;
   const next = new Map(lock);
-  // In this order, so that all of it is shown.
+  // All functions run, so that everything is shown.
   const isDifferent = [
     ...surveys.map((survey) => review(survey, next, options)),
     ...(names.length === 0 ? forgotten(config, next, options) : []),
@@ -88,7 +88,7 @@ async function pin({ path, lock, config, options }: Task): Promise<number> {
   return status;
 }
 
-/** Shows one server; returns whether it differs. */
+/** Shows the differences of one server. @returns whether there are any */
 function review(survey: Survey, next: Map<string, PinnedTools>, { out, err }: PinOptions): boolean {
   const { server } = survey;
   if ('failure' in survey) {
@@ -102,7 +102,7 @@ function review(survey: Survey, next: Map<string, PinnedTools>, { out, err }: Pi
   return comparison.changes.length > 0;
 }
 
-/** What was accepted of servers that are not configured any more goes too. */
+/** Removes accepted tools of servers that are no longer configured. */
 function forgotten(config: Config, next: Map<string, PinnedTools>, options: PinOptions): true[] {
   const configured = new Set(config.servers.map(({ name }) => name));
   const gone = [...next].filter(([server]) => !configured.has(server));

@@ -1,4 +1,4 @@
-// The life of the process around a gateway: start, wait for a reason to stop, drain, exit status.
+// The process around a gateway: start, wait for a reason to stop, drain, exit status.
 
 import { messageOf, UserFileError } from '../base/errors.ts';
 import { EXIT } from '../base/exit-codes.ts';
@@ -14,7 +14,7 @@ import { ListenError } from './listen-error.ts';
 import { Reloads, type RereadConfig } from './reload.ts';
 import { type Stop, untilStopped } from './stop.ts';
 
-/** How often a server is started that has never been ready, where nothing else is served. */
+/** How often the only server is started without ever being ready. */
 const FIRST_TRIES = 5;
 /** What a gateway says of signals whose default is to end the process or to open a debugger. */
 const IGNORED = {
@@ -22,24 +22,24 @@ const IGNORED = {
   SIGUSR2: 'SIGUSR2 is ignored',
 } as const;
 const NO_FILE = 'SIGHUP does nothing: there is no configuration file to read again';
-/** Nobody else reaps what servers leave behind (docs/reliability.md#f58). */
+/** Process 1 must reap processes that servers leave behind (docs/reliability.md#f58). */
 const WITHOUT_INIT =
   'this is process 1, which does not reap orphans: start it under an init (tini, docker run --init)';
 
-/** What the gateway is told besides its configuration. */
+/** What the gateway gets in addition to its configuration. */
 export interface RunOptions {
   readonly version: string;
-  /** Stop when the process that started this one ends. */
+  /** Stop when the parent process ends. */
   readonly exitWithParent: boolean;
   /** To be logged at the start, one sentence each. */
   readonly warnings: readonly string[];
-  /** End when no server could be started, after a few tries: it is the only one. */
+  /** End if no server could be started after a few tries, because there is only one. */
   readonly needsServer: boolean;
   /** Texts that must not be logged. */
   readonly secrets: ReadonlySet<string>;
   /** Files that the configuration was read from, by their absolute paths. */
   readonly files?: readonly string[];
-  /** The variables that children are given a choice of. */
+  /** The variables of which servers get a part. */
   readonly environment: Environment;
   /**
    * Reads the configuration again; absent where there is no file.
@@ -52,7 +52,7 @@ export interface RunOptions {
 type OnBuilt = (gateway: Gateway, reloads: Reloads | undefined) => void;
 
 /**
- * Runs a gateway as this process's only work, until it is told to stop.
+ * Runs a gateway until it is stopped. It is the only work of this process.
  * @returns the exit status
  */
 export async function runGateway(config: Config, options: RunOptions): Promise<number> {
@@ -80,7 +80,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<n
 }
 
 /**
- * The same within a process that may do other things: touches neither its signals nor its streams.
+ * Like `runGateway`, but does not touch signals and streams of the process.
  * @returns the exit status
  */
 export async function runUntilStopped(
@@ -100,7 +100,7 @@ export async function runUntilStopped(
   let neverReady: string | undefined;
   try {
     data = await openData(config, logger);
-    // Reads files that the configuration names: certificates, the audit log.
+    // Reads the files that the configuration names: certificates, the audit log.
     gateway = new Gateway(config, {
       reload: () => reloads?.request('POST /reload'),
       logger,
@@ -120,7 +120,7 @@ export async function runUntilStopped(
     // A signal during the start must not wait for slow servers.
     await Promise.race([gateway.start(), stop.reason]);
   } catch (error) {
-    // The stack of what the user can mend says nothing.
+    // For errors that the user can fix, a stack trace is of no use.
     const isExplained = error instanceof UserFileError || error instanceof ListenError;
     logger.fatal(isExplained ? {} : { err: error }, `cannot start: ${messageOf(error)}`);
     reloads?.close();
@@ -165,7 +165,7 @@ function reloadsOf(
   });
 }
 
-/** A gateway outlives the terminal that it was started on, and no debugger opens in it. */
+/** The gateway keeps running when its terminal is closed, and no debugger opens. */
 function ignoreOtherSignals(logger: Logger): void {
   for (const [signal, text] of Object.entries(IGNORED)) process.on(signal, () => logger.warn(text));
 }

@@ -1,5 +1,5 @@
-// Starts servers only to list their tools, as the gateway itself sees them: in its own name, with the
-// capabilities that it declares for a shared server. Nothing of a server is left afterwards.
+// Starts servers only to list their tools, as the gateway itself sees them: with its own name, and with the
+// capabilities that it declares to a shared server. All servers are stopped afterwards.
 import { ANONYMOUS } from '../auth/anonymous.ts';
 import { within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -22,7 +22,7 @@ import type { Environment } from '../upstream/stdio/environment.ts';
 const MAX_PAGES = 256;
 const CLOSE_LIMIT_MS = 15_000;
 
-/** The tools of one server, or why they can't be had. */
+/** The tools of one server, or why they can't be listed. */
 export type Survey = { readonly server: string } & (
   | { readonly tools: readonly Buffer[] }
   | { readonly failure: string }
@@ -35,10 +35,10 @@ const NOBODY = new SilentClient(
 );
 
 /**
- * Lists the tools of servers, all at once.
- * @param config for logging and for how many may start at once
- * @param interrupted resolves when nobody waits any more
- * @returns one survey for each server that speaks MCP, in their order; undefined when interrupted
+ * Lists the tools of servers, all at the same time.
+ * @param config for logging, and for how many may start at the same time
+ * @param interrupted resolves when the user has stopped it
+ * @returns one survey for each MCP server, in their order; undefined when interrupted
  */
 export async function surveyTools(
   config: Config,
@@ -95,15 +95,16 @@ async function toolsOf(lease: Lease): Promise<readonly Buffer[]> {
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await lease.list(TOOLS_LIST, cursor);
     const result = answer && parseResult(answer);
-    if (answer === undefined || result === undefined) throw new Error('it gave no list of tools');
+    if (answer === undefined || result === undefined)
+      throw new Error('it did not send its list of tools');
     const list = lastMember(answer.bytes, answer.resultStart, answer.resultEnd, 'tools');
-    if (list === undefined) throw new Error('it gave no list of tools');
-    // Copied: views would keep the whole message.
+    if (list === undefined) throw new Error('it did not send its list of tools');
+    // Copied, because views would keep the whole message in memory.
     const entries = splitArray(answer.bytes.subarray(list.valueStart, list.valueEnd));
     tools.push(...entries.map((entry) => Buffer.from(entry)));
     const { nextCursor } = result;
     if (typeof nextCursor !== 'string') return tools;
     cursor = nextCursor;
   }
-  throw new Error('its list of tools has no end');
+  throw new Error('its list of tools never ends');
 }

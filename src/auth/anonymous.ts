@@ -1,9 +1,9 @@
 import type { AccessPolicy, Principal } from '../ports/principal.ts';
 
-/** Everybody, while `auth` is `none`: all clients are one principal. */
+/** The principal of all clients while `auth` is `none`. */
 export const ANONYMOUS: Principal = Object.freeze({ key: 'anonymous', kind: 'anonymous' });
 
-/** What everybody may do, while `auth` is `none`. */
+/** What clients may do while `auth` is `none`: everything. */
 export const OPEN_POLICY: AccessPolicy = Object.freeze({
   hidesDenied: true,
   opens: () => true,

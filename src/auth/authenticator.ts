@@ -1,5 +1,5 @@
-// From what a request presents to who sends it. Every way out that is not a principal is a refusal;
-// nothing here has a default identity.
+// Finds out who sends a request, from its credentials. The result is a principal or a refusal; there is no
+// default identity.
 
 import { wallClockMs } from '../base/clock.ts';
 import { matchesGlob } from '../base/glob.ts';
@@ -14,33 +14,33 @@ import { principalKey } from './principal-key.ts';
 import { RefusedToken } from './refused-token.ts';
 import { TokenVerifier, type VerifiedToken } from './tokens.ts';
 
-/** What a request presents. */
+/** The credentials of a request. */
 export interface Credentials {
-  /** `Authorization` as it came. */
+  /** The value of `Authorization`. */
   readonly authorization: string | undefined;
-  /** `X-API-Key` as it came. */
+  /** The value of `X-API-Key`. */
   readonly apiKey: string | undefined;
-  /** The client certificate that the listener verified: its subject alternative names, and its end. */
+  /** The subject alternative names and the end of a verified client certificate. */
   readonly certificate: { readonly names: readonly string[]; readonly expiresAtMs: number };
 }
 
 /** Why a request has no principal. */
 export type AuthenticationFailure =
-  /** Nothing was presented. */
+  /** There are no credentials. */
   | 'missing'
-  /** What was presented is not good. */
+  /** The credentials are not valid. */
   | 'invalid'
-  /** Nothing can be said about it now. */
+  /** They can't be checked now. */
   | 'unavailable';
 
 export type Identity = Principal | AuthenticationFailure | RefusedToken;
 
-/** Says who sends a request. */
+/** Authenticates requests. */
 export class Authenticator {
   readonly #options: AuthOptions;
   readonly #keys: KeyRing | undefined;
   readonly #tokens: TokenVerifier;
-  /** Without issuers no secret is a token, so nothing is said of tokens. */
+  /** Without issuers no text is a token, so errors don't mention tokens. */
   readonly #takesTokens: boolean;
   readonly #certificates: readonly CertificateOptions[];
   readonly #byCertificate = new Map<string, Principal>();
@@ -76,7 +76,7 @@ export class Authenticator {
   }
 
   /**
-   * Reads what has to be read.
+   * Reads the key file.
    * @throws KeyFileError
    */
   open(): void {
@@ -88,10 +88,9 @@ export class Authenticator {
   }
 
   /**
-   * Decides from what is known without waiting.
-   *
-   * @param audiences of the endpoint: addresses that a token may be meant for
-   * @returns undefined when a token has to be verified first
+   * Decides if that is possible without waiting.
+   * @param audiences the addresses of the endpoint that a token may be issued for
+   * @returns undefined if a token must be verified first
    */
   identify(credentials: Credentials, audiences: ReadonlySet<string>): Identity | undefined {
     const secret = secretOf(credentials);
@@ -104,7 +103,7 @@ export class Authenticator {
     return token === undefined ? undefined : this.#judge(token, audiences);
   }
 
-  /** Decides about a token that `identify` does not know. */
+  /** Verifies a token about which `identify` could not decide. */
   async verify(credentials: Credentials, audiences: ReadonlySet<string>): Promise<Identity> {
     try {
       const token = await this.#tokens.verify(secretOf(credentials) ?? '');
@@ -114,7 +113,7 @@ export class Authenticator {
     }
   }
 
-  /** Whether a principal that came in once would still come in. */
+  /** Whether an accepted principal would still be accepted. */
   holds(principal: Principal): boolean {
     if (principal.kind === 'key') return this.#keys?.holds(principal) ?? false;
     if (!this.#isKnownSource(principal)) return false;
@@ -154,7 +153,7 @@ export class Authenticator {
     return new RefusedToken('audience', { claim: 'aud', expected, given: token.audiences });
   }
 
-  // It was good when its connection came, which may be long ago.
+  // The certificate was valid when the connection was opened, which may be long ago.
   #certified({ names, expiresAtMs }: Credentials['certificate']): Identity {
     for (const name of names) {
       const found = this.#certificates.filter(({ san }) => matchesGlob(san, name));
@@ -165,7 +164,7 @@ export class Authenticator {
     return 'missing';
   }
 
-  // One object for each name and end, since policies remember what they decided about one.
+  // One object for each name and end, because policies cache their decisions by object.
   #certificatePrincipal(
     name: string,
     expiresAtMs: number,
@@ -191,10 +190,10 @@ export class Authenticator {
 const MAX_CERTIFICATES = 10_000;
 const BEARER = /^bearer +([^\s,]+) *$/i;
 
-/** @returns undefined when there is none, empty when what is there can't be one */
+/** @returns undefined if there is no secret; empty if it can't be a valid one */
 function secretOf({ authorization, apiKey }: Credentials): string | undefined {
   if (authorization === undefined) return apiKey;
-  // Two secrets could be two people.
+  // Two secrets could belong to two clients.
   if (apiKey !== undefined) return '';
   if (authorization.startsWith('Bearer ') && !authorization.includes(' ', 7)) {
     return authorization.slice(7);

@@ -1,5 +1,5 @@
-// The public keys of one authorization server: fetched with bounds from the one address that is
-// configured, kept, and fetched again when they are old or a token names a key that is not among them.
+// The public keys of one authorization server. They are fetched, with limits, from the configured address.
+// They are fetched again when they are old, or when a token names an unknown key.
 import type { createLocalJWKSet, JSONWebKeySet } from 'jose';
 import { monotonicMs } from '../base/clock.ts';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
@@ -12,17 +12,17 @@ const FETCH_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 const MAX_KEYS = 100;
 const FRESH_MS = 600_000;
-/** How long old keys do when no new ones can be had. */
+/** How long old keys are used if no new ones can be fetched. */
 const STALE_MS = 24 * 3_600_000;
-/** Tokens with made-up key names must not make the gateway ask all the time. */
+/** Tokens with invented key names must not cause requests all the time. */
 const COOLDOWN_MS = 30_000;
 const RETRY_MS = 5_000;
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
-/** Makes a key set from a document. */
+/** Makes a key set of a document. */
 export type KeySetMaker = typeof createLocalJWKSet;
 
-/** No keys can be had now, so nothing can be said about a token. */
+/** The keys can't be fetched now, so tokens can't be checked. */
 export class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
@@ -47,7 +47,7 @@ export class IssuerKeys {
 
   /**
    * The keys.
-   * @throws KeysUnavailable when there are none, or only ones that are too old
+   * @throws KeysUnavailable if there are none, or they are too old
    */
   async current(): Promise<KeySet> {
     const age = monotonicMs() - this.#fetchedMs;
@@ -60,8 +60,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Newer keys, for a token whose key is not among the current ones.
-   * @returns undefined when it is too early to ask again
+   * Newer keys, for a token whose key is unknown.
+   * @returns undefined if it is too early to fetch them again
    */
   async newer(): Promise<KeySet | undefined> {
     if (this.#fetching === undefined && !this.#mayTry(COOLDOWN_MS)) return undefined;
@@ -112,10 +112,10 @@ async function downloadKeys(url: URL, proxies: ProxyRules | undefined): Promise<
     const bytes = new GatheredBytes();
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes.push(chunk);
-      // Leaving the loop destroys the body, and the connection with it.
-      if (bytes.length > MAX_BYTES) throw new Error('the document of keys is too large');
+      // Leaving the loop destroys the body and its connection.
+      if (bytes.length > MAX_BYTES) throw new Error('the JWKS document is too large');
     }
-    // A redirect is an answer like any other that is not 200: it could lead anywhere.
+    // Redirects are not followed, because they could lead anywhere.
     if (statusCode !== 200) throw new Error(`the issuer answered ${statusCode}`);
     return keysIn(bytes);
   } finally {
@@ -127,6 +127,6 @@ function keysIn(bytes: GatheredBytes): JSONWebKeySet {
   const { length } = bytes;
   const document = parseSpan(bytes.take(), 0, length);
   const keys = isObject(document) ? document['keys'] : undefined;
-  if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a document of keys');
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) throw new Error('not a JWKS document');
   return document as JSONWebKeySet;
 }

@@ -1,5 +1,5 @@
-// The file of API keys: `sluice keys` writes it, the gateway reads it. Replaced as a whole, so that a
-// reader sees the old one or the new one; refused when others could read or change it.
+// The file of API keys: `sluice keys` writes it, the gateway reads it. It is replaced as a whole, so a reader
+// never sees a half-written file. It is refused if other users could read or change it.
 import {
   closeSync,
   openSync,
@@ -19,17 +19,16 @@ const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_WRITE = 0o022;
 const OWNER_ONLY = 0o600;
 
-/** A key file that can't be used; the message is a sentence for its owner. */
+/** A key file that can't be used. The message is for its owner. */
 export class KeyFileError extends UserFileError {
   override readonly name = 'KeyFileError';
 }
 
 /**
  * Reads a key file.
- *
  * @param path absolute
- * @returns its keys; undefined when there is no such file
- * @throws KeyFileError when it can't be trusted or understood
+ * @returns its keys; undefined if the file does not exist
+ * @throws KeyFileError if it is not safe or not valid
  */
 export function readKeyFile(path: string): ApiKeyRecord[] | undefined {
   let bytes: Buffer;
@@ -56,16 +55,15 @@ export function readKeyFile(path: string): ApiKeyRecord[] | undefined {
 
 /**
  * Writes a key file.
- *
  * @param path absolute
- * @param keys all of its keys
- * @throws KeyFileError when it can't be written, or somebody else is writing it
+ * @param keys all its keys
+ * @throws KeyFileError if it can't be written, or another process is writing it
  */
 export function writeKeyFile(path: string, keys: readonly ApiKeyRecord[]): void {
   const rows = keys.map((key) => `\n    ${jsonText(key)}`).join(',');
   const next = `${path}.new`;
   try {
-    // Fails when it exists: two writers would lose one's keys.
+    // Fails if the file exists: with two writers, the keys of one would be lost.
     const handle = openSync(next, 'wx', OWNER_ONLY);
     try {
       writeSync(handle, `{\n  "version": 1,\n  "keys": [${rows}\n  ]\n}\n`);
@@ -78,7 +76,9 @@ export function writeKeyFile(path: string, keys: readonly ApiKeyRecord[]): void 
   } catch (error) {
     const code = codeOf(error) ?? 'unknown error';
     const advice =
-      code === 'EEXIST' ? `${next} is there: somebody else writes it, or remove it` : code;
+      code === 'EEXIST'
+        ? `${next} exists: another process is writing the keys, or the file was left behind and can be removed`
+        : code;
     throw new KeyFileError(`the key file ${path} can't be written: ${advice}`);
   }
 }
@@ -112,7 +112,7 @@ function recordOf(entry: unknown): ApiKeyRecord | undefined {
   if (typeof name !== 'string' || typeof created !== 'string') return undefined;
   if (!isTexts(groups) || !isTexts(scopes)) return undefined;
   if (expires === undefined) return { id, name, sha256, groups, scopes, created };
-  // A date that can't be read must not mean "never".
+  // An invalid date must not mean "never".
   if (typeof expires !== 'string' || Number.isNaN(Date.parse(expires))) return undefined;
   return { id, name, sha256, groups, scopes, created, expires };
 }

@@ -1,5 +1,5 @@
-// The API keys that are accepted now: the file's, read again when it changes. A file that can't be
-// used any more changes nothing, so that a half-written one locks nobody out and lets nobody in.
+// The valid API keys. The file is read again when it changes. An unusable file changes nothing, so a
+// half-written one locks nobody out, and accepts nobody.
 import { wallClockMs } from '../base/clock.ts';
 import { WatchedFiles } from '../base/watched-files.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -8,7 +8,7 @@ import { type ApiKeyRecord, hashApiKey, looksLikeApiKey } from './api-keys.ts';
 import { KeyFileError, readKeyFile } from './key-file.ts';
 import { principalKey } from './principal-key.ts';
 
-/** All keys of one file. */
+/** The keys of one file. */
 export class KeyRing {
   readonly #path: string;
   readonly #logger: Logger;
@@ -32,8 +32,8 @@ export class KeyRing {
   }
 
   /**
-   * Reads the file and begins to watch it.
-   * @throws KeyFileError when there is no usable file with at least one key
+   * Reads the file, and begins to watch it.
+   * @throws KeyFileError if the file can't be used, or has no key
    */
   open(): void {
     const keys = readKeyFile(this.#path);
@@ -49,14 +49,14 @@ export class KeyRing {
     this.#watch?.close();
   }
 
-  /** Whose key this is; undefined when it is nobody's, or has expired. */
+  /** The principal of a key; undefined if the key is unknown or expired. */
   find(key: string): Principal | undefined {
     if (!looksLikeApiKey(key)) return undefined;
     const principal = this.#byHash.get(hashApiKey(key));
     return principal !== undefined && isFresh(principal) ? principal : undefined;
   }
 
-  /** Whether a principal that was found once would be found in the same way now. */
+  /** Whether a principal that was found before would still be found. */
   holds(principal: Principal): boolean {
     return this.#byId.get(principal.keyId ?? '') === principal && isFresh(principal);
   }
@@ -74,7 +74,7 @@ export class KeyRing {
     this.#changed();
   }
 
-  // A key that did not change keeps its object, by which open streams know that they may stay.
+  // An unchanged key keeps its object: open streams compare it to see whether they may stay.
   #take(keys: readonly ApiKeyRecord[]): void {
     const byHash = new Map<string, Principal>();
     const byId = new Map<string, Principal>();

@@ -1,4 +1,4 @@
-// What a user may say about who may come in (`auth:`).
+// Options of authentication and rules (`auth:`).
 import type { z } from 'zod';
 import {
   duration,
@@ -12,7 +12,7 @@ import {
   text,
 } from '../base/options.ts';
 
-/** Signatures that can be checked with a public key. Anything else is refused, `none` and HMAC first. */
+/** Signatures that are checked with a public key. All others are refused, `none` and HMAC in particular. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -152,12 +152,12 @@ export const authSchema = section({
   }),
 }).refine((value) => hasSource(value), {
   when: isMap,
-  error: 'must have keys, issuers or certificates: otherwise nobody could come in',
+  error: 'must have keys, issuers or certificates: otherwise no client could authenticate',
 });
 
-/** Authentication that is on. Paths are absolute. */
+/** Authentication that is enabled. Paths are absolute. */
 export interface AuthOptions extends Options<typeof authSchema> {
-  /** Whether verified tokens are kept for an exchange, since a server is called in their name. */
+  /** Whether verified tokens are kept, because they are exchanged for tokens for a server. */
   readonly keepsTokens?: boolean;
 }
 export type DeniedForm = AuthOptions['onDenied'];

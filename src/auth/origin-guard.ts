@@ -1,10 +1,10 @@
-// Host and Origin allow-lists, checked before anything else on every transport and on the upgrade
-// (2025-11-25 basic/transports security; docs/reliability.md#a01, #a02, #a07). Exact matches only.
+// Checks Host and Origin against lists, before anything else, on every transport and for upgrades (2025-11-25
+// basic/transports security; docs/reliability.md#a01, #a02, #a07). Exact matches only.
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 export interface GuardOptions {
-  /** What the listener is bound to. */
+  /** The address that the listener is bound to. */
   readonly host: string;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -17,7 +17,7 @@ export interface GuardRefusal {
   readonly message: string;
 }
 
-/** Headers that must not come twice: whoever reads the other one would decide differently. */
+/** Headers that must not be duplicated: another program may read the other one, and decide differently. */
 type WatchedHeader = 'host' | 'origin' | 'authorization' | 'sec-fetch-site';
 
 const TWICE: Readonly<Record<WatchedHeader, GuardRefusal>> = {
@@ -27,12 +27,12 @@ const TWICE: Readonly<Record<WatchedHeader, GuardRefusal>> = {
   'sec-fetch-site': { status: 403, message: 'Two Sec-Fetch-Site headers.' },
 };
 
-/** What a browser says of a page from elsewhere, which sends no Origin where it only reads. */
+/** What a browser says about pages of other origins. For requests that only read, it sends no Origin. */
 const FOREIGN: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
 const MAX_PORT = 65_535;
 const BAD_PORT: GuardRefusal = { status: 400, message: 'The Host header has no valid port.' };
 
-/** Decides by `Host` and `Origin`. */
+/** Checks `Host` and `Origin`. */
 export class OriginGuard {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: Set<string>;
@@ -50,16 +50,16 @@ export class OriginGuard {
     this.#origins = new Set(origins);
   }
 
-  /** Pages that the gateway's own address serves count as its own; called once the port is known. */
+  /** Allows pages that the gateway's own address serves. Called when the port is known. */
   allowOwnPort(scheme: 'http' | 'https', port: number): void {
     for (const name of LOOPBACK_NAMES) this.#origins.add(`${scheme}://${name}:${port}`);
   }
 
   /**
    * Checks one request.
-   * @param rawHeaders names and values in turn, as the parser read them: duplicates show
-   * @param isPublic for what every page may read
-   * @returns undefined when it may pass
+   * @param rawHeaders names and values in turn, as parsed, including duplicates
+   * @param isPublic for documents that every page may read
+   * @returns undefined if the request is fine
    */
   check(rawHeaders: readonly string[], isPublic = false): GuardRefusal | undefined {
     const found: Partial<Record<WatchedHeader, string>> = {};
@@ -72,7 +72,7 @@ export class OriginGuard {
     return this.#judgeHost(found.host) ?? (isPublic ? undefined : this.#judgePage(found));
   }
 
-  // A name that is listed without a port is allowed with any.
+  // A name in the list without a port is allowed with any port.
   #judgeHost(host: string | undefined): GuardRefusal | undefined {
     if (host === undefined || host === '') return { status: 400, message: 'No Host header.' };
     const lower = host.toLowerCase();
@@ -110,7 +110,7 @@ function pageAdvice(site: string): string {
   return `A page of another origin (Sec-Fetch-Site: ${site.toLowerCase()}) may not do this without an Origin header that is in listen.allowedOrigins.`;
 }
 
-// Most headers are told apart by their length alone.
+// Most header names differ in length already.
 function watchedName(name: string): WatchedHeader | undefined {
   const { length } = name;
   if (length !== 4 && length !== 6 && length !== 13 && length !== 14) return undefined;

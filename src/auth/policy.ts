@@ -1,11 +1,9 @@
-// Who may use what: the rules of `auth.allow` as one pure function that listing and calling share, so
-// that what is listed is exactly what can be called. Denied is what no rule allows.
-//
-// A rule applies to a principal that is in one of its `groups`, has one of its `keys` and all of its
-// `scopes`; of these, those that the rule has must all hold, and a rule without any is for everybody
-// who is authenticated. It allows, of the `servers` that it names, the `tools`, `prompts` and
-// `resources` that it names; a rule that names none of these three allows all of them, and methods that
-// the gateway only carries.
+// Applies the rules of `auth.allow`. Listing and calling use the same check, so exactly what is listed can be
+// called. Everything that no rule allows is denied. A rule applies to a principal that is in one of its
+// `groups`, has one of its `keys`, and has all of its `scopes`. A rule may have some of these conditions;
+// without any it applies to every authenticated principal. It allows the named `tools`, `prompts` and
+// `resources` of the named `servers`. Without all three it allows everything, including methods that are only
+// passed on.
 import { matchesGlob } from '../base/glob.ts';
 import { allowsUri } from '../base/uri-rules.ts';
 import type { AccessItem, AccessKind, AccessPolicy, Principal } from '../ports/principal.ts';
@@ -18,11 +16,11 @@ const LISTS: Readonly<Record<AccessKind, 'tools' | 'prompts' | 'resources' | und
   method: undefined,
 };
 
-/** The rules of one configuration. */
+/** The rules of a configuration. */
 export class RulePolicy implements AccessPolicy {
   readonly hidesDenied: boolean;
   readonly #rules: readonly AllowRule[];
-  /** Which rules apply is asked for each call; a principal's object does not change. */
+  /** The rules that apply to a principal. Every call needs them, and a principal's object does not change. */
   readonly #applying = new WeakMap<Principal, readonly AllowRule[]>();
 
   constructor(rules: readonly AllowRule[], onDenied: DeniedForm) {
@@ -42,21 +40,21 @@ export class RulePolicy implements AccessPolicy {
     return this.#missing(principal, (rule) => covers(rule, item));
   }
 
-  /** The same for a server as a whole. */
+  /** Like `missingScopes`, for servers as a whole. */
   missingScopesFor(principal: Principal, servers: readonly string[]): readonly string[] {
     return this.#missing(principal, (rule) => servers.some((one) => names(rule.servers, one)));
   }
 
-  /** Every scope that a rule about these servers asks for. */
+  /** All scopes in rules about these servers. */
   scopesFor(servers: readonly string[]): string[] {
     const rules = this.#rules.filter((rule) => servers.some((one) => names(rule.servers, one)));
     return [...new Set(rules.flatMap(({ who }) => who.scopes))];
   }
 
-  // The first rule that only scopes stand against; asking for all of its scopes at once saves the
+  // The scopes of the first rule that applies except for its scopes. Asking for all of them at once saves the
   // client a second challenge (2026-07-28 basic/authorization).
   #missing(principal: Principal, isAbout: (rule: AllowRule) => boolean): readonly string[] {
-    // Only a token's scopes can grow; a key's are what its file says.
+    // Only a token can get more scopes; those of a key are in its file.
     if (principal.kind !== 'token') return [];
     const rule = this.#rules.find(
       (one) => isAbout(one) && isPerson(one, principal) && !hasScopes(one, principal),
@@ -92,13 +90,13 @@ function covers(rule: AllowRule, item: AccessItem): boolean {
   const kind = LISTS[item.kind];
   const list = kind && rule[kind];
   if (list !== undefined) {
-    // A URI that is spelled otherwise must not lead out of what is allowed.
+    // Another spelling of a URI must not bypass a rule.
     return item.kind === 'resource' ? allowsUri(list, item.name) : names(list, item.name);
   }
   return rule.tools === undefined && rule.prompts === undefined && rule.resources === undefined;
 }
 
-/** Asked for each call: most globs are a name, or all of them. */
+/** Runs for each call. Most globs are plain names or `*`. */
 function names(globs: readonly string[], text: string): boolean {
   for (const glob of globs) {
     if (glob === '*' || glob === text || matchesGlob(glob, text)) return true;

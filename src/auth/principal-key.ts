@@ -1,13 +1,12 @@
-// One text for who somebody is. Hashed, with its parts told apart by their length, so that no choice of
-// subject or client can make one person's key another's.
+// Makes a text that identifies a principal. It is a hash over parts with their lengths, so no choice of
+// subject or client can give two principals the same key.
 import { hash } from 'node:crypto';
 import type { PrincipalKind } from '../ports/principal.ts';
 
 /**
  * The key of a principal.
- *
- * @param kind how it was identified
- * @param parts in a fixed order for the kind; an absent one is an empty text
+ * @param kind how it was authenticated
+ * @param parts in a fixed order for each kind; empty texts for absent ones
  */
 export function principalKey(kind: PrincipalKind, parts: readonly string[]): string {
   const text = [kind, ...parts].map((part) => `${part.length}:${part}`).join('');

@@ -1,11 +1,11 @@
-// What the gateway says of itself to clients of authorization servers: the metadata documents of its
-// endpoints (RFC 9728) and the challenges that point at them. Every address comes from the configured
-// public one, never from a request (docs/reliability.md#a07).
+// Tells OAuth clients where to get tokens: the metadata documents of the endpoints (RFC 9728), and the
+// challenges that point to them. Every address is made from the configured public URL, never from a request
+// (docs/reliability.md#a07).
 import type { AuthOptions } from './options.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The document of one resource. */
+/** The metadata document of one resource. */
 export interface ResourceDocument {
   readonly resource: string;
   readonly authorization_servers: readonly string[];
@@ -13,10 +13,10 @@ export interface ResourceDocument {
   readonly scopes_supported?: readonly string[];
 }
 
-/** What a challenge says besides who is asked. */
+/** The parts of a challenge. */
 export interface Challenge {
   readonly error?: 'invalid_token' | 'insufficient_scope';
-  /** For people who look for what is wrong. */
+  /** For people who look for the cause. */
   readonly description?: string | undefined;
   readonly scopes: readonly string[];
 }
@@ -25,12 +25,10 @@ export interface Challenge {
 export class ProtectedResource {
   readonly #issuers: readonly string[];
   readonly #origin: string;
-  /** Path of the public address without its last slash. */
+  /** The path of the public URL, without the last slash. */
   readonly #prefix: string;
 
-  /**
-   * @param publicUrl the address that clients use; undefined when there are no issuers
-   */
+  /** @param publicUrl the URL that clients use; undefined if there are no issuers */
   constructor(options: Pick<AuthOptions, 'issuers'>, publicUrl: string | undefined) {
     this.#issuers = options.issuers.map(({ issuer }) => issuer);
     const url = publicUrl === undefined ? undefined : new URL(publicUrl);
@@ -38,24 +36,27 @@ export class ProtectedResource {
     this.#prefix = url?.pathname.replace(/\/$/, '') ?? '';
   }
 
-  /** Whether there are authorization servers to point at. */
+  /** Whether there are authorization servers. */
   get hasIssuers(): boolean {
     return this.#issuers.length > 0;
   }
 
   /**
-   * The addresses that a token for an endpoint may be meant for: the gateway as a whole, and the
-   * endpoint under each of its paths.
+   * The audiences that a token for an endpoint may have: the gateway as a whole, and each URL of the
+   * endpoint.
+   * @param paths the paths of the endpoint
    */
   audiences(paths: readonly string[]): ReadonlySet<string> {
     if (!this.hasIssuers) return new Set();
     const root = `${this.#origin}${this.#prefix}`;
     const own = paths.map((path) => `${root}${path}`);
-    // An origin alone and with a slash is one and the same URL (RFC 3986 6.2.3).
+    // An origin with and without a slash is the same URL (RFC 3986 6.2.3).
     return new Set(this.#prefix === '' ? [root, `${root}/`, ...own] : [root, ...own]);
   }
 
-  /** The path of the resource that a request for a metadata document is about; undefined: for none. */
+  /**
+   * The path of the resource whose metadata document a request asks for; undefined if it is another request.
+   */
   resourcePath(target: string): string | undefined {
     if (!target.startsWith(WELL_KNOWN) || !this.hasIssuers) return undefined;
     const path = target.slice(WELL_KNOWN.length);
@@ -64,12 +65,12 @@ export class ProtectedResource {
     return isPrefixed ? path.slice(this.#prefix.length) : path;
   }
 
-  /** The address of a path; an empty one is the gateway as a whole. */
+  /** The URL of a path; an empty path means the gateway as a whole. */
   addressOf(path: string): string {
     return `${this.#origin}${this.#prefix}${path}`;
   }
 
-  /** The document of a path; an empty one is the gateway as a whole. */
+  /** The document for a path; an empty path means the gateway as a whole. */
   document(path: string, scopes: readonly string[]): ResourceDocument {
     return {
       resource: this.addressOf(path),
@@ -80,9 +81,9 @@ export class ProtectedResource {
   }
 
   /**
-   * The value of `WWW-Authenticate`. One form serves every protocol version: parameters that a client
-   * does not know are ignored (RFC 9110 11.6.1), and 2025-06-18 needs `resource_metadata`, later ones
-   * read `scope` and `error` too.
+   * The value of `WWW-Authenticate`. One form serves all protocol versions: clients ignore parameters that
+   * they don't know (RFC 9110 11.6.1). 2025-06-18 needs `resource_metadata`; later versions also read `scope`
+   * and `error`.
    */
   challenge(path: string, { error, description, scopes }: Challenge): string {
     if (!this.hasIssuers) return 'Bearer realm="sluice"';

@@ -1,12 +1,12 @@
-// Why a token is not good. The operator is told in full, once a minute and reason; its sender is told
-// what is wrong with it, and nothing that is not public.
+// Why a token is not valid. The log has all details, once a minute for each reason. The sender is told what
+// is wrong with the token, but nothing that is not public.
 import { cutText } from '../base/cut-text.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLine } from '../observe/rare-line.ts';
 
-/** Texts of a token may be as long as the token. */
+/** Texts in a token may be as long as the token. */
 const MAX_GIVEN = 200;
 
 const SENTENCES = {
@@ -24,20 +24,20 @@ const SENTENCES = {
   lifetime: 'The token is valid for too long (exp).',
 } as const;
 
-/** A closed list: it is a label of a metric. */
+/** A closed list: it is a metric label. */
 export type RefusalReason = keyof typeof SENTENCES;
 
-/** What was looked at. */
+/** What was checked. */
 export interface RefusalDetails {
-  /** Of the payload, or a parameter of the header. */
+  /** A claim, or a parameter of the header. */
   readonly claim?: string;
-  /** What it has to be. */
+  /** The expected value. */
   readonly expected?: string;
-  /** What it is. Never the token. */
+  /** The actual value. Never the token. */
   readonly given?: unknown;
 }
 
-/** A token that is not good. */
+/** A token that is not valid. */
 export class RefusedToken {
   readonly reason: RefusalReason;
   readonly details: RefusalDetails;
@@ -48,8 +48,8 @@ export class RefusedToken {
   }
 
   /**
-   * What its sender is told.
-   * @param resource the address that a token has to be meant for
+   * The message for its sender.
+   * @param resource the URL that the token must be issued for
    */
   describe(resource: string): string {
     const sentence = SENTENCES[this.reason];
@@ -58,7 +58,7 @@ export class RefusedToken {
   }
 }
 
-/** Tells the operator of refused tokens. */
+/** Logs refused tokens. */
 export class TokenRefusals {
   readonly #lines = new Map<RefusalReason, RareLine<RefusalDetails>>();
   readonly #logger: Logger;

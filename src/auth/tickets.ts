@@ -1,5 +1,5 @@
-// Tickets for browsers, whose WebSocket and EventSource can't send headers: got with credentials, good
-// once, for half a minute, at one endpoint. They may stand in an address, where credentials may not.
+// Tickets for browsers, which can't send headers with a WebSocket or an EventSource. A client gets one with
+// its credentials. It is valid once, for 30 s, at one endpoint. Unlike credentials, it may be part of a URL.
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
@@ -14,19 +14,19 @@ interface Ticket {
   readonly endMs: number;
 }
 
-/** A ticket as its holder gets it. */
+/** A new ticket. */
 export interface IssuedTicket {
   readonly ticket: string;
   /** In seconds. */
   readonly expiresIn: number;
 }
 
-/** The tickets that were not used yet. */
+/** Tickets that were not used yet. */
 export class Tickets {
-  /** In the order they were made, so the first ones end first. */
+  /** Oldest first, so the first ones expire first. */
   readonly #open = new Map<string, Ticket>();
 
-  /** @returns undefined when there are too many */
+  /** @returns undefined if there are too many */
   issue(principal: Principal, endpoint: string): IssuedTicket | undefined {
     this.#forgetOld();
     const quotaKey = quotaKeyOf(principal);
@@ -38,7 +38,7 @@ export class Tickets {
     return { ticket, expiresIn: LIFE_MS / 1_000 };
   }
 
-  /** Uses a ticket up. @returns undefined when it is not good here */
+  /** Uses a ticket. @returns undefined if it is not valid for this endpoint */
   redeem(ticket: string, endpoint: string): Principal | undefined {
     const found = this.#open.get(ticket);
     this.#open.delete(ticket);

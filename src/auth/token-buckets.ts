@@ -1,5 +1,5 @@
-// How often somebody may do something: one bucket for each, filled at a steady rate. The table is
-// bounded; who was not seen for longest is forgotten first, and starts anew.
+// Rate limits with token buckets: one for each name, filled at a steady rate. The table is limited: the
+// bucket that was unused for longest is dropped, and is full when it is needed again.
 
 const MAX_BUCKETS = 10_000;
 
@@ -15,8 +15,8 @@ export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>();
 
   /**
-   * @param perSecond how fast a bucket fills
-   * @param size what a full one holds
+   * @param perSecond tokens that are added each second
+   * @param size tokens in a full bucket
    */
   constructor(perSecond: number, size: number) {
     this.#perMs = perSecond / 1_000;
@@ -24,9 +24,9 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes one.
+   * Takes a token.
    * @param nowMs monotonic
-   * @returns 0, or how many milliseconds it will take until there is one
+   * @returns 0, or the milliseconds until there is a token
    */
   take(name: string, nowMs: number): number {
     const bucket = this.#filled(name, nowMs);
@@ -35,12 +35,15 @@ export class TokenBuckets {
     return 0;
   }
 
-  /** Takes for what came in together with one that was let in: more than there is, to be waited for later. */
+  /**
+   * Takes tokens for messages that came together with an accepted one. It may take more than there are; later
+   * ones then wait longer.
+   */
   owe(name: string, count: number, nowMs: number): void {
     this.#filled(name, nowMs).tokens -= count;
   }
 
-  /** How long until `take` will succeed; takes nothing. */
+  /** The milliseconds until `take` succeeds. Takes nothing. */
   waitMs(name: string, nowMs: number): number {
     const bucket = this.#buckets.get(name);
     if (bucket === undefined) return 0;

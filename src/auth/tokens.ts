@@ -1,6 +1,6 @@
-// Access tokens of authorization servers (JWT): signature, issuer, time and form are verified once and
-// remembered until the token expires; whether it is meant for an endpoint is asked each time
-// (2026-07-28 basic/authorization; RFC 9068, RFC 8725).
+// Verifies access tokens of authorization servers (JWT). Signature, issuer, times and form are verified once,
+// and the result is kept until the token expires. The audience is checked each time (2026-07-28
+// basic/authorization; RFC 9068, RFC 8725).
 import { hash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { wallClockMs } from '../base/clock.ts';
@@ -19,7 +19,7 @@ const MAX_TOKEN_LENGTH = 16 * 1024;
 const MAX_NAME_LENGTH = 1024;
 const MAX_CACHED = 10_000;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** `typ` of tokens that are not known to be something else than access tokens. */
+/** Values of `typ` for access tokens, and for tokens that don't say what they are. */
 const TYPES: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const NO_MATCHING_KEY = 'ERR_JWKS_NO_MATCHING_KEY';
 const SEVERAL_KEYS = 'ERR_JWKS_MULTIPLE_MATCHING_KEYS';
@@ -30,7 +30,7 @@ const WRONG_ALGORITHM = 'ERR_JOSE_ALG_NOT_ALLOWED';
 
 type Jose = typeof import('jose');
 
-/** A token that its issuer vouches for. */
+/** A token with a valid signature. */
 export interface VerifiedToken {
   readonly principal: Principal;
   readonly audiences: readonly string[];
@@ -48,7 +48,7 @@ export class TokenVerifier {
   readonly #keepsTokens: boolean;
   readonly #logger: Logger;
   readonly #proxies: ProxyRules | undefined;
-  /** By hash, so that a dump of memory has fewer tokens in it. */
+  /** By hash, so that a memory dump contains fewer tokens. */
   readonly #verified = new Map<string, VerifiedToken>();
   readonly #pending = new Map<string, Promise<VerifiedToken | RefusedToken>>();
   #tools: Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> | undefined;
@@ -64,13 +64,13 @@ export class TokenVerifier {
     this.#logger = logger;
   }
 
-  /** Audiences that all tokens of an issuer may have, by the principal that its token made. */
+  /** Audiences that all tokens of its issuer may have. */
   audiencesOf(token: VerifiedToken): readonly string[] {
     const issuer = token.principal.claims?.['iss'];
     return this.#options.find((one) => one.issuer === issuer)?.audiences ?? [];
   }
 
-  /** A token that was verified before; undefined says nothing about it. */
+  /** A token that was verified before; undefined if it is not known. */
   known(token: string): VerifiedToken | undefined {
     const key = hash('sha256', token, 'base64url');
     const found = this.#verified.get(key);
@@ -81,8 +81,8 @@ export class TokenVerifier {
 
   /**
    * Verifies a token.
-   * @returns why it is not good, if it is not
-   * @throws KeysUnavailable when its issuer's keys can't be had
+   * @returns the reason if it is not valid
+   * @throws KeysUnavailable if the keys of its issuer can't be fetched
    */
   async verify(token: string): Promise<VerifiedToken | RefusedToken> {
     if (token.length > MAX_TOKEN_LENGTH) {
@@ -142,7 +142,7 @@ export class TokenVerifier {
     }
   }
 
-  /** Loaded once, and again after a failure: a process that has no descriptor left can't read a file. */
+  /** Loaded once, and again after a failure: without a free file descriptor it can't be loaded. */
   async #loaded(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {
     this.#tools ??= this.#load();
     try {
@@ -154,7 +154,7 @@ export class TokenVerifier {
   }
 
   async #load(): Promise<{ jose: Jose; issuers: Map<string, TrustedIssuer> }> {
-    // Only a gateway that has issuers pays for it.
+    // Loaded only if there are issuers.
     const jose = await import('jose');
     const issuers = new Map(
       this.#options.map((options) => {
@@ -179,7 +179,7 @@ export class TokenVerifier {
   }
 }
 
-/** A token may name a key that its issuer made a moment ago, or none at all. */
+/** A token may name a key that is very new, or no key at all. */
 async function withRightKey(
   verify: (key: JWTVerifyGetKey) => Promise<JWTPayload>,
   keys: IssuerKeys,
@@ -209,7 +209,7 @@ async function withAnyOf(
   throw several;
 }
 
-/** What the library says of a token that it refuses. */
+/** Translates an error of the library into a reason. */
 function refusalBy(
   error: unknown,
   { alg, kid, typ }: { readonly alg?: string; readonly kid?: string; readonly typ?: string },
@@ -264,7 +264,7 @@ function wrongTime(
   return new RefusedToken(reason, { claim, expected, given: `${given} (${distance})` });
 }
 
-/** What a time that must be over is expected to be. */
+/** The expected value of a time that must be over. */
 function latest(skewMs: number): string {
   return skewMs === 0 ? 'in the past' : `at most ${formatDuration(skewMs)} ahead (clockSkew)`;
 }
@@ -294,7 +294,7 @@ function verifiedToken(
 ): VerifiedToken | RefusedToken {
   const fault = faultOf(payload, options);
   if (fault !== undefined) return fault;
-  // These were required.
+  // The library has checked that these are there.
   const { iss = '', sub = '', exp = 0, aud } = payload;
   const clientId = textOf(payload['client_id']) ?? textOf(payload['azp']) ?? '';
   const expiresAtMs = exp * 1_000 + options.clockSkew;
@@ -313,7 +313,7 @@ function verifiedToken(
   return { principal, audiences, expiresAtMs };
 }
 
-/** Readers of JSON differ in which of two equal members counts: such claims count for nothing. */
+/** JSON parsers differ in which of two equal members they use, so such claims are refused. */
 function hasDuplicateKeys(token: string): boolean {
   return token.split('.', 2).some((part) => {
     const bytes = Buffer.from(part, 'base64url');

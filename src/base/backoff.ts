@@ -1,4 +1,4 @@
-// Exponential backoff with jitter, as a pure function of the number of failures.
+// Exponential backoff with jitter, computed from the number of failures.
 
 export interface BackoffOptions {
   readonly firstMs: number;
@@ -6,7 +6,7 @@ export interface BackoffOptions {
 }
 
 /**
- * The wait before the next try.
+ * How long to wait before the next try.
  * @param failures failures in a row so far, from 1
  * @param random in [0, 1); jitter is +-20 %
  * @returns milliseconds

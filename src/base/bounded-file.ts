@@ -1,19 +1,19 @@
-// Reads small files that somebody else writes: configuration, secrets, certificates. Bounded in size and
-// time, and with failures that can be shown.
+// Reads small files: configuration, secrets, certificates. Size and time are limited, and errors can be shown
+// to users.
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { holdUp, monotonicMs } from './clock.ts';
 import { codeOf } from './errors.ts';
 
 /** The largest secret file, in bytes. */
 const MAX_SECRET_BYTES = 64 * 1024;
-/** A pipe that nobody writes to is opened, too, instead of holding the process up for ever. */
+/** Non-blocking: opening a pipe that nobody writes to must not block the process. */
 const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** How long whoever writes to a pipe may take until all is written. */
+/** How long the writer of a pipe may take to write everything. */
 const PIPE_LIMIT_MS = 10_000;
 const PIPE_POLL_MS = 20;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Why a file can't be used: the end of a sentence that starts with "but". */
+/** Why a file can't be used. The message completes a sentence that ends with "but". */
 export class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
 }
@@ -33,9 +33,8 @@ export function readSecretFile(path: string): string {
 
 /**
  * Reads a regular file of UTF-8 text.
- *
  * @param path absolute
- * @param maxBytes more is refused
+ * @param maxBytes a larger file is refused
  * @returns the text
  * @throws UnusableFile
  */
@@ -44,8 +43,8 @@ export function readTextFile(path: string, maxBytes: number): string {
 }
 
 /**
- * The same for what may be a pipe too, such as `<(command)` of a shell. Waits for whoever writes to it, and
- * holds the whole process up meanwhile: only for what a process starts with.
+ * Like `readTextFile`, for files and pipes, such as `<(command)` of a shell. It blocks the process until the
+ * writer of a pipe is done, so it is only for the start.
  */
 export function readTextFileOrPipe(
   path: string,
@@ -56,10 +55,9 @@ export function readTextFileOrPipe(
 }
 
 /**
- * Reads a regular file that must not be larger than a bound.
- *
+ * Reads a regular file of limited size.
  * @param path absolute
- * @param maxBytes the bound
+ * @param maxBytes a larger file is refused
  * @returns the bytes
  * @throws UnusableFile
  */
@@ -75,7 +73,7 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-/** @param pipeMs undefined: pipes are refused as devices are */
+/** @param pipeMs how long to wait for the writer of a pipe; undefined: pipes are refused, like devices */
 function readBounded(path: string, maxBytes: number, pipeMs: number | undefined): Buffer {
   let handle: number | undefined;
   try {
@@ -93,8 +91,8 @@ function readBounded(path: string, maxBytes: number, pipeMs: number | undefined)
 }
 
 /**
- * @param isOver asked when there is nothing to read: whether there will never be, and how many bytes there
- *   were in all
+ * @param isOver called when there is nothing to read, with the number of bytes so far; says whether the end
+ *   is reached
  */
 function readAll(
   handle: number,
@@ -112,7 +110,7 @@ function readAll(
   }
 }
 
-/** @returns how many bytes there were; -1 when there are none yet */
+/** @returns the number of bytes; -1 if there are none yet */
 function readSome(handle: number, chunk: Buffer): number {
   try {
     return readSync(handle, chunk);
@@ -122,13 +120,13 @@ function readSome(handle: number, chunk: Buffer): number {
   }
 }
 
-/** Without a writer a pipe is at its end: before the first one came, and after the last one. */
+/** A pipe without a writer looks like one at its end, both before its first writer and after its last one. */
 function endOfPipe(limitMs: number): (isAtEnd: boolean, length: number) => boolean {
   const endMs = monotonicMs() + limitMs;
   return (isAtEnd, length) => {
     if (isAtEnd && length > 0) return true;
     if (monotonicMs() > endMs) {
-      const what = length === 0 ? 'nobody wrote to it' : 'whoever writes to it did not end';
+      const what = length === 0 ? 'nothing was written to it' : 'its writer did not finish';
       throw new UnusableFile(`it is a pipe, and ${what} within ${limitMs / 1_000} s`);
     }
     holdUp(PIPE_POLL_MS);

@@ -1,17 +1,15 @@
-// Sizes as people write them in the configuration (`64KiB`, `4MiB`) and as the program keeps them:
-// whole bytes.
+// Sizes in the configuration (`64KiB`, `4MiB`), and as the program keeps them: whole bytes.
 
 const UNITS = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** The largest size of what the gateway holds, in bytes: below the longest string that the runtime can hold. */
+/** The largest size that can be configured, in bytes. It is below the longest string of the runtime. */
 export const MAX_BYTE_SIZE = 256 * 1024 ** 2;
 
 /**
- * Reads a size.
- *
+ * Parses a size.
  * @param text digits and one unit, no space: `512B`, `64KiB`, `4MiB`
- * @param maxBytes the largest that is taken
- * @returns whole bytes, or undefined when the text is not a size or is too large
+ * @param maxBytes a larger size is refused
+ * @returns whole bytes, or undefined if the text is not a size or is too large
  */
 export function parseByteSize(text: string, maxBytes = MAX_BYTE_SIZE): number | undefined {
   const match = /^(\d{1,10})(B|KiB|MiB|GiB)$/.exec(text);

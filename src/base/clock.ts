@@ -1,5 +1,5 @@
-// Time as the program sees it: monotonic milliseconds and timers that never keep the process alive.
-// The only home of setTimeout and Date.now, so that a wall-clock jump can't fire a deadline.
+// Monotonic time, and timers that don't keep the process alive. Only this file uses setTimeout and Date.now,
+// so a jump of the wall clock can't fire a deadline.
 
 /** Milliseconds since an arbitrary start; never goes backwards. */
 export function monotonicMs(): number {
@@ -25,7 +25,7 @@ export function every(periodMs: number, task: () => void): Timer {
   return { cancel: () => clearInterval(handle) };
 }
 
-/** Runs `task` once when all input that is there now has been read. */
+/** Runs `task` once, after all input that is there now was read. */
 export function afterInput(task: () => void): void {
   setImmediate(task);
 }
@@ -37,7 +37,7 @@ export function delay(delayMs: number): Promise<void> {
   });
 }
 
-/** Holds the whole process for `ms`, for what can't go on without; never while clients are served. */
+/** Blocks the whole process for `ms`. Not to be used while clients are served. */
 export function holdUp(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -58,7 +58,7 @@ export async function within<T>(limitMs: number, work: Promise<T>): Promise<T | 
   }
 }
 
-/** Milliseconds since 1970, for what outlives the process. Jumps when the clock is set. */
+/** Milliseconds since 1970, for times that are used outside this process. Jumps when the clock is set. */
 export function wallClockMs(): number {
   return Date.now();
 }
@@ -69,8 +69,8 @@ export function isoTime(ms: number): string {
 }
 
 /**
- * Waits, unless told to stop.
- * @returns false when `signal` ended the wait
+ * Waits, unless `signal` ends the wait.
+ * @returns false if `signal` ended the wait
  */
 export function pause(delayMs: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);

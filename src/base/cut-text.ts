@@ -1,12 +1,12 @@
-// Texts of others in texts of the gateway's own: an answer may be megabytes long, and stands then in a
-// line of the log and in the error of every caller.
+// Limits texts of peers in the gateway's own texts. An answer of a server may be megabytes long; without a
+// limit it would be in the log and in the error of every caller.
 
-/** As much of a text as says what it is about. */
+/** Enough of a text to see what it is about. */
 const MAX_LENGTH = 500;
 
 /**
- * The beginning of a text that is longer than anybody reads.
- * @param maxLength in UTF-16 code units; a text that fits is returned as it is
+ * The beginning of a text that is too long.
+ * @param maxLength in UTF-16 code units; a shorter text is returned unchanged
  */
 export function cutText(text: string, maxLength: number = MAX_LENGTH): string {
   if (text.length <= maxLength) return text;

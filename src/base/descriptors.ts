@@ -1,15 +1,15 @@
-// How many descriptors this process may have. Connections, pipes to processes and files each take one.
+// How many file descriptors this process may have. Connections, pipes to processes and files each need one.
 import { readTextFile } from './bounded-file.ts';
 
 const LIMITS_FILE = '/proc/self/limits';
 const MAX_LIMITS_BYTES = 64 * 1024;
 
-/** The limit of this process; infinite where the system names none. */
+/** The limit of this process; infinite if the system does not tell. */
 export function descriptorLimit(): number {
   try {
     return descriptorLimitIn(readTextFile(LIMITS_FILE, MAX_LIMITS_BYTES));
   } catch {
-    return reportedLimit(); // another system than Linux
+    return reportedLimit(); // not Linux
   }
 }
 

@@ -1,17 +1,17 @@
-// Whether something takes new work: the gateway until it stops, an endpoint until it is gone. The one owner
-// of that state; whoever takes work in asks it, and nobody keeps a copy.
+// Whether new work is accepted: by the gateway until it stops, by an endpoint until it is removed. All code
+// that accepts work asks this object; there are no copies of the state.
 import { delay, monotonicMs } from './clock.ts';
 
 const POLL_MS = 20;
 
-/** Begun once and for all: no new work is taken, what was begun goes on. */
+/** Begins once and does not end: no new work is accepted, and work in progress continues. */
 export class Drain {
   /** Whether no new work is taken. Asked for each call; changed by `begin` only. */
   isOn = false;
   readonly #whole: Drain | undefined;
   readonly #parts = new Set<Drain>();
 
-  /** @param whole of what this is a part of: its drain is one of this too */
+  /** @param whole the drain of what this is a part of; it also applies here */
   constructor(whole?: Drain) {
     this.#whole = whole;
     if (whole?.isOn === true) this.isOn = true;
@@ -26,8 +26,8 @@ export class Drain {
 }
 
 /**
- * Waits until work that was begun is done, but not longer than `limitMs`.
- * @param isBusy whether some is left
+ * Waits until all work is done, but not longer than `limitMs`.
+ * @param isBusy whether work is left
  */
 export async function drained(isBusy: () => boolean, limitMs: number): Promise<void> {
   const endMs = monotonicMs() + limitMs;

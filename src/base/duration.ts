@@ -1,16 +1,15 @@
-// Durations as people write them in the configuration (`250ms`, `30s`, `5m`, `2h`) and as the
-// program keeps them: whole milliseconds.
+// Durations in the configuration (`250ms`, `30s`, `5m`, `2h`), and as the program keeps them: whole
+// milliseconds.
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** The longest duration, in milliseconds: what a Node timer can wait (about 24 days). */
+/** The longest duration, in milliseconds: the longest wait of a Node timer (about 24 days). */
 export const MAX_DURATION_MS = 2 ** 31 - 1;
 
 /**
- * Reads a duration.
- *
+ * Parses a duration.
  * @param text digits and one unit, no space: `250ms`, `30s`, `5m`, `2h`
- * @returns whole milliseconds, or undefined when the text is not a duration or is too long
+ * @returns whole milliseconds, or undefined if the text is not a duration or is too long
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,10})(ms|s|m|h)$/.exec(text);

@@ -1,12 +1,12 @@
-// A failure of Sluice's own, and its reasons (docs/errors.md). Knows no transport: the failures with their
-// sentences are in mcp/failures, their JSON-RPC error in mcp/errors, their HTTP status in
+// Failures of the gateway and their reasons (docs/errors.md). This file knows no transport: the failures with
+// their sentences are in mcp/failures, their JSON-RPC errors in mcp/errors, their HTTP status in
 // listener/error-response.
 import { cutText } from './cut-text.ts';
 
-/** More than any sentence of ours; names and reasons that others chose are in some. */
+/** Longer than any sentence written here. A message may contain names and reasons of peers. */
 const MAX_MESSAGE_LENGTH = 2_000;
 
-/** Why Sluice, not the server, failed a request. A closed list and a public contract. */
+/** Why Sluice, not the server, failed a request. A closed list, and a public contract. */
 export const FAILURE_REASONS = [
   'server_starting',
   'server_unavailable',
@@ -23,21 +23,21 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** `not_sent`: no byte reached the server, safe to retry. `unknown`: it may have run. */
+/** `not_sent`: no byte reached the server, so a retry is safe. `unknown`: the server may have run it. */
 export type FailureOutcome = 'not_sent' | 'unknown';
 
-/** A request that Sluice could not carry. Goes to the client as -32603 with this as `data`. */
+/** A request that Sluice failed. The client gets it as -32603 with this as `data`. */
 export class GatewayError extends Error {
   readonly reason: FailureReason;
   readonly outcome: FailureOutcome;
   readonly server: string | undefined;
-  /** After how long it may be tried again, where that is known. */
+  /** After how many milliseconds it may be tried again, if that is known. */
   readonly retryAfterMs: number | undefined;
 
   /**
-   * @param reason row of the table
+   * @param reason one of the public reasons
    * @param message what happened and what the user can do, one sentence each
-   * @param details outcome, the server's configured name, the error that led here, and what else is known
+   * @param details outcome, the server's configured name, the cause, and what else is known
    */
   constructor(
     reason: FailureReason,
@@ -61,12 +61,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** What a client is told of a failure that nobody expected. */
+/** The error text for an unexpected failure. */
 export const FAILED_INSIDE = "The request failed inside the gateway; see the gateway's log.";
 
 /**
- * What a client is told of anything that was thrown. The text of what nobody expected may have paths
- * and addresses in it, so it stays behind as the cause, for the log.
+ * Makes an error for the client of anything that was thrown. The text of an unexpected error may contain
+ * paths and addresses, so only the log gets it, as the cause.
  */
 export function asGatewayError(
   thrown: unknown,
@@ -77,19 +77,19 @@ export function asGatewayError(
   return new GatewayError('internal', FAILED_INSIDE, { outcome, server, cause: thrown });
 }
 
-/** The text of anything that was thrown. */
+/** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   return typeof thrown === 'string' ? thrown : `a thrown ${typeof thrown}`;
 }
 
-/** The code of an error of the system or of a library; undefined where it has none. */
+/** The code of an error of the system or of a library; undefined if it has none. */
 export function codeOf(thrown: unknown): string | undefined {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** A file of the user's that can't be used; the message says which, why, and what to do. */
+/** A file of the user that can't be used. The message says which one, why, and what to do. */
 export class UserFileError extends Error {
   override readonly name: string = 'UserFileError';
 }

@@ -1,12 +1,12 @@
-// What the process's exit status means (docs/operations.md#start-and-stop). A public contract.
+// The exit statuses of the process (docs/operations.md#start-and-stop). A public contract.
 
 /** Exit statuses. */
 export const EXIT = {
   ok: 0,
-  /** The configuration can't be used, or what was asked for can't be done. */
+  /** The configuration can't be used, or the command failed. */
   failure: 1,
-  /** The command line can't be understood. */
+  /** The command line is wrong. */
   usage: 2,
-  /** A fault of Sluice itself. */
+  /** An error of Sluice itself. */
   internal: 70,
 } as const;

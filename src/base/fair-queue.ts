@@ -1,34 +1,33 @@
-// A queue in which owners take turns, so that one owner's bulk delays that owner. Bounded: when there is no
-// more room, whoever has the most in it loses what came last.
+// A queue in which owners take turns, so that one owner's load delays only that owner. Its size is limited:
+// when it is full, the owner with the most items loses its newest one.
 
-/** What waits, with its owner. */
+/** An item, with its owner. */
 export interface Queued<K> {
-  /** Whose it is. */
   readonly owner: K;
-  /** How many turns of its owner it takes, if that is more than one. */
+  /** How many turns of its owner the item takes; 1 if absent. */
   readonly turns?: number;
 }
 
-/** What waits of one owner. */
+/** The items of one owner. */
 interface Line<T> {
   /** Oldest first. */
   readonly items: T[];
-  /** Turns that what was taken last has used up in advance. */
+  /** Turns that the last item has used in advance. */
   usedTurns: number;
 }
 
-/** The queue. */
+/** The queue; see above. */
 export class FairQueue<K, T extends Queued<K>> {
   /** How many may wait. */
   most: number;
   readonly #displaced: (item: T) => void;
-  /** Whoever's turn it is comes first. */
+  /** The owner whose turn it is comes first. */
   readonly #owners = new Map<K, Line<T>>();
   #size = 0;
 
   /**
-   * @param most how many may wait
-   * @param displaced told of what had to make room for another owner
+   * @param most how many items may wait
+   * @param displaced called with an item that was removed to make room for another owner
    */
   constructor(most: number, displaced: (item: T) => void) {
     this.most = most;
@@ -39,12 +38,12 @@ export class FairQueue<K, T extends Queued<K>> {
     return this.#size;
   }
 
-  /** How much waits for one owner. */
+  /** The number of items of one owner. */
   sizeOf(owner: K): number {
     return this.#owners.get(owner)?.items.length ?? 0;
   }
 
-  /** @returns false when there is no room */
+  /** @returns false if there is no room */
   add(item: T): boolean {
     const line = this.#owners.get(item.owner) ?? { items: [], usedTurns: 0 };
     if (!this.#makeRoom(line.items.length)) return false;
@@ -54,9 +53,9 @@ export class FairQueue<K, T extends Queued<K>> {
     return true;
   }
 
-  /** Takes out the first that `canGo`, of the owner whose turn it is. */
+  /** Removes and returns the first item that `canGo` accepts, of the first owner that has one. */
   take(canGo: (item: T) => boolean): T | undefined {
-    // An owner that is put behind the others comes round again.
+    // An owner that is moved to the end is visited again.
     for (const [owner, line] of this.#owners) {
       const item = line.items.find(canGo);
       if (item === undefined) continue;
@@ -73,7 +72,7 @@ export class FairQueue<K, T extends Queued<K>> {
     return undefined;
   }
 
-  /** @returns whether it was here */
+  /** @returns whether it was in the queue */
   remove(item: T): boolean {
     const items = this.#owners.get(item.owner)?.items;
     const at = items?.indexOf(item) ?? -1;
@@ -93,7 +92,7 @@ export class FairQueue<K, T extends Queued<K>> {
     return [...this.#owners.values()].flatMap(({ items }) => items);
   }
 
-  /** Makes room for one more of an owner, at the cost of whoever has more here than that one would. */
+  /** Makes room for one more item of an owner, if another owner has more items than this one would have. */
   #makeRoom(ownSize: number): boolean {
     while (this.#size >= this.most) {
       const last = this.#largest()?.at(-1);

@@ -1,6 +1,6 @@
-// First in, first out. Taking one costs the same however many there are; an array would move all of them.
+// First in, first out. `take` costs the same for any length; an array would move all items.
 
-/** How many places that were left at the front are worth moving the rest for. */
+/** Free places at the front, before it is worth moving the rest. */
 const MIN_LEFT = 64;
 
 /** A queue. */
@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** The one that came first; undefined when there is none. */
+  /** Removes and returns the oldest item; undefined if there is none. */
   take(): T | undefined {
     const item = this.#items[this.#first];
     if (this.#first < this.#items.length) this.#items[this.#first++] = undefined;

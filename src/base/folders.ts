@@ -1,9 +1,9 @@
-// What stands at a path, and paths that are relative to a folder.
+// Helpers for paths and folders.
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { codeOf } from './errors.ts';
 
-/** A path that starts at a folder unless it is absolute, which is left as it is written. */
+/** Makes a path absolute: a relative one starts at `folder`. */
 export function absolutePath<P extends string | undefined>(path: P, folder: string): P | string {
   return path === undefined || isAbsolute(path) ? path : resolve(folder, path);
 }
@@ -13,7 +13,7 @@ export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // not there, or behind a folder that may not be entered
+    return false; // it doesn't exist, or can't be reached
   }
 }
 
@@ -36,9 +36,9 @@ export function isLink(path: string): boolean {
 }
 
 /**
- * Why nothing can be written into a folder, or made where it is to be.
+ * Why a folder can't be written to, or can't be created.
  * @param path absolute
- * @returns the system's word for it; undefined: it looks as if it could
+ * @returns the system's error code; undefined if it looks possible
  */
 export function whyNotWritable(path: string): string | undefined {
   try {

@@ -1,30 +1,26 @@
-// Bytes that come in pieces until they are whole. Who sends decides how small the pieces are, and each
-// costs far more to keep than a byte: small ones are joined as they come, so that what is held is hardly
-// more than the bytes. Large ones are kept as they are, so nothing is copied twice without need; but once
-// the whole is very large, they are copied to their place as they come: to join them all at the end would
-// take long.
+// Collects bytes that arrive in pieces, until all are there. The sender decides how small the pieces are, and
+// each piece costs far more memory than one byte. So small pieces are joined at once. Large ones are kept, so
+// that nothing is copied twice without need. When the whole becomes very large, pieces are copied to their
+// final place as they arrive, because joining all of them at the end would take too long.
 
-/** Pieces of this size are not joined before all are; the read buffer of a pipe is twice as large. */
+/** Pieces of this size are not joined before the end; the read buffer of a pipe is twice as large. */
 const LARGE_BYTES = 32 * 1024;
-/** From here on pieces are copied to their place. */
+/** From this size on, pieces are copied to their final place. */
 const VERY_LARGE_BYTES = 1024 * 1024;
-/**
- * The room for them grows by this factor, where it is not known how many come. It takes no memory before
- * something is copied there.
- */
+/** If the final size is not known, the buffer grows by this factor. Unused pages of it take no memory. */
 const GROWTH = 4;
 
-/** Gathers bytes. */
+/** Collects bytes; see above. */
 export class GatheredBytes {
-  /** Below the large ones each is more than twice as long as the next: so there are few. */
+  /** Of the small pieces, each is more than twice as long as the next one, so there are few. */
   #pieces: Buffer[] = [];
   #length = 0;
-  /** Where a very large whole is put together: all bytes so far, and room for more. */
+  /** The buffer for a very large whole: all bytes so far, and free room. */
   #room: Buffer | undefined;
 
   readonly #expected: number;
 
-  /** @param expected how many come in all; absent: nobody knows */
+  /** @param expected the final size in bytes; 0 if it is not known */
   constructor(expected = 0) {
     this.#expected = expected;
   }
@@ -34,7 +30,7 @@ export class GatheredBytes {
     return this.#length;
   }
 
-  /** Takes the next piece; it must not be written to any more. */
+  /** Adds a piece. The caller must not write to it afterwards. */
   push(piece: Buffer): void {
     if (piece.length === 0) return;
     if (this.#length + piece.length > VERY_LARGE_BYTES && this.#length > 0) this.#place(piece);
@@ -68,7 +64,7 @@ export class GatheredBytes {
     piece.copy(this.#room, this.#length);
   }
 
-  /** Gives all bytes, in one piece, and is empty again. The piece may be one that was pushed. */
+  /** Returns all bytes in one piece, and starts again. The result may be a piece that was pushed. */
   take(): Buffer {
     const [only] = this.#pieces;
     const isOne = only !== undefined && this.#pieces.length === 1;
@@ -78,7 +74,7 @@ export class GatheredBytes {
     return placed ?? whole;
   }
 
-  /** Forgets all. */
+  /** Drops everything. */
   clear(): void {
     this.#pieces = [];
     this.#length = 0;

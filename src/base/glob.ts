@@ -1,21 +1,20 @@
-// Filters over names and URIs: `*` is any run of characters, `?` is one. Nothing else has a meaning,
-// `/` and `[` stand for themselves: file-name libraries stop `*` at a `/`, which is wrong for URIs,
-// and turn patterns into regular expressions that can backtrack without end.
+// Globs over names and URIs: `*` is any number of characters, `?` is one. Nothing else is special, also not
+// `/` and `[`. Libraries for file names stop `*` at a `/`, which is wrong for URIs, and make regular
+// expressions that can take exponential time.
 
 const ANY = '*';
 const ONE = '?';
 
 /**
- * Whether a text matches a glob from end to end, case-sensitively. At most glob x text steps: only
- * the last `*` is ever tried again.
- *
- * @param glob what the configuration says
+ * Whether a glob matches a whole text, case-sensitively. Takes at most glob x text steps, because only the
+ * last `*` is tried again.
+ * @param glob from the configuration
  * @param text a name or a URI
  */
 export function matchesGlob(glob: string, text: string): boolean {
   let at = 0;
   let from = 0;
-  // Where the last `*` stands, and where what it covers ends.
+  // The position of the last `*`, and the end of what it covers.
   let star = -1;
   let covered = 0;
   while (from < text.length) {
@@ -41,7 +40,7 @@ export function matchesGlob(glob: string, text: string): boolean {
   return at === glob.length;
 }
 
-/** Characters outside the first plane take two places in a text. */
+/** Characters beyond U+FFFF take two UTF-16 code units. */
 function widthAt(text: string, at: number): number {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }

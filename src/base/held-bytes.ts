@@ -1,55 +1,56 @@
-// One budget for all bytes that the gateway holds for anybody: bodies, calls that wait, answers that
-// a client does not read, events for resumption, lists. Each holder says whose bytes they are. Beyond
-// its share an owner gets no more; beyond the whole, the owner that holds most loses what it holds longest
-// of its large holdings, so that one owner's bulk costs that owner and nobody else.
+// One budget for all bytes that the gateway holds: bodies, waiting calls, responses that a client does not
+// read, events for resumption, lists. All bytes have an owner: a principal or a server. An owner gets no more
+// than its share. If the whole budget is exceeded, the owner that holds most loses the oldest of its large
+// holdings. So one owner's load costs no other owner anything.
 
-/** What bytes are held for; the values of the label `kind` of the metric. */
+/** What bytes are held for: the values of the metric label `kind`. */
 export const HELD_KINDS = [
-  /** Request bodies and messages of clients on their way in. */
+  /** Request bodies and messages that are being received from clients. */
   'body',
   /** Requests of clients that are not answered yet. */
   'call',
-  /** Messages that a server has not taken yet. */
+  /** Messages that a server has not read yet. */
   'to_server',
-  /** Messages of servers that have not arrived whole. */
+  /** Incomplete messages of servers. */
   'from_server',
   /** Sent to a client that has not read it. */
   'unread',
-  /** Kept for clients that come back: events of streams, messages while no stream is open. */
+  /** Kept for clients that resume: events of streams, and messages while no stream is open. */
   'replay',
-  /** Calls that wait for their client's next request, and tasks. */
+  /** Suspended calls, and tasks. */
   'suspended',
-  /** What clients said of themselves. */
+  /** What clients said about themselves. */
   'session',
   /** What clients watch. */
   'subscription',
-  /** Lists of tools, prompts and resources, and what is made of them. */
+  /** Lists of tools, prompts and resources, and what is derived from them. */
   'list',
 ] as const;
 
 export type HeldKind = (typeof HELD_KINDS)[number];
 
 const MIB = 1024 ** 2;
-/** What is held may take so much of the memory that there is: it costs more than it has bytes. */
+/** The part of the available memory that may be held. A held byte costs more than one byte. */
 const PART_OF_MEMORY = 8;
 const LEAST_BYTES = 32 * MIB;
 const MOST_BYTES = 1024 * MIB;
 
-/** Larger holdings can be cut by themselves; smaller ones are only counted. */
+/** Holdings of this size can be dropped one by one; smaller ones are only counted. */
 export const LARGE_HOLDING = 64 * 1024;
 
+/** The limits of a gateway. */
 export interface HeldLimits {
-  /** Of all owners. */
+  /** For all owners together. */
   readonly limitBytes: number;
-  /** Of one owner. */
+  /** For one owner. */
   readonly shareBytes: number;
 }
 
 /**
- * The limits of a gateway: each owner may hold a quarter of all, and at least two of the largest messages.
- * @param memoryBytes that the process may have
- * @param maxBodyBytes of the largest message
- * @param limitBytes where somebody has set it
+ * Computes the limits: an owner may hold a quarter of the whole, and at least two of the largest messages.
+ * @param memoryBytes what the process may use
+ * @param maxBodyBytes the size of the largest message
+ * @param limitBytes the configured limit; undefined: a part of the memory
  */
 export function heldLimits(
   memoryBytes: number,
@@ -64,9 +65,9 @@ export function heldLimits(
 
 /** One large thing that is held. */
 export interface Holding {
-  /** What it holds from now on, in bytes. */
+  /** Changes the number of bytes that it holds. */
   resize(bytes: number): void;
-  /** Gives the bytes back. Safe to call twice. */
+  /** Returns the bytes to the budget. Safe to call twice. */
   release(): void;
 }
 
@@ -93,8 +94,9 @@ class OwnedHolding implements Holding {
 }
 
 /**
- * Whose bytes: a principal, or a server. Counts in plain numbers, since every call passes here. To be
- * looked up each time, and kept no longer than what is held: one that holds nothing may be forgotten.
+ * The owner of bytes: a principal or a server. It counts in plain numbers, because every call passes here.
+ * Callers look it up each time, and keep it only while they hold something: an owner that holds nothing may
+ * be dropped.
  */
 export class HeldOwner {
   /** Changed by the budget only. */
@@ -102,7 +104,7 @@ export class HeldOwner {
   /** Whether it may hold as much as all together. */
   readonly hasAll: boolean;
   readonly #budget: HeldBytes;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #holdings = new Set<OwnedHolding>();
   #bytes = 0;
 
@@ -112,39 +114,41 @@ export class HeldOwner {
     this.shareBytes = hasAll ? budget.limitBytes : budget.shareBytes;
   }
 
-  /** All that is held for it. */
+  /** All bytes that it holds. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What can be cut by itself. */
+  /** The number of holdings that can be dropped. */
   get largeHoldings(): number {
     return this.#holdings.size;
   }
 
   /**
-   * Whether it may hold that much more. Others lose what they hold beyond the whole, if they hold more
-   * than this one would.
+   * Whether it may hold that many more bytes. If the budget is full, other owners that hold more than this
+   * one would lose holdings.
    */
   hasRoom(bytes: number): boolean {
     if (this.#bytes + bytes > this.shareBytes) return false;
     return this.#budget.hasRoomFor(this, bytes);
   }
 
-  /** Counts small things; `remove` takes them out again. Never refused: ask `hasRoom` before. */
+  /** Counts small things, until `remove`. Never refused: ask `hasRoom` before. */
   add(kind: HeldKind, bytes: number): void {
     this.#bytes += bytes;
     this.#budget.count(kind, bytes);
   }
 
+  /** Undoes `add`. */
   remove(kind: HeldKind, bytes: number): void {
     this.#bytes -= bytes;
     this.#budget.count(kind, -bytes);
   }
 
   /**
-   * Holds something large, and makes room by cutting the largest owner if the whole is exceeded.
-   * @param cut told when it has to go, maybe before this returns; the bytes are given back already
+   * Holds something large. If the budget is then exceeded, the largest owner loses a holding.
+   * @param cut called when this holding is dropped, possibly before this method returns; its bytes are
+   *   returned already
    */
   hold(kind: HeldKind, bytes: number, cut: () => void): Holding {
     const holding = new OwnedHolding(this, kind, bytes, cut);
@@ -154,7 +158,7 @@ export class HeldOwner {
     return holding;
   }
 
-  /** For holdings only. */
+  /** Only for holdings. */
   resize(holding: OwnedHolding, bytes: number): void {
     if (!this.#holdings.has(holding)) return;
     const more = bytes - holding.bytes;
@@ -163,15 +167,15 @@ export class HeldOwner {
     if (more > 0) this.#budget.relieve();
   }
 
-  /** For holdings only. */
+  /** Only for holdings. */
   release(holding: OwnedHolding): void {
     if (!this.#holdings.delete(holding)) return;
     this.remove(holding.kind, holding.bytes);
   }
 
   /**
-   * Cuts the oldest of its largest holdings: what has waited longest is least likely to be on its way.
-   * @returns its kind, or undefined when there is nothing to cut
+   * Drops the oldest of its largest holdings: what has waited longest is least likely to be needed soon.
+   * @returns its kind, or undefined if it has none
    */
   cutOne(): HeldKind | undefined {
     let most = 0;
@@ -186,10 +190,10 @@ export class HeldOwner {
   }
 }
 
-/** Finds an owner: one that holds nothing may be forgotten, so it is looked up each time. */
+/** Looks up an owner; see `HeldOwner` for why it is not kept. */
 export type FindOwner = () => HeldOwner;
 
-/** What is held of one thing that may grow, again and again. Counts only, while it is small. */
+/** The bytes of one thing whose size changes. While it is small, it is only counted. */
 export class HeldAmount {
   readonly #find: FindOwner;
   readonly #kind: HeldKind;
@@ -197,14 +201,14 @@ export class HeldAmount {
   #counted = 0;
   #holding: Holding | undefined;
 
-  /** @param cut told when it has to go, maybe before `set` returns; the bytes are given back already */
+  /** @param cut called when it is dropped, possibly before `set` returns; its bytes are returned already */
   constructor(find: FindOwner, kind: HeldKind, cut: () => void) {
     this.#find = find;
     this.#kind = kind;
     this.#cut = cut;
   }
 
-  /** It is so large now. */
+  /** Sets its size in bytes. */
   set(bytes: number): void {
     if (this.#holding !== undefined && bytes > 0) {
       this.#holding.resize(bytes);
@@ -216,7 +220,7 @@ export class HeldAmount {
     }
   }
 
-  /** Gives the bytes back. */
+  /** Returns the bytes to the budget. */
   release(): void {
     this.#count(0);
   }
@@ -236,19 +240,19 @@ export class HeldAmount {
       this.#holding = undefined;
       this.#cut();
     });
-    // It may be what gave way.
+    // It may itself be what was dropped.
     if (!isCut) this.#holding = holding;
   }
 }
 
-/** How many owners there may be before those that hold nothing are forgotten. */
+/** With more owners than this, those that hold nothing are dropped. */
 const MANY_OWNERS = 1024;
 
 /** A client, for whom something is held. */
 export interface HeldClient {
   readonly key: string;
   readonly kind?: string | undefined;
-  /** What it shares its part with others under; by default its key. */
+  /** Clients with the same value share one quota; by default the key. */
   readonly quotaKey?: string | undefined;
 }
 
@@ -264,7 +268,7 @@ export class HeldBytes {
   #total = 0;
   #tidyAt = MANY_OWNERS;
 
-  /** @param cut told of each holding that was cut */
+  /** @param cut called for each holding that was dropped */
   constructor(
     { limitBytes, shareBytes }: HeldLimits,
     cut: (kind: HeldKind) => void = () => undefined,
@@ -293,7 +297,7 @@ export class HeldBytes {
     return this.#byKind;
   }
 
-  /** Owners that hold anything. */
+  /** The number of owners that hold something. */
   get owners(): number {
     let count = 0;
     for (const { bytes } of this.#all()) if (bytes > 0) count++;
@@ -301,8 +305,8 @@ export class HeldBytes {
   }
 
   /**
-   * A client as an owner. Without authentication all clients are one principal, which may then have
-   * everything.
+   * The owner for a client. Without authentication all clients are one principal, which may use the whole
+   * budget.
    */
   client({ key: own, kind, quotaKey }: HeldClient): HeldOwner {
     const key = quotaKey ?? own;
@@ -310,18 +314,18 @@ export class HeldBytes {
     return this.#clients.get(key) ?? this.#open(this.#clients, key, isAnonymous);
   }
 
-  /** A configured server as an owner. */
+  /** The owner for a configured server. */
   server(name: string): HeldOwner {
     return this.#servers.get(name) ?? this.#open(this.#servers, name, true);
   }
 
-  /** For owners only. */
+  /** Only for owners. */
   count(kind: HeldKind, bytes: number): void {
     this.#total += bytes;
     this.#byKind[kind] += bytes;
   }
 
-  /** For owners only: see `HeldOwner.hasRoom`. */
+  /** Only for owners: see `HeldOwner.hasRoom`. */
   hasRoomFor(asker: HeldOwner, bytes: number): boolean {
     while (this.#total + bytes > this.limitBytes) {
       const largest = this.#largest();
@@ -331,7 +335,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** For owners only: cuts until the whole is kept again. */
+  /** Only for owners: drops holdings until the budget is kept. */
   relieve(): void {
     while (this.#total > this.limitBytes) {
       const largest = this.#largest();
@@ -346,7 +350,7 @@ export class HeldBytes {
     return owner;
   }
 
-  /** Forgets those that hold nothing. */
+  /** Drops owners that hold nothing. */
   #prune(owners: Map<string, HeldOwner>): void {
     for (const [key, { bytes, largeHoldings }] of owners) {
       if (bytes === 0 && largeHoldings === 0) owners.delete(key);
@@ -361,7 +365,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** Among those with anything that can be cut. */
+  /** The largest owner that has a holding to drop. */
   #largest(): HeldOwner | undefined {
     let largest: HeldOwner | undefined;
     for (const owner of this.#all()) {
@@ -377,7 +381,7 @@ export class HeldBytes {
   }
 }
 
-/** Where there is one client only, nobody is kept from anything. */
+/** For a gateway with only one client: nobody else needs the memory. */
 export const UNBOUNDED = new HeldBytes({
   limitBytes: Number.POSITIVE_INFINITY,
   shareBytes: Number.POSITIVE_INFINITY,

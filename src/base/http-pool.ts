@@ -1,5 +1,5 @@
-// Connections to one origin over HTTP/1.1, through a proxy where there is one: plain HTTP is asked of the
-// proxy itself (RFC 9112 3.2.2), anything else goes through a tunnel (CONNECT), with TLS to the origin.
+// Connections to one origin over HTTP/1.1, directly or through a proxy. Plain HTTP requests are sent to the
+// proxy itself (RFC 9112 3.2.2); everything else goes through a tunnel (CONNECT), with TLS to the origin.
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type Undici from 'undici';
@@ -9,19 +9,19 @@ import { codeOf } from './errors.ts';
 const CONNECT_MS = 5_000;
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
-/** Informational responses (RFC 9110 15.2) to one request; a server may say several times that it works. */
+/** Limit of informational responses (RFC 9110 15.2) to one request. A server may send several of them. */
 const MAX_INFORMATIONAL = 100;
 
 export type Connector = buildConnector.connector;
 
-/** What is used of undici. */
+/** The parts of undici that are used. */
 type Http = Pick<typeof Undici, 'Client' | 'Pool' | 'buildConnector'>;
 
 let loaded: Http | undefined;
 
 /**
- * Loaded when the first connection is to be opened, and not as a whole, which takes 15 MB more: its `fetch`,
- * caches, mocks. As its index.js does it.
+ * Loaded with the first connection, and only the parts that are needed. All of undici takes 15 MB more: its
+ * `fetch`, caches, mocks. The paths are those of its index.js.
  */
 function undici(): Http {
   if (loaded !== undefined) return loaded;
@@ -39,38 +39,42 @@ function undici(): Http {
 /** Connections to one origin. */
 export interface HttpPool {
   request(options: HttpPoolRequest): Promise<Dispatcher.ResponseData>;
-  /** Ends every connection. */
+  /** Closes every connection. */
   destroy(): Promise<void>;
 }
 
-/** What a request says, besides the origin. */
+/** A request, without its origin. */
 export type HttpPoolRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
   readonly headers: Record<string, string>;
 };
 
 export type HttpPoolOptions = Omit<Pool.Options, 'connect'> & {
-  /** Opens connections to the origin, with TLS where it has any: on `httpSocket`, where that is given. */
+  /**
+   * Opens connections to the origin, with TLS if it is https. If `httpSocket` is given, it is used for that.
+   */
   readonly connect: Connector;
 };
 
 /** How a proxy is used. */
 export interface ProxyUse {
   readonly proxy: URL;
-  /** What the proxy is asked to connect to in place of a host; absent: the host, whatever it is. */
+  /**
+   * Gives the address that the proxy is asked to connect to instead of a host name. Absent: the host name.
+   */
   readonly addressOf?: ((host: string) => Promise<string>) | undefined;
 }
 
-/** A proxy stood in the way; the message follows "its proxy". */
+/** The proxy failed; the message completes "its proxy ...". */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
 }
 
-/** The server sent informational responses (1xx) without an end. */
+/** The server sent too many informational responses (1xx). */
 export class TooManyInformational extends Error {
   override readonly name = 'TooManyInformational';
 }
 
-/** Connections to `origin`; with `use`, through a proxy. */
+/** Opens a pool of connections to `origin`, through a proxy if `use` is given. */
 export function openPool(
   origin: string,
   options: HttpPoolOptions,
@@ -81,7 +85,8 @@ export function openPool(
     destroy: () => pool.destroy(),
     request: (request) => {
       let count = 0;
-      // Each one begins the time limit of the head anew. What is thrown ends the connection.
+      // Each informational response restarts the time limit of the response head. Throwing here ends the
+      // connection.
       const onInfo = (): void => {
         if (++count > MAX_INFORMATIONAL) throw new TooManyInformational();
       };
@@ -93,7 +98,7 @@ export function openPool(
 function anyPool(origin: string, options: HttpPoolOptions, use: ProxyUse | undefined): HttpPool {
   const { Pool } = undici();
   if (use === undefined) return new Pool(origin, options);
-  // The proxy looks the name up itself where it is asked for a page.
+  // For plain HTTP the proxy resolves the name itself.
   if (use.addressOf === undefined && origin.startsWith('http:')) {
     return forwarded(origin, options, use.proxy);
   }
@@ -122,7 +127,7 @@ function forwarded(origin: string, options: HttpPoolOptions, proxy: URL): HttpPo
         ...rest,
         path: `${origin}${path}`,
         headers: { ...headers, ...own },
-        // Else it would be taken from the host.
+        // Otherwise undici takes it from the host.
         ...(proxy.protocol === 'https:' ? { servername: proxy.hostname } : {}),
       });
       if (answer.statusCode !== PROXY_AUTHENTICATION_REQUIRED) return answer;
@@ -155,20 +160,20 @@ async function openTunnel(
     throw refusedBy(statusCode);
   } catch (error) {
     if (error instanceof ProxyFailure) throw error;
-    const what = `gave no way through (${codeOf(error) ?? 'unknown'}); see its log`;
+    const what = `did not open a tunnel (${codeOf(error) ?? 'unknown'}); see its log`;
     throw new ProxyFailure(what, { cause: error });
   } finally {
-    // A tunnel that was opened is no longer the client's.
+    // An opened tunnel no longer belongs to the client.
     client.close().catch(() => undefined);
   }
 }
 
-/** Opens connections. */
+/** Creates a function that opens connections. */
 export function createConnector(options: buildConnector.BuildOptions): Connector {
   return undici().buildConnector(options);
 }
 
-/** Opens connections with what the system trusts. */
+/** The same, trusting the system's certificates. */
 export function directConnector(timeoutMs: number): Connector {
   return createConnector({ timeout: timeoutMs, allowH2: false });
 }

@@ -1,5 +1,5 @@
-// Which listening hosts are reachable from this machine only. Addresses are read strictly: `0`,
-// `127.1` and names other than localhost may mean something else to the resolver, so they are not.
+// Which listening addresses can be reached only from this machine. Addresses are read strictly: the resolver
+// may read `0`, `127.1` and names other than localhost differently, so they don't count.
 import { BlockList, isIP } from 'node:net';
 
 const loopback = new BlockList();
@@ -8,8 +8,7 @@ loopback.addAddress('::1', 'ipv6');
 loopback.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
 
 /**
- * Says whether a host is loopback.
- *
+ * Whether a host is loopback.
  * @param host an address, `localhost` or another name; no port, no brackets
  * @returns true for 127.0.0.0/8, ::1 and localhost
  */

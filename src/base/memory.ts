@@ -1,27 +1,27 @@
-// What memory this process uses, and how much it may have. Nothing here fails: what the system does
-// not tell, since no descriptor is left to ask with, is as it was when it was told last.
+// How much memory this process uses, and how much it may use. Nothing here fails: if the system can't be
+// asked, because no file descriptor is left, the last value is used.
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { readTextFile } from './bounded-file.ts';
 
 const LIMITS_FILE = '/proc/self/limits';
 const MAX_LIMITS_BYTES = 64 * 1024;
-/** A control group without a limit has a huge one. */
+/** The kernel shows a huge number for a control group without a limit. */
 const ABSURD_BYTES = 2 ** 50;
 
-/** What is known of memory. */
+/** What is known about memory, in bytes. */
 export interface MemoryUse {
   readonly heapBytes: number;
   readonly heapLimitBytes: number;
   readonly residentBytes: number;
-  /** Infinite where there is none. */
+  /** Infinite if there is no limit. */
   readonly containerLimitBytes: number;
 }
 
-/** How the system is asked. Each may throw. */
+/** How the system is asked. Each function may throw. */
 export interface MemorySources {
   readonly residentBytes: () => number;
-  /** 0 or absurdly large: there is none. */
+  /** 0 or huge: there is no limit. */
   readonly containerBytes: () => number;
 }
 
@@ -30,7 +30,7 @@ const SYSTEM: MemorySources = {
   containerBytes: () => process.constrainedMemory(),
 };
 
-/** Looks at memory again and again. */
+/** Reads the memory use of this process. */
 export class MemoryGauge {
   readonly #sources: MemorySources;
   #residentBytes = 0;
@@ -59,8 +59,9 @@ export class MemoryGauge {
 }
 
 /**
- * The memory that this process may have: the least of what the machine, its control group, the limits
- * of its user and its own heap leave it. The heap counts twice, since bytes are held outside of it.
+ * The memory that this process may use, in bytes: the smallest of the machine's memory, the limit of its
+ * control group, the user's limit of resident memory, and twice the limit of its heap. Twice, because most
+ * held bytes are outside the heap.
  */
 export function availableMemory(): number {
   const { containerLimitBytes, heapLimitBytes } = new MemoryGauge().read();
@@ -72,7 +73,7 @@ function residentLimit(): number {
   try {
     return residentLimitIn(readTextFile(LIMITS_FILE, MAX_LIMITS_BYTES));
   } catch {
-    return Number.POSITIVE_INFINITY; // another system than Linux
+    return Number.POSITIVE_INFINITY; // not Linux
   }
 }
 

@@ -1,22 +1,21 @@
-// The kinds of value that options are made of, as zod schemas: the raw YAML on the way in, plain
-// numbers in milliseconds and bytes on the way out. Each kind's message says what would be right
-// and starts with `must be`; config/issues.ts puts what is there in front of it. A schema is all that
-// is written of an option: its type after load is what the schema makes, under the name in the file,
-// and its description says what it means.
+// Building blocks of options, as zod schemas: they take the raw YAML and give plain numbers in milliseconds
+// and bytes. An error message says what would be right and starts with `must be`; config/issues.ts adds the
+// present value. An option is written only once, as a schema: its type is the schema's output, its name is
+// the one in the file, and its description is its documentation.
 import { z } from 'zod';
 import { formatByteSize, MAX_BYTE_SIZE, parseByteSize } from './byte-size.ts';
 import { formatDuration, MAX_DURATION_MS, parseDuration } from './duration.ts';
 import { isLoopbackHost } from './loopback.ts';
 
-/** What a schema makes. Durations are milliseconds, sizes bytes; nothing of it may be changed. */
+/** The type that a schema gives: read-only; durations in milliseconds, sizes in bytes. */
 export type Options<Schema extends z.ZodType> = Frozen<z.output<Schema>>;
 
-/** What a map with some keys makes. */
+/** The type that a map with these keys gives. */
 export type KeyOptions<Shape extends z.ZodRawShape> = Options<z.ZodObject<Shape>>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
-/** The message kind of an unknown key: the keys that are known, for config/issues.ts to choose from. */
+/** Begins the message for an unknown key; the known keys follow, from which config/issues.ts suggests one. */
 export const KNOWN_KEYS = 'known keys:';
 
 /** A map with exactly these keys. The message of its `unrecognized_keys` issue lists the known ones. */
@@ -30,8 +29,7 @@ export function section<Shape extends z.ZodRawShape>(
 }
 
 /**
- * Any text without NUL, which neither the system nor a header can carry.
- *
+ * Any text without NUL, which neither the system nor a header accepts.
  * @param what what would be right, after `must be`
  */
 export function text(what: string): z.ZodString {
@@ -40,7 +38,7 @@ export function text(what: string): z.ZodString {
     .refine((value) => !value.includes('\0'), { error: 'must be text without a NUL character' });
 }
 
-/** The same, and not empty. */
+/** Like `text`, but not empty. */
 export function filledText(what: string, error = `must be ${what}`): z.ZodString {
   return text(what).refine((value) => value !== '', { error });
 }
@@ -54,8 +52,7 @@ export function address(): z.ZodString {
 
 /**
  * Whether a text is an http or https URL without user name and password.
- *
- * @param unwanted what else it must not have
+ * @param unwanted other parts that it must not have
  */
 export function isUrl(value: string, unwanted: RegExp): boolean {
   const url = URL.parse(value);
@@ -63,7 +60,7 @@ export function isUrl(value: string, unwanted: RegExp): boolean {
   return url.username === '' && url.password === '' && !unwanted.test(value);
 }
 
-/** The same; http only for this machine, since secrets go there. */
+/** Like `isUrl`, but http only for this machine, because secrets are sent there. */
 export function isSecureUrl(value: string, unwanted: RegExp): boolean {
   if (!isUrl(value, unwanted)) return false;
   const { protocol, hostname } = new URL(value);
@@ -73,7 +70,7 @@ export function isSecureUrl(value: string, unwanted: RegExp): boolean {
 /** A whole number in a range. */
 export function integer(min: number, max: number): z.ZodNumber {
   const error = `must be a whole number from ${min} to ${max}`;
-  // Not z.int(): a fraction would keep the rules of the map around it from running.
+  // Not z.int(): a fraction would stop the rules of the surrounding map from running.
   return z
     .number({ error })
     .refine((value) => Number.isInteger(value) && value >= min && value <= max, { error })
@@ -85,7 +82,7 @@ export function flag(): z.ZodBoolean {
   return z.boolean({ error: 'must be true or false' });
 }
 
-/** One of some words. */
+/** One of the given words. */
 export function oneOf<const Words extends readonly [string, string, ...string[]]>(
   words: Words,
 ): z.ZodEnum<{ [Word in Words[number]]: Word }> {
@@ -121,7 +118,7 @@ export function duration(minMs: number): z.ZodType<number, string> {
   });
 }
 
-/** A size in a range; bytes after parsing. */
+/** A size in the given range; bytes after parsing. */
 export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<number, string> {
   const right = `a size such as 64KiB or 4MiB, from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
   return measure('size', 'B|KiB|MiB|GiB', right, (value) => {
@@ -130,7 +127,7 @@ export function byteSize(minBytes: number, maxBytes = MAX_BYTE_SIZE): z.ZodType<
   });
 }
 
-/** A number with a unit; config/report.ts writes it again by its format. */
+/** A number with a unit. config/report.ts uses the format to write it again. */
 function measure(
   format: 'duration' | 'size',
   units: string,
@@ -149,16 +146,16 @@ function measure(
     });
 }
 
-/** What two keys of one map must say together. */
+/** A condition on several keys of one map. */
 export interface Rule<Value> {
-  /** The key that the fault is about. */
+  /** The key that is shown as wrong. */
   readonly at: string;
   readonly holds: (value: Value) => boolean;
-  /** What is wrong with its value. */
+  /** What is wrong with the value of that key. */
   readonly error: string;
 }
 
-/** A schema that refuses what breaks a rule. */
+/** Adds rules to a schema. */
 export function withRules<Schema extends z.ZodType>(
   schema: Schema,
   rules: readonly Rule<z.output<Schema>>[],
@@ -170,9 +167,8 @@ export function withRules<Schema extends z.ZodType>(
 }
 
 /**
- * The members of a value that have some keys, and all others.
- *
- * @param keys a map that has the keys
+ * Splits a value: its members with some keys, and the other ones.
+ * @param keys a map that has these keys
  */
 export function split<T extends object, Key extends keyof T>(
   value: T,
@@ -185,9 +181,8 @@ export function split<T extends object, Key extends keyof T>(
 }
 
 /**
- * Rules between keys of one map run beside the other checks, so that one run reports everything;
- * a rule must therefore cope with members that are missing or of a wrong type.
- *
+ * Rules between keys of one map run even if other checks failed, so that one run reports everything. So a
+ * rule must accept members that are missing or have a wrong type.
  * @param payload what zod checks
  */
 export function isMap(payload: { value: unknown }): boolean {

@@ -1,5 +1,5 @@
-// Whether files of certificates and keys are what they should be, said before somebody tries to come
-// in with them.
+// Checks files of certificates and keys when the configuration is loaded, so that errors don't appear only at
+// the first connection.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readTextFile, UnusableFile } from './bounded-file.ts';
 import { wallClockMs } from './clock.ts';
@@ -10,18 +10,18 @@ const MAX_BYTES = 1024 * 1024;
 export interface PemFiles {
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
-  /** Certificates that others are checked against. */
+  /** Certificates of the authorities that sign the peer's certificate. */
   readonly ca?: string | undefined;
 }
 
-/** What is wrong with one of them. */
+/** What is wrong with one file. */
 export interface PemFault {
   readonly file: keyof PemFiles;
   /** Without its subject, which is the option: `is /x.pem, but there is no such file`. */
   readonly message: string;
 }
 
-/** Everything that is wrong with the files that are named. */
+/** Everything that is wrong with these files. */
 export function pemFaults(files: PemFiles): PemFault[] {
   const faults: PemFault[] = [];
   const cert = read(files, 'cert', certificateOf, faults);
@@ -32,7 +32,7 @@ export function pemFaults(files: PemFiles): PemFault[] {
     faults.push({ file: 'key', message });
   }
   if (cert !== undefined && cert.validToDate.getTime() < wallClockMs()) {
-    const message = `is ${files.cert}, which is good no more since ${cert.validTo}: renew it`;
+    const message = `is ${files.cert}, which expired on ${cert.validTo}: renew it`;
     faults.push({ file: 'cert', message });
   }
   return faults;

@@ -1,17 +1,17 @@
-// Which requests go through a proxy, by HTTP_PROXY, HTTPS_PROXY and NO_PROXY: read as undici's
-// EnvHttpProxyAgent reads them, so that what works for other programs on Node works here.
+// Which requests use a proxy, by HTTP_PROXY, HTTPS_PROXY and NO_PROXY. They are read like undici's
+// EnvHttpProxyAgent does, so that what works for other Node programs works here.
 
 /** An entry of NO_PROXY. */
 interface Exception {
-  /** Lower case, without a leading `.` or `*.`; `*` is every host. */
+  /** Lower case, without a leading `.` or `*.`; `*` matches every host. */
   readonly host: string;
-  /** 0 is any. */
+  /** 0 matches every port. */
   readonly port: number;
-  /** `*.example.com` is not example.com itself. */
+  /** `*.example.com` does not match example.com itself. */
   readonly isBelowOnly: boolean;
 }
 
-/** What the environment says. */
+/** What the variables say. */
 export interface ProxyRules {
   readonly http: URL | undefined;
   readonly https: URL | undefined;
@@ -22,7 +22,7 @@ const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const NAME_AND_PORT = /^\[?(.+?)\]?:(\d+)$/;
 
 /**
- * Reads the variables; those in lower case win.
+ * Reads the variables. Lower case takes precedence.
  * @param environment of the process
  */
 export function proxyRules(
@@ -38,8 +38,8 @@ export function proxyRules(
 }
 
 /**
- * Reads the address of a proxy.
- * @returns undefined when it is none
+ * Parses the address of a proxy.
+ * @returns undefined if it is not valid
  */
 export function parseProxy(text: string | undefined): URL | undefined {
   if (text === undefined || text === '') return undefined;
@@ -57,7 +57,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** The proxy for a URL; undefined: it is called directly. */
+/** The proxy for a URL; undefined: connect directly. */
 export function proxyFor(url: URL, rules: ProxyRules | undefined): URL | undefined {
   const proxy = url.protocol === 'https:' ? rules?.https : rules?.http;
   if (rules === undefined || proxy === undefined) return undefined;

@@ -1,15 +1,15 @@
-// Which addresses are somebody's on the internet, and not of this machine, its networks or nobody
-// (the special-purpose registries of IANA, RFC 6890).
+// Which addresses are public, and not of this machine, its networks, or reserved (special-purpose registries
+// of IANA, RFC 6890).
 import { BlockList, isIP } from 'node:net';
 
-/** Of IPv4: what is not public. */
+/** IPv4 networks that are not public. */
 const special = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8], // this host: Linux connects to itself
   ['10.0.0.0', 8],
-  ['100.64.0.0', 10], // carriers'
+  ['100.64.0.0', 10], // carrier-grade NAT
   ['127.0.0.0', 8],
-  ['169.254.0.0', 16], // the link, and metadata of clouds
+  ['169.254.0.0', 16], // link-local, and cloud metadata
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
@@ -18,15 +18,15 @@ for (const [network, bits] of [
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
-  ['224.0.0.0', 3], // many, reserved, all
+  ['224.0.0.0', 3], // multicast, reserved, broadcast
 ] as const) {
   special.addSubnet(network, bits, 'ipv4');
 }
 
-/** Of IPv6: what is given out at all, */
+/** IPv6 addresses that are assigned at all, */
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
-/** and what of it has a special purpose. Addresses with an IPv4 address inside are never taken. */
+/** and those of them that are special. Addresses that contain an IPv4 address are never public. */
 const reserved = new BlockList();
 reserved.addSubnet('2001::', 23, 'ipv6');
 reserved.addSubnet('2001:db8::', 32, 'ipv6');
@@ -34,8 +34,8 @@ reserved.addSubnet('2002::', 16, 'ipv6');
 reserved.addSubnet('3fff::', 20, 'ipv6');
 
 /**
- * Whether an address is a public one.
- * @param address as a resolver gives it; anything else is not public
+ * Whether an address is public.
+ * @param address as a resolver returns it; any other text is not public
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

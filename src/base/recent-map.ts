@@ -1,12 +1,12 @@
-// A map that keeps only so many entries: those that were used last.
+// A map that keeps only the most recently used entries.
 
-/** A bounded map. */
+/** A map of limited size. */
 export class RecentMap<K, V> {
   readonly #limit: number;
   readonly #entries = new Map<K, V>();
   /**
-   * Goes on where it stopped, behind the entries that were dropped: to begin anew each time, a map would
-   * go over the places of all that was deleted.
+   * The iterator is kept, so that it continues behind the entries that were dropped. A new iterator would
+   * pass the places of all deleted entries again.
    */
   readonly #oldest = this.#entries.keys();
 
@@ -19,7 +19,7 @@ export class RecentMap<K, V> {
     return this.#entries.size;
   }
 
-  /** The value, which counts as a use. */
+  /** The value; this counts as a use. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
     if (value !== undefined) this.set(key, value);
@@ -34,7 +34,7 @@ export class RecentMap<K, V> {
     if (done !== true) this.#entries.delete(oldest);
   }
 
-  /** The value that is there, or a new one. */
+  /** The existing value, or a new one. */
   getOrMake(key: K, make: () => V): V {
     const known = this.get(key);
     if (known !== undefined) return known;

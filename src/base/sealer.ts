@@ -1,6 +1,6 @@
-// Texts that only this gateway can make and read: authenticated encryption with keys that are given, or
-// with a random one. What is sealed for one purpose opens for no other. Which key sealed a text stands in
-// front, so that a text of somebody else's costs a look at a few bytes.
+// Texts that only this gateway can make and read: authenticated encryption with the given keys, or with a
+// random one. What is sealed for one purpose can't be opened for another. A sealed text begins with the id of
+// its key, so a foreign text is recognized by its first bytes.
 import {
   createCipheriv,
   createDecipheriv,
@@ -18,22 +18,20 @@ const HEAD_BYTES = KEY_ID_BYTES + IV_BYTES + TAG_BYTES;
 const KEY_BYTES = 32;
 
 interface SealingKey {
-  /** Says nothing of the key. */
+  /** Reveals nothing about the key. */
   readonly id: Buffer;
   readonly bytes: Buffer;
 }
 
 /** Seals and opens texts. */
 export class Sealer {
-  /** Names the purpose, and stands in front of what is sealed. */
+  /** The name of the purpose, which begins every sealed text. */
   readonly #purpose: string;
   readonly #associated: Buffer;
-  /** The first seals; all of them open, so that keys can be rotated. */
+  /** The first one seals, all of them open, so that keys can be rotated. */
   readonly #keys: readonly SealingKey[];
 
-  /**
-   * @param secrets texts that keys are made of; none: a random key that dies with the process
-   */
+  /** @param secrets texts that keys are derived from; none: a random key that ends with the process */
   constructor(purpose: string, secrets: readonly string[]) {
     this.#purpose = purpose;
     this.#associated = Buffer.from(purpose);
@@ -41,25 +39,25 @@ export class Sealer {
     this.#keys = all.map((secret) => keyFor(purpose, secret));
   }
 
-  /** Seals a text, another way each time. */
+  /** Seals a text. The result differs each time. */
   seal(text: string): string {
     return this.#sealWith(randomBytes(IV_BYTES), text);
   }
 
-  /** Seals a text the same way each time, so that two sealed ones can be compared. */
+  /** Seals a text so that the result is the same each time, and two results can be compared. */
   sealAlike(text: string): string {
     const mac = createHmac('sha256', this.#key.bytes).update(`${this.#purpose}.${text}`).digest();
     return this.#sealWith(mac.subarray(0, IV_BYTES), text);
   }
 
-  /** Whether a text looks as if it was sealed for this purpose; by whom is not looked at. */
+  /** Whether a text has the form of one that was sealed for this purpose. Does not check who sealed it. */
   isLike(sealed: string): boolean {
     return sealed.startsWith(`${this.#purpose}.`);
   }
 
   /**
-   * Opens what was sealed.
-   * @returns undefined when it was not made by this gateway for this purpose, or was changed
+   * Opens a sealed text.
+   * @returns undefined if it was not sealed by this gateway for this purpose, or was changed
    */
   open(sealed: string): string | undefined {
     if (!this.isLike(sealed)) return undefined;
@@ -67,7 +65,7 @@ export class Sealer {
     const bytes = Buffer.from(encoded, 'base64url');
     if (bytes.length <= HEAD_BYTES) return undefined;
     const key = this.#keys.find(({ id }) => id.equals(bytes.subarray(0, KEY_ID_BYTES)));
-    // One text for one state: base64url that decodes alike but is spelled otherwise is another one.
+    // Only one spelling is valid: other base64url texts that decode to the same bytes are refused.
     if (key === undefined || bytes.toString('base64url') !== encoded) return undefined;
     return this.#openWith(key.bytes, bytes);
   }
@@ -105,7 +103,7 @@ function digestOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** A key of its own for each purpose, so that none says anything of another one. */
+/** A separate key for each purpose, so that none reveals anything about another one. */
 function keyFor(purpose: string, secret: Buffer): SealingKey {
   const bytes = createHmac('sha256', secret).update(`sluice ${purpose}`).digest();
   return { bytes, id: hash('sha256', bytes, 'buffer').subarray(0, KEY_ID_BYTES) };

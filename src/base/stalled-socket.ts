@@ -1,17 +1,17 @@
-// Whoever does not read what waits for it has it held in memory, so it is given up after a while.
-// Reading any part of it counts, however slowly: a socket's own timer is the only one that sees how
-// far a large message has come.
+// Detects peers that don't read. What waits for them is held in memory, so the connection is given up after a
+// while. Reading any part of it counts as progress. Only the socket's own timer sees the progress within a
+// large message.
 import type { Socket } from 'node:net';
 
-/** How long a peer may read nothing of what waits for it, at most, unless said otherwise. */
+/** How long a peer may read nothing while data waits for it, by default. */
 export const MAX_STALL_MS = 30_000;
 
 /**
- * Watches a socket, or a pipe to a process, from now on.
- * @param waiting what waits for the peer, in bytes
- * @param cut told, maybe again, when the peer has read nothing of it for too long
- * @param stallMs how long that is, at most
- * @returns ends the watch
+ * Watches a socket, or a pipe to a process.
+ * @param waiting returns the bytes that wait for the peer
+ * @param cut called, possibly several times, when the peer has read nothing for too long
+ * @param stallMs how long that is at most, in milliseconds
+ * @returns stops watching
  */
 export function watchStall(
   socket: Socket,
@@ -22,7 +22,7 @@ export function watchStall(
   const look = (): void => {
     if (waiting() > 0) cut();
   };
-  // Its first look at a write that is under way only notes how far that has come.
+  // The first timeout during a write only notes how far the write has come.
   socket.setTimeout(stallMs / 2);
   socket.on('timeout', look);
   return () => socket.off('timeout', look);

@@ -1,16 +1,15 @@
-// Work that can be interrupted: it is done step by step, in several turns of the event loop where it is
-// long, so that others go on meanwhile.
+// Long work that is done in steps, over several turns of the event loop, so that other work goes on.
 import { LEAST_COST, type TurnQuota, turnFor } from './turns.ts';
 
-/** Work that yields what it has cost since it did so last, in bytes, and gives a result. */
+/** Work that yields what each step has cost, in bytes, and returns a result. */
 export type StepsTo<T> = Generator<number, T>;
 
-/** How often work looks whether its turn is over. */
+/** The cost after which work checks whether its turn is over. */
 export const LOOK_COST = 16 * 1024;
-/** So much is done at once, whatever else goes on: most work is over by then. */
+/** This much is done at once in any case: most work is then finished. */
 const AT_ONCE_COST = 128 * 1024;
 
-/** Does all of it now. */
+/** Does all of the work now. */
 export function finished<T>(steps: StepsTo<T>): T {
   for (;;) {
     const step = steps.next();
@@ -19,7 +18,7 @@ export function finished<T>(steps: StepsTo<T>): T {
 }
 
 /**
- * Does as much of it in each turn as there is left of a quota.
+ * Does the work in turns, as far as the quota allows in each.
  * @returns a promise only if it takes more than this turn
  */
 export function inTurns<T>(steps: StepsTo<T>, quota: TurnQuota): T | Promise<T> {
@@ -37,10 +36,10 @@ async function goOn<T>(steps: StepsTo<T>, quota: TurnQuota, firstTurn: Promise<v
   }
 }
 
-/** What was done in one turn: all that was left, or so much that the next turn has to be waited for. */
+/** The work of one turn: it is finished, or the next turn must be awaited. */
 type Part<T> = { readonly turn: undefined; readonly result: T } | { readonly turn: Promise<void> };
 
-/** @param firstCost what is done before it looks for the first time */
+/** @param firstCost what is done before the first check of the quota */
 function untilSpent<T>(steps: StepsTo<T>, quota: TurnQuota, firstCost: number): Part<T> {
   let cost = 0;
   let enough = firstCost;
@@ -57,8 +56,8 @@ function untilSpent<T>(steps: StepsTo<T>, quota: TurnQuota, firstCost: number): 
 }
 
 /**
- * Does the same with each of many items.
- * @param bytesOf what one costs besides being looked at; absent: nothing
+ * Does the same with each of many items, as steps.
+ * @param bytesOf what one item costs; absent: only the least cost
  */
 export function* eachItem<T>(
   items: Iterable<T>,
@@ -76,7 +75,7 @@ export function* eachItem<T>(
   yield cost;
 }
 
-/** Uses what is there at once, and what is being worked on when it is: most of it is there. */
+/** Calls `use` at once if the value is there, otherwise when it resolves. Most values are there. */
 export function whenThere<T, R>(
   value: T | Promise<T>,
   use: (there: T) => R | Promise<R>,

@@ -1,39 +1,39 @@
-// Texts of the configuration with parts that are only known when they are used: files that may change,
-// what is known of a client. On the way through YAML and schemas such a part stands in the text
-// between NUL characters, which no other text may have: whoever does not expect it refuses it.
+// Texts of the configuration with parts that are known only when they are used: files that may change, and
+// properties of a client. While the YAML is parsed and checked, such a part is kept in the text between NUL
+// characters. No other text may contain NUL, so code that does not expect a template refuses it.
 
-/** The content of a file, read again when it is used. */
+/** The content of a file, read when it is used. */
 export interface FilePart {
   readonly kind: 'file';
   /** Absolute. */
   readonly path: string;
-  /** What the file held when the configuration was loaded. */
+  /** The content when the configuration was loaded. */
   readonly seen: string;
 }
 
-/** What is known of the client. */
+/** A property of the client. */
 export interface PrincipalPart {
   readonly kind: 'name' | 'claim';
-  /** Of the claim; empty for the name. */
+  /** The name of the claim; empty for the client's name. */
   readonly claim: string;
 }
 
-/** One part after the other; plain text stands for itself. */
+/** The parts in order; plain text is a string. */
 export type TextTemplate = readonly (string | FilePart | PrincipalPart)[];
 
 const NUL = '\0';
-/** Text, then of each part its kind and two values, then text again. */
+/** Splitting at NUL gives: text, then for each part its kind and two values, then text again. */
 const STEP = 4;
 
-/** A part as it stands in a text. */
+/** Encodes a part, to be kept in a text. */
 export function marked(part: FilePart | PrincipalPart): string {
   const values = part.kind === 'file' ? [part.path, part.seen] : [part.claim, ''];
   return [NUL, part.kind, NUL, values[0], NUL, values[1], NUL].join('');
 }
 
 /**
- * Reads a text that may have parts.
- * @returns undefined when it has a NUL of its own
+ * Parses a text that may contain parts.
+ * @returns undefined if it contains another NUL
  */
 export function parseTextTemplate(text: string): TextTemplate | undefined {
   const pieces = text.split(NUL);
@@ -54,7 +54,7 @@ export function writtenPart({ kind, claim }: PrincipalPart): string {
   return kind === 'name' ? '${principal.name}' : `\${principal.claims.${claim}}`;
 }
 
-/** The text with its parts as `render` has them. */
+/** The text, with its parts replaced by what `render` returns. */
 export function rendered(
   text: TextTemplate,
   render: (part: FilePart | PrincipalPart) => string,
@@ -62,12 +62,12 @@ export function rendered(
   return text.map((part) => (typeof part === 'string' ? part : render(part))).join('');
 }
 
-/** The text as it was at load; what is known of a client as it is written. */
+/** The text as it was when it was loaded. Properties of a client stay as they are written. */
 export function seenText(text: TextTemplate): string {
   return rendered(text, (part) => (part.kind === 'file' ? part.seen : writtenPart(part)));
 }
 
-/** The same for a text that was not read yet. */
+/** Like `seenText`, for a text that is not parsed yet. */
 export function plainText(text: string): string {
   const parts = text.includes(NUL) ? parseTextTemplate(text) : undefined;
   return parts === undefined ? text : seenText(parts);
@@ -78,7 +78,7 @@ export function isOfPrincipal(text: TextTemplate): boolean {
   return text.some((part) => typeof part !== 'string' && part.kind !== 'file');
 }
 
-/** Whether anything of it may change. */
+/** Whether any part of it may change. */
 export function isTemplate(text: TextTemplate): boolean {
   return text.some((part) => typeof part !== 'string');
 }

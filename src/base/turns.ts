@@ -1,29 +1,29 @@
-// Fair turns: how much of what one source sends is worked off in one turn of the event loop. Whoever
-// has had its turn is read on in a later one, behind those that wait already, so that no connection,
-// client or server keeps the others waiting, however fast it sends.
+// Limits how much work of one source is done in one turn of the event loop. A source that has used up its
+// quota continues in a later turn, after those that already wait. So no connection, client or server delays
+// the others, however fast it sends.
 import { afterInput } from './clock.ts';
 import { Fifo } from './fifo.ts';
 
 /**
- * The turn that runs now. Its end is noted only where somebody has to wait for it, so that a quiet
- * gateway does nothing for it: a turn may then seem longer than it was, and a source waits once for nothing.
+ * The number of the current turn. Its end is scheduled only if something waits for it, so that an idle
+ * gateway does no work. A turn may then seem longer than it was, and a source waits once without need.
  */
 let turn = 0;
 let isEndScheduled = false;
 let waiting: (() => void)[] = [];
-/** Quotas without a parent that somebody waits for. */
+/** Quotas without a parent for which something waits. */
 let contested: TurnQuota[] = [];
 
-/** Costs are bytes; each message, frame or line costs at least this much, however short it is. */
+/** Costs are bytes. Each message, frame or line costs at least this much. */
 export const LEAST_COST = 512;
 
-/** Somebody who waits, and what is paid for it when it goes on. */
+/** Something that waits, and its cost when it continues. */
 interface Waiter {
   readonly resume: () => void;
   readonly cost: number;
 }
 
-/** When all input that was there at its beginning has been read. */
+/** Runs when all input that was there at the beginning of the turn was read. */
 function scheduleEnd(): void {
   if (isEndScheduled) return;
   isEndScheduled = true;
@@ -44,7 +44,7 @@ function endTurn(): void {
   for (const quota of quotas) quota.share();
 }
 
-/** What breaks is told as uncaught, and keeps nobody else waiting. */
+/** An exception is reported as uncaught, and does not stop the other waiters. */
 function goOn(resume: () => void): void {
   try {
     resume();
@@ -56,8 +56,8 @@ function goOn(resume: () => void): void {
 }
 
 /**
- * What one source may cost in a turn. Sources may have a parent, whose quota they share: those that wait
- * for it go on one after the other, each source one step at a time, for as long as it lasts.
+ * What one source may cost in a turn. Sources may have a parent, whose quota they share: the waiting sources
+ * then continue one after another, one step each, as long as the quota lasts.
  */
 export class TurnQuota {
   readonly #limit: number;
@@ -65,15 +65,15 @@ export class TurnQuota {
   readonly #isHeldUp: () => boolean;
   #turn = -1;
   #spent = 0;
-  /** What waits here, and the sources for which something waits. */
+  /** Waiters of this source, and child sources that have waiters. */
   readonly #line = new Fifo<Waiter | TurnQuota>();
-  /** Whether it stands in line itself. */
+  /** Whether it is in the line of its parent. */
   #isInLine = false;
 
   /**
    * @param limit in bytes
-   * @param parent of all such sources together, or of their owner
-   * @param isHeldUp whether work that this source has caused is still going on, so that it has to wait
+   * @param parent shared by all such sources, or by the sources of one owner
+   * @param isHeldUp whether earlier work of this source is still going on, so that it must wait
    */
   constructor(limit: number, parent?: TurnQuota, isHeldUp: () => boolean = () => false) {
     this.#limit = limit;
@@ -81,7 +81,7 @@ export class TurnQuota {
     this.#isHeldUp = isHeldUp;
   }
 
-  /** Whether it has had its turn. */
+  /** Whether it has used up its quota of this turn. */
   get isSpent(): boolean {
     if (this.#isUsedUp) {
       scheduleEnd();
@@ -91,9 +91,9 @@ export class TurnQuota {
   }
 
   /**
-   * Notes work. One message may cost more than all of a turn: it is worked off whole, and is the last
-   * of its turn.
-   * @param bytes of the message
+   * Counts work. A message may cost more than the whole quota: it is processed completely, as the last one of
+   * its turn.
+   * @param bytes size of the message
    */
   spend(bytes: number): void {
     if (this.#turn !== turn) {
@@ -105,17 +105,18 @@ export class TurnQuota {
   }
 
   /**
-   * Runs `resume` in a later turn, in which there is something left for this source: behind those of the
-   * same source that wait already, and in turn with those of others.
-   * @param cost what `resume` will do, in bytes. It is spent before others go on, also where `resume` only
-   *   resolves a promise and the work follows later in the turn. Going on costs a little by itself.
+   * Runs `resume` in a later turn, when this source has quota left: after earlier waiters of the same source,
+   * and in turn with other sources.
+   * @param cost what `resume` will do, in bytes. It is spent before the next waiter continues, even if
+   *   `resume` only resolves a promise and the work follows later in the turn. Continuing itself costs a
+   *   little too.
    */
   wait(resume: () => void, cost = 0): void {
     this.#line.push({ resume, cost });
     this.#standInLine();
   }
 
-  /** Lets those go on that wait, until nothing is left of this turn. */
+  /** Lets waiters continue until the quota of this turn is used up. */
   share(): void {
     this.#isInLine = false;
     while (this.#letOneGoOn());
@@ -138,14 +139,14 @@ export class TurnQuota {
     scheduleEnd();
   }
 
-  /** @returns false when nobody waits that may go on in this turn */
+  /** @returns false if no waiter may continue in this turn */
   #letOneGoOn(): boolean {
     if (this.#isUsedUp) return false;
     for (let left = this.#line.size; left > 0; left--) {
       const next = this.#line.take();
       if (next === undefined) break;
       if (!(next instanceof TurnQuota)) {
-        // At least a little: those that find nothing to do, and wait again, would go on for ever.
+        // At least a little: otherwise waiters that find nothing to do, and wait again, would go on for ever.
         this.spend(next.cost);
         goOn(next.resume);
         return true;
@@ -159,17 +160,20 @@ export class TurnQuota {
   }
 }
 
-/** Runs `resume` at the beginning of the next turn, first come first served. It looks again whether it may. */
+/**
+ * Runs `resume` at the beginning of the next turn, in the order of the calls. The caller must check its quota
+ * again.
+ */
 export function onNextTurn(resume: () => void): void {
   scheduleEnd();
   waiting.push(resume);
 }
 
 /**
- * Spends the cost of one more step, as soon as there is something of the quota left. The step follows
- * without another look. Its cost is spent here, as many may be let go before the first of them works.
+ * Spends the cost of one more step, as soon as the quota allows it. The step then follows without another
+ * check. The cost is spent here, because several waiters may continue before the first of them works.
  * @param cost in bytes
- * @returns when the step may be done; undefined: now
+ * @returns resolves when the step may be done; undefined: now
  */
 export function turnFor(quota: TurnQuota, cost: number): Promise<void> | undefined {
   if (!quota.isSpent) {

@@ -1,29 +1,29 @@
-// One canonical reading of a URI, in which rules are compared with it (RFC 3986 6.2.2). A URI that servers
-// could read in several ways has none: what a rule is about would depend on the server. So no escaped
-// slashes or dots, no escapes of escapes, no backslashes, no control characters, no characters that some
-// systems take for a slash or a dot, no segments that lead elsewhere.
+// Reads a URI in one canonical form, in which it is compared with rules (RFC 3986 6.2.2). A URI that servers
+// could read in several ways has no such form, because the effect of a rule would depend on the server. So
+// these are not accepted: escaped slashes and dots, escaped escapes, backslashes, control characters,
+// characters that some systems treat as a slash or a dot, and segments of dots.
 import { TEXT_LIMITS } from './text-limits.ts';
 
-/** How a URI is read. */
+/** The readings of a URI. */
 export interface UriReading {
-  /** Scheme and host in lower case, without escapes other than those of reserved characters. */
+  /** Scheme and host in lower case. Only reserved characters are still escaped. */
   readonly normal: string;
-  /** The same without path parameters, `;x` behind a segment (RFC 3986 3.3): many servers take them off. */
+  /** The same without path parameters (`;x` behind a segment, RFC 3986 3.3), which many servers remove. */
   readonly bare: string;
   /** Without any escapes. */
   readonly decoded: string;
-  /** The file that a server may open for it, as `file:///path`; undefined when it can't be one. */
+  /** The file that a server may open for it, as `file:///path`; undefined if it can't be a file. */
   readonly file: string | undefined;
 }
 
 let last: { readonly uri: string; readonly reading: UriReading | undefined } | undefined;
 
 /**
- * The reading of a URI or a template.
- * @returns undefined when it has none, or several
+ * Reads a URI or a template.
+ * @returns undefined if it can be read in no way, or in several
  */
 export function readingOf(uri: string): UriReading | undefined {
-  // The same one is asked about for each rule and each server in turn.
+  // The same URI is checked for each rule and each server in turn.
   if (last?.uri !== uri) last = { uri, reading: read(uri) };
   return last.reading;
 }
@@ -47,51 +47,51 @@ function read(uri: string): UriReading | undefined {
   };
 }
 
-/** The path, with what is before it, and the query and fragment behind it. */
+/** Everything up to the path, then query and fragment. */
 const PATH = /^([^?#]*)(.*)$/s;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-/** What may become one. */
+/** A scheme, or a glob that may match one. */
 const SCHEME_GLOB = /^[a-z*?][a-z0-9+.*?-]*:/i;
 /** Scheme and host. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i;
 const WEB = /^https?:/i;
-/** Schemes whose host has no case. */
+/** Schemes whose host is not case-sensitive. */
 const HOST_WITHOUT_CASE = /^(?:https?|wss?|ftp|file):/i;
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 const ONE_ESCAPE = /(%[0-9a-f]{2})/i;
 const LONE_PERCENT = /%(?![0-9a-f]{2})/gi;
 const MAX_ESCAPES = 3;
-/** Slash, backslash and dot: some servers decode before they split, and some after. */
+/** Slash, backslash and dot: some servers decode before they split the path, others after. */
 const ESCAPED_SEPARATOR = /\\|%(?:2f|5c|2e)/i;
-/** What is an escape still, once a text is decoded. */
+/** An escape that is still there after decoding. */
 const ESCAPE = /%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i;
 const CONTROL = /\p{Cc}/u;
 /**
- * What normal forms, fonts and code pages of some systems make a slash, a backslash or a dot: fractions,
- * divisions, full-width forms, one dot leader.
+ * Characters that normalization, fonts or code pages of some systems turn into a slash, a backslash or a dot:
+ * fractions, divisions, full-width forms, one dot leader.
  */
 const LOOK_ALIKE =
   /[\u2024\u2044\u2100\u2101\u2105\u2106\u2215\u2216\u29f5\u29f8\u29f9\ufe52\ufe68\uff0e\uff0f\uff3c]/;
-/** Where characters are that systems may fold into ASCII (UAX #15, NFKC). */
+/** Ranges of characters that some systems convert to ASCII (UAX #15, NFKC). */
 const FOLDED =
   /[\u00aa-\u00ba\u0132\u0133\u017f\u01c7-\u01f3\u02b0-\u02e3\u037e\u1d2c-\u1dbb\u1fef\u2024-\u217f\u2460-\u24ea\u2a74-\u2c7d\u3250-\u33ff\ua7f1-\ua7f4\ufb00-\ufb29\ufe10-\ufe6b\uff01-\uff61\u{107a5}\u{1ccd6}-\u{1ccf9}\u{1d400}-\u{1d7ff}\u{1f100}-\u{1f190}\u{1fbf0}-\u{1fbf9}]/gu;
-/** Text that is longer without a base character costs the square of its length (UAX #15, Stream-Safe). */
-// Looked for where a run begins: at each mark anew, 30 of them would be read 30 times.
+/** A longer run of combining marks would take quadratic time (UAX #15, Stream-Safe). */
+// Matches only at the beginning of a run. Otherwise each mark would start a new try.
 const MANY_MARKS = /(?<!\p{M})\p{M}{31}/u;
 const SEGMENT_END = /[\\/?#]/;
-/** What a path may stand behind, as the value of a parameter, say. */
+/** Characters that may come before a path, for example in the value of a parameter. */
 const BEFORE_PATH = /[:=&]/;
-/** Some file systems leave these out of names. */
+/** Some file systems ignore these characters in names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;
 const UNSEEN = /[\s\p{Default_Ignorable_Code_Point}]/u;
 const DOT = /[.\u3002]/;
 const FILE = /^file:(?:\/\/[^/?#]*)?(.*)$/is;
 const FILE_END = /[?#]/;
-/** General and sub-delimiters (RFC 3986 2.2), and the sign of an escape itself. */
+/** General and sub-delimiters (RFC 3986 2.2), and the percent sign. */
 const RESERVED = /[:/?#[\]@!$&'()*+,;=%]/g;
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Texts that parsers cut at their ends, or that are not Unicode. */
+/** Texts that parsers trim, or that are not well-formed Unicode. */
 function isOddText(uri: string): boolean {
   return uri.trim() !== uri || !uri.isWellFormed();
 }
@@ -100,7 +100,7 @@ function isMistakable(path: string): boolean {
   return LOOK_ALIKE.test(path) || ESCAPE.test(path) || ESCAPE.test(folded(path));
 }
 
-/** Whether a segment leads elsewhere: to its folder, or up. */
+/** Whether a segment leads to its own folder or to the parent. */
 function hasDotSegment(text: string): boolean {
   if (!DOT.test(text)) return false;
   return text.split(SEGMENT_END).some((segment, at) => {
@@ -109,7 +109,7 @@ function hasDotSegment(text: string): boolean {
   });
 }
 
-/** Most file systems read two slashes as one; on the web they are two. */
+/** Most file systems read two slashes as one; for web URLs they are two. */
 function hasEmptySegment(path: string, isWeb: boolean): boolean {
   const segments = path.split('/');
   return segments.some((segment, at) => {
@@ -119,9 +119,9 @@ function hasEmptySegment(path: string, isWeb: boolean): boolean {
 }
 
 /**
- * How many dots a segment has, and nothing else for servers that drop parameters, spaces and what can't
- * be seen.
- * @returns -1 when it has something else
+ * The number of dots in a segment that contains nothing else, for servers that remove parameters, spaces and
+ * invisible characters.
+ * @returns -1 if it contains something else
  */
 function dotsAlone(segment: string): number {
   let dots = 0;
@@ -133,7 +133,7 @@ function dotsAlone(segment: string): number {
   return dots;
 }
 
-/** A URI, or a glob of URIs, whose segments have nothing behind `;`; its query stays. */
+/** A URI, or a glob of URIs, without path parameters (`;x`); its query stays. */
 export function withoutParameters(text: string): string {
   if (!text.includes(';')) return text;
   const [, path = '', rest = ''] = PATH.exec(text) ?? [];
@@ -145,13 +145,13 @@ function cutAt(text: string, end: RegExp | string): string {
   return text.split(end, 1)[0] ?? '';
 }
 
-/** A `file:` URI or a bare path, or a glob of such, as a URI without host; undefined for anything else. */
+/** A `file:` URI or a bare path, or a glob of them, as a URI without host; undefined for anything else. */
 export function fileOf(text: string, scheme = SCHEME_GLOB): string | undefined {
   const path = FILE.exec(text)?.[1] ?? (scheme.test(text) ? undefined : text);
   return path === undefined ? undefined : `file:///${path.replace(/^\//, '')}`;
 }
 
-/** A URI or a glob of URIs in the normal form; what is no escape of UTF-8 stays as it is. */
+/** A URI or a glob of URIs in the normal form. Escapes that are not UTF-8 stay as they are. */
 export function normalForm(text: string): string {
   const decoded = text.replace(LONE_PERCENT, '%25').replace(ESCAPES, (run) => {
     const bytes = bytesOf(run);
@@ -161,7 +161,7 @@ export function normalForm(text: string): string {
   return composed(inLowerCase(decoded));
 }
 
-/** A glob without escapes, but for those of its own wildcards: they stand for characters. */
+/** A glob without escapes. Escaped wildcards stay escaped, because they mean the character itself. */
 export function decodedGlob(text: string): string {
   const decoded = text.replace(ESCAPES, (run) =>
     bytesOf(run)
@@ -171,42 +171,42 @@ export function decodedGlob(text: string): string {
   return composed(inLowerCase(decoded));
 }
 
-/** With a scheme and a host in lower case, whatever the scheme. */
+/** Scheme and host in lower case, for any scheme. */
 export function withLowerHost(text: string): string {
   return text.replace(ORIGIN, (origin) => origin.toLowerCase());
 }
 
-/** Scheme, and host where it has no case. */
+/** Scheme in lower case, and host if it is not case-sensitive. */
 function inLowerCase(text: string): string {
   const part = HOST_WITHOUT_CASE.test(text) ? ORIGIN : SCHEME;
   return text.replace(part, (origin) => origin.toLowerCase());
 }
 
-/** Letters with their accents as one character each, however they are written; escapes stay. */
+/** Letters with accents as one character each (NFC), outside of escapes. */
 function composed(text: string): string {
   if (ASCII.test(text)) return text;
   const pieces = text.split(ONE_ESCAPE);
   return pieces.map((piece, at) => (at % 2 === 0 ? piece.normalize('NFC') : piece)).join('');
 }
 
-/** The file that readers of files open: what parameters, query and fragment say is not for them. */
+/** The file that is opened: path parameters, query and fragment don't count. */
 export function openedFile(decoded: string): string | undefined {
   const file = fileOf(withoutParameters(decoded), SCHEME);
   return file && cutAt(file, FILE_END);
 }
 
-/** A text as systems may read it that fold characters into ASCII, each by itself. */
+/** A text as systems may read it that convert characters to ASCII one by one. */
 export function folded(text: string): string {
   return ASCII.test(text) ? text : text.replace(FOLDED, (one) => one.normalize('NFKC'));
 }
 
-/** A file as systems may read it that fold characters, have no case, or take spaces off names. */
+/** A file name as systems may read it that convert characters to ASCII, ignore case, or trim spaces. */
 export function looseName(file: string): string {
   const segments = folded(file).replace(IGNORED, '').toLowerCase().split('/');
   return segments.map((segment) => segment.trim()).join('/');
 }
 
-/** @returns undefined when an escape is none of UTF-8 */
+/** @returns undefined if an escape is not UTF-8 */
 function decodedOnce(text: string): string | undefined {
   let isWhole = true;
   const decoded = text.replace(ESCAPES, (run) => {
@@ -217,7 +217,7 @@ function decodedOnce(text: string): string | undefined {
   return isWhole ? decoded : undefined;
 }
 
-/** Without escapes, and escapes of escapes, also where some of them make no text. */
+/** Decodes repeatedly, until no escape is left. Escapes that are not UTF-8 stay. */
 function decodedFully(text: string): string {
   let decoded = text;
   for (let round = 0; round < MAX_ESCAPES && decoded.includes('%'); round++) {

@@ -1,5 +1,5 @@
-// What globs of URIs let through and keep out. Compared in the one reading that a URI has; one without
-// is let through by nothing but its own text, and kept out by everything.
+// Which URIs a list of globs allows or denies. URIs are compared in their canonical form. A URI without one
+// is allowed only by its exact text, and denied by every list.
 import { matchesGlob } from './glob.ts';
 import {
   decodedGlob,
@@ -14,21 +14,21 @@ import {
   withoutParameters,
 } from './uri-reading.ts';
 
-/** A glob in the forms of a reading. */
+/** A glob in the same forms as a URI. */
 interface UriGlob {
   readonly normal: string;
   readonly bare: string;
   readonly file: string | undefined;
-  /** All that a denied URI may match. */
+  /** All forms that a denied URI may match. */
   readonly forms: readonly string[];
 }
 
-/** By the list of the configuration. */
+/** By the list in the configuration. */
 const compiled = new WeakMap<readonly string[], readonly UriGlob[]>();
 
-/** Whether some glob allows a URI, or a template, in every way in which it is read. */
+/** Whether some glob allows a URI or a template in each of its readings. */
 export function allowsUri(globs: readonly string[], uri: string): boolean {
-  // Whoever wrote exactly this means it, however it is read.
+  // An exact match is always meant.
   if (globs.includes(uri)) return true;
   const reading = readingOf(uri);
   if (reading === undefined) return false;
@@ -41,7 +41,7 @@ export function allowsUri(globs: readonly string[], uri: string): boolean {
   );
 }
 
-/** Whether some glob denies a URI in any way in which it may be read. */
+/** Whether some glob denies a URI in any of its readings. */
 export function deniesUri(globs: readonly string[], uri: string): boolean {
   const reading = readingOf(uri);
   if (reading === undefined) return globs.length > 0;
@@ -54,7 +54,7 @@ function allowsFile({ normal, file }: UriGlob, path: string): boolean {
   return matchesGlob(normal, path) || (file !== undefined && matchesGlob(file, path));
 }
 
-/** What stands there, what URL parsers make of it, and what normal forms do. */
+/** The text itself, what URL parsers make of it, and its normal forms. */
 function readingsOf(uri: string, { normal, bare, decoded }: UriReading): Set<string> {
   const parsed = normalForm(URL.parse(uri)?.href ?? uri);
   const bareDecoded = withoutParameters(decoded);
@@ -68,7 +68,7 @@ function deniesReading(glob: UriGlob, readings: readonly string[], file?: string
   if (file === undefined || glob.file === undefined) return false;
   const name = looseName(file);
   const denied = looseName(glob.file);
-  // All systems read a folder with a slash behind it as the folder.
+  // All systems read a folder with a trailing slash as the folder.
   return matchesGlob(denied, name) || matchesGlob(denied, name.replace(/\/$/, ''));
 }
 

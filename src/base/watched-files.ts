@@ -1,5 +1,5 @@
-// Files that are read again when they change: keys, certificates. Looked at every second instead of
-// watched, since mounted secrets are swapped by symbolic links that watchers miss.
+// Files that are read again when they change: keys, certificates. They are polled every second, because
+// watchers miss mounted secrets, which are replaced through symbolic links.
 import { statSync } from 'node:fs';
 import { after, every, type Timer } from './clock.ts';
 import { messageOf } from './errors.ts';
@@ -69,13 +69,13 @@ export class WatchedFiles {
   }
 }
 
-/** The time of the last change says of rights and owners too: without them a file can't be read. */
+/** `ctime` also changes with permissions and owner, which decide whether a file can be read. */
 function stampOf(path: string): string {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found === undefined ? 'none' : `${found.ino}.${found.mtimeNs}.${found.ctimeNs}`;
   } catch (error) {
-    // A loop of links, or a folder that is closed to us: whoever reads it says so.
+    // A loop of links, or a folder without permission: the code that reads the file reports it.
     return messageOf(error);
   }
 }

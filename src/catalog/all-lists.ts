@@ -1,5 +1,4 @@
-// The lists of all servers, one reader for each: the catalog's, and that of everybody who wants to
-// know something of a server's tools.
+// The lists of all servers. Each server has one reader, which the catalog and all users of tool lists share.
 import { monotonicMs, within } from '../base/clock.ts';
 import { type HeldBytes, UNBOUNDED } from '../base/held-bytes.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
@@ -8,26 +7,29 @@ import type { Lease, ServerIdentity } from '../ports/lease.ts';
 import type { ToolSource, ToolTexts } from '../ports/tool-source.ts';
 import { ServerLists } from './server-lists.ts';
 
-/** How long a call waits for the list of its server's tools, once. */
+/** How long a call waits for the tool list of its server, once. */
 const WAIT_MS = 1_000;
-/** When a server that did not give the list is asked for it again, beside a call. */
+/** When a slow server is asked for its list again, while calls go on without it. */
 const AGAIN_MS = 30_000;
 
-/** Lists by server. */
+/** The lists by server. */
 export class AllLists implements ToolSource {
   readonly #logger: Logger;
   readonly #held: HeldBytes;
   readonly #byServer = new Map<string, ServerLists>();
-  /** Servers, in this life of theirs, that did not give the list in time, and when they are asked again. */
+  /**
+   * Servers that did not send the list in time since their last start, and when they are asked again, in
+   * monotonic milliseconds.
+   */
   readonly #late = new WeakMap<ServerIdentity, number>();
 
-  /** @param held where lists count */
+  /** @param held counts the bytes of lists */
   constructor(logger: Logger, held: HeldBytes = UNBOUNDED) {
     this.#logger = logger;
     this.#held = held;
   }
 
-  /** The lists of a server of the configuration. */
+  /** The lists of a configured server. */
   of(server: string): ServerLists {
     let lists = this.#byServer.get(server);
     if (lists === undefined) {
@@ -49,10 +51,10 @@ export class AllLists implements ToolSource {
   async read(lease: Lease): Promise<ToolTexts | undefined> {
     if (lease.isDown) return undefined;
     try {
-      // Its start is the call's own to wait for.
+      // The call itself must wait for the start of its server.
       await lease.running();
     } catch {
-      return undefined; // the instance has logged why
+      return undefined; // the instance has logged the reason
     }
     const { identity } = lease;
     if (identity === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Arguments of a tool call that clients don't see: fixed ones replace what they send, defaults fill
-// in. Everything else of the call is copied as it stands.
+// Arguments of a tool call that clients don't see: fixed ones replace what the client sends, defaults are
+// added. The rest of the call is copied.
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { EMPTY_OBJECT, OPEN_BRACE } from '../jsonrpc/json-text.ts';
@@ -9,12 +9,11 @@ import type { ArgumentRule } from './shaping.ts';
 const NULL = 'null';
 
 /**
- * A call with the arguments that the rules give.
- *
+ * A call with the arguments that the rules require.
  * @param call a request `tools/call`
  * @param rules by argument
- * @returns the call itself where nothing changes; undefined when its arguments are no object, so
- *   that nothing could be fixed in them
+ * @returns the call itself if nothing changes; undefined if its arguments are not an object, so that nothing
+ *   can be fixed
  */
 export function withArguments(
   call: Frame,
@@ -22,7 +21,7 @@ export function withArguments(
 ): Frame | undefined {
   const { bytes, paramsStart, paramsEnd } = call;
   if (rules.size === 0 || paramsStart < 0) return call;
-  // Of several members of one name parsers take the last, and the edit below leaves one.
+  // Parsers use the last one of several members with one name; the edit below keeps only one.
   const member = lastMember(bytes, paramsStart, paramsEnd, 'arguments');
   const sent =
     member === undefined ? EMPTY_OBJECT : bytes.subarray(member.valueStart, member.valueEnd);

@@ -1,11 +1,10 @@
-// What a user may say about the catalog of one server, besides how the server is run: what is shown
-// of it, and how far it is trusted.
+// Options about the catalog of one server: what is shown, and how far the server is trusted.
 import { type KeyOptions, oneOf } from '../base/options.ts';
 import { shapingKeys } from './shaping-options.ts';
 
 const MODES = ['off', 'warn', 'enforce'] as const;
 
-/** Keys of servers and of endpoints (docs/pinning.md, docs/validation.md). */
+/** Keys of both servers and endpoints (docs/pinning.md, docs/validation.md). */
 export const trustKeys = {
   pin: oneOf(MODES).prefault('off').meta({
     description:
@@ -20,18 +19,18 @@ export const trustKeys = {
 /** Keys of an entry under `servers:`. */
 export const catalogKeys = { ...shapingKeys, ...trustKeys };
 
-/** What is said about the catalog of a server. */
+/** The catalog options of a server. */
 export type CatalogOptions = KeyOptions<typeof catalogKeys>;
 
-/** What becomes of what is not as it should be. */
+/** What to do with something that is not as it should be. */
 export type TrustMode = (typeof MODES)[number];
 
-/** The stricter of two modes: an endpoint adds to what the server's entry says. */
+/** The stricter of two modes. An endpoint can only be stricter than the server's entry. */
 export function strictest(a: TrustMode, b: TrustMode): TrustMode {
   return MODES.indexOf(a) > MODES.indexOf(b) ? a : b;
 }
 
-/** Whether nothing is said, so that clients may have the server as it is. */
+/** Whether there are no such options, so that clients can use the server directly. */
 export function isAsItIs({
   tools,
   prompts,

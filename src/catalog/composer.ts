@@ -1,5 +1,5 @@
-// Makes the lists of an endpoint out of those of its servers. What was made is kept by what it was
-// made of, so that all clients who see the same share one listing.
+// Makes the lists of an endpoint from those of its servers. Results are cached by what they are made of, so
+// that all clients that see the same lists share one result.
 import { RecentMap } from '../base/recent-map.ts';
 import { eachItem, finished, type StepsTo } from '../base/steps.ts';
 import { RESOURCES_LIST, TEMPLATES_LIST } from '../mcp/methods.ts';
@@ -13,48 +13,46 @@ import { OfferedEntry } from './offered-entry.ts';
 import { isAppPage, MAX_MATCHED_TEMPLATES, ResourceTable, wrapUri } from './resource-uris.ts';
 import { EMPTY_LIST, type ServerList } from './server-list.ts';
 
-/** A list of one server. */
+/** One list of one server. */
 export interface MemberList {
-  /** Undefined when the server never gave one. */
+  /** Undefined if the server never sent one. */
   readonly list: ServerList | undefined;
   readonly era: Era;
 }
 
-/** The resources of an endpoint: two lists, and whose a URI is that is in neither. */
+/** The resources of an endpoint: two lists, and a table that finds the owner of a URI that is in neither. */
 export interface ResourceListings {
   readonly table: ResourceTable;
   readonly resources: Listing;
   readonly templates: Listing;
 }
 
-/** Listings that are kept: clients with private servers may see different ones. */
+/** Cached listings; clients with private servers may see different ones. */
 const MAX_KEPT = 32;
-/** Names that were reported as hidden, so that each is once. */
+/** Hidden names that were reported, so that each is logged once. */
 const MAX_REPORTED = 1_000;
 const MAX_OWNERS = 20_000;
 
-/** Composes the listings of one endpoint. */
+/** Makes the listings of one endpoint. */
 export class Composer {
   readonly #members: readonly MemberCatalog[];
   readonly #naming: NamingOptions;
   readonly #logger: Logger;
   readonly #reported = new RecentMap<string, boolean>(MAX_REPORTED);
-  /** Which server a name meant last. */
+  /** The server that a name meant last. */
   readonly #owners = new RecentMap<string, string>(MAX_OWNERS);
   readonly #ids = new WeakMap<ServerList, number>();
   #lastId = 0;
-  /** Those that are being made are promises. */
+  /** Promises are listings that are still being made. */
   readonly #named = new RecentMap<string, Listing | Promise<Listing>>(MAX_KEPT);
   readonly #resources = new RecentMap<string, ResourceListings | Promise<ResourceListings>>(
     MAX_KEPT,
   );
 
-  /** What is known while no list was read. */
+  /** The result before any list was read. */
   readonly noResources: ResourceListings;
 
-  /**
-   * @param members in the order of the configuration
-   */
+  /** @param members in the order of the configuration */
   constructor(members: readonly MemberCatalog[], naming: NamingOptions, logger: Logger) {
     this.#members = members;
     this.#naming = naming;
@@ -63,8 +61,8 @@ export class Composer {
   }
 
   /**
-   * The server of a name, as far as its prefix says so.
-   * @returns its position; undefined when only the lists can tell
+   * The server of a name, if its prefix says so.
+   * @returns its index; undefined if only the lists can tell
    */
   memberOf(name: string): number | undefined {
     if (this.#naming.prefix !== 'always') return undefined;
@@ -72,13 +70,13 @@ export class Composer {
     return others.length === 0 ? member : undefined;
   }
 
-  /** What stands before all names of a server; undefined where that depends on other servers. */
+  /** The prefix of all names of a server; undefined if it depends on other servers. */
   prefixOf(key: string): string | undefined {
     const { prefix, separator } = this.#naming;
     return prefix === 'always' ? `${key}${separator}` : undefined;
   }
 
-  /** The servers that a name may be of, going by the prefix that it has. */
+  /** The servers that may have a name, judging by its prefix. */
   membersOf(name: string): number[] {
     const { prefix, separator } = this.#naming;
     if (this.#members.length === 1 && prefix !== 'always') return [0];
@@ -88,7 +86,7 @@ export class Composer {
     );
   }
 
-  /** Tools or prompts. */
+  /** The tools or prompts of an endpoint. */
   named(
     method: 'tools/list' | 'prompts/list',
     lists: readonly MemberList[],
@@ -97,7 +95,7 @@ export class Composer {
     return made(this.#named, key, () => this.#composeNamed(method, lists));
   }
 
-  /** Resources and templates, one list of each for every server. */
+  /** The resources and templates of an endpoint, from one list of each kind for every server. */
   resources(
     uris: readonly MemberList[],
     templates: readonly MemberList[],
@@ -106,7 +104,7 @@ export class Composer {
     return made(this.#resources, key, () => this.#composeResources(uris, templates));
   }
 
-  /** The listing that a cursor was given for, if it is known still. */
+  /** The listing that a cursor was made for, if it is still cached. */
   withDigest(method: ListMethod, digest: string): Listing | undefined {
     const kept = [...this.#named.values(), ...this.#resources.values()];
     const listings = kept.flatMap((one) => {
@@ -181,7 +179,7 @@ export class Composer {
     return yield* Listing.of(method, offered);
   }
 
-  /** A name that goes to another server means another thing to clients: never silently. */
+  /** If a name moves to another server, it means something else for clients. So this is logged. */
   *#watchOwners(
     method: ListMethod,
     shown: readonly (readonly ShownEntry[])[],
@@ -201,11 +199,11 @@ export class Composer {
     if (moved.length === 0) return;
     this.#logger.warn(
       { method, ...someOf(moved) },
-      'names of an endpoint belong to other servers now: set prefix: always to keep them apart',
+      'names of an endpoint now belong to other servers: set prefix: always to keep them apart',
     );
   }
 
-  /** With `prefix: never` one server's name hides another's: said once. */
+  /** With `prefix: never` one server's name hides another's. Each case is logged once. */
   *#report(withheld: readonly WithheldName[]): StepsTo<void> {
     const added: { server: string; name: string; keptBy: string }[] = [];
     yield* eachItem(withheld, ({ key: server, name, keptBy }) => {
@@ -217,7 +215,7 @@ export class Composer {
     if (added.length === 0) return;
     this.#logger.warn(
       someOf(added),
-      'entries are not shown, since other servers have their names and keep them: set a prefix',
+      'entries are not shown, because other servers have entries with the same names: set a prefix',
     );
   }
 
@@ -226,7 +224,7 @@ export class Composer {
       if (length <= MAX_MATCHED_TEMPLATES) continue;
       this.#logger.warn(
         { server: this.#members[index]?.key, templates: length, lookedAt: MAX_MATCHED_TEMPLATES },
-        'server lists very many resource templates: a URI that is in no list is not looked up in all',
+        'server has very many resource templates: URIs that are in no list are compared only with the first ones',
       );
     }
   }
@@ -248,7 +246,7 @@ export class Composer {
   }
 }
 
-/** What is known by a key, or being made already; else it is made. */
+/** The cached result for a key, or the one that is being made, or a new one. */
 function made<T extends object>(
   known: RecentMap<string, T | Promise<T>>,
   key: string,

@@ -1,8 +1,8 @@
-// A short text that stands for content: equal ones are taken for the same thing.
+// A digest of content. Equal digests are taken for equal content.
 import { createHash } from 'node:crypto';
 import { eachItem, type StepsTo } from '../base/steps.ts';
 
-/** @param parts of the content; a part can't run into the next one */
+/** @param parts of the content; their lengths are included, so that parts can't run into each other */
 export function* contentDigest(parts: Iterable<string | Uint8Array>): StepsTo<string> {
   const hash = createHash('sha256');
   const add = (part: string | Uint8Array): void => {

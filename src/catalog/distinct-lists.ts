@@ -1,23 +1,26 @@
-// The different lists of one server that are known: each is one object, however many instances have it.
-// They count as held for the server, and are dropped when too much is held, or when many newer ones came:
-// whoever needs such a list reads it again.
+// The different lists of one server. Equal lists are one object, however many instances have it. They count
+// as held for the server, and are dropped if too much is held or many newer ones arrive. Code that needs a
+// dropped list reads it again.
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import type { ServerList } from './server-list.ts';
 
-/** So many are kept however long they are. */
+/** This many are kept in any case, whatever their size. */
 const FEW = 64;
-/** More of them while all are no longer than this: private instances may have lists of their own. */
+/**
+ * More are kept while their total size is below this limit, because private instances may have different
+ * lists.
+ */
 const MANY = 1_024;
 const MANY_BYTES = 8 * 1024 * 1024;
-/** What an entry costs besides its text. */
+/** The cost of an entry in addition to its text. */
 const ENTRY_BYTES = 256;
 
-/** A list, while it is kept. */
+/** A list that is kept. */
 export class KeptList {
   /** Undefined once it was dropped. */
   list: ServerList | undefined;
   readonly bytes: number;
-  /** Where it counts. */
+  /** Counts its bytes. */
   held: HeldAmount | undefined;
 
   constructor(list: ServerList) {
@@ -28,10 +31,10 @@ export class KeptList {
   }
 }
 
-/** Lists by what is in them. */
+/** Lists by their content. */
 export class DistinctLists {
   readonly #owner: FindOwner;
-  /** By digest, the one first that was not read for longest. */
+  /** By digest; the list that was read longest ago is first. */
   readonly #lists = new Map<string, KeptList>();
   #bytes = 0;
 
@@ -39,7 +42,7 @@ export class DistinctLists {
     this.#owner = owner;
   }
 
-  /** The list that is known by this digest, or this one from now on. */
+  /** The list that is already kept under this digest, or this one. */
   keep(digest: string, list: ServerList): KeptList {
     const known = this.#lists.get(digest);
     if (known !== undefined) {

@@ -1,10 +1,10 @@
-// What an endpoint with several servers says of itself (docs/protocol.md#merged-endpoints): the union
-// of what they offer, and what each wants to be known.
+// What a merged endpoint says about itself (docs/protocol.md#merged-endpoints): the capabilities of all its
+// servers, and their instructions.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../mcp/meta.ts';
 
 const LIST_KINDS = ['tools', 'prompts', 'resources'] as const;
-/** Extensions of tools and resources, which work for each server alone. */
+/** Extensions of tools and resources that work for each server separately. */
 const ROUTED_EXTENSIONS = ['io.modelcontextprotocol/ui', TASKS_EXTENSION] as const;
 const MAX_INSTRUCTIONS = 32 * 1024;
 const BETWEEN = '\n\n';
@@ -15,18 +15,18 @@ export interface MemberInfo {
   /** What its clients may use; undefined while it is not known. */
   readonly capabilities: JsonObject | undefined;
   readonly instructions: unknown;
-  /** What stands before the names of all its tools and prompts. */
+  /** The prefix of all its tools and prompts. */
   readonly namePrefix?: string | undefined;
 }
 
-/** What clients may use. A server that is not known yet may have any list. */
+/** The union of all capabilities. A server that is not known yet may have any list. */
 export function mergedCapabilities(parts: readonly MemberInfo[]): JsonObject {
   const all = parts.map(({ capabilities }) => capabilities);
   const has = (kind: string): boolean => all.some((one) => one?.[kind] !== undefined);
   const isOpen = all.includes(undefined);
   const merged: Record<string, unknown> = {};
   for (const kind of LIST_KINDS) {
-    // The gateway itself tells when a server comes or goes.
+    // The gateway itself announces that the entries of a server appear or disappear.
     if (isOpen || has(kind)) merged[kind] = { listChanged: true };
   }
   const canSubscribe = all.some(
@@ -44,7 +44,7 @@ export function mergedCapabilities(parts: readonly MemberInfo[]): JsonObject {
   return merged;
 }
 
-/** Tasks of several servers can't be listed as one: their pages have no common order. */
+/** The tasks of several servers can't be listed together, because their pages have no common order. */
 function mergedTasks(all: readonly (JsonObject | undefined)[]): JsonObject | undefined {
   const tasks = all.flatMap((one) => (isObject(one?.['tasks']) ? [one['tasks']] : []));
   if (tasks.length === 0) return undefined;
@@ -52,11 +52,11 @@ function mergedTasks(all: readonly (JsonObject | undefined)[]): JsonObject | und
   return { ...(canCancel ? { cancel: {} } : {}), requests: { tools: { call: {} } } };
 }
 
-/** The instructions of all servers under their names; undefined where none has any. */
+/** The instructions of all servers, each under the server's name; undefined if there are none. */
 export function mergedInstructions(parts: readonly MemberInfo[]): string | undefined {
   const texts = parts.flatMap(({ key, namePrefix, instructions }) => {
     if (typeof instructions !== 'string' || instructions === '') return [];
-    // A server knows its tools by their own names only.
+    // A server's instructions use the server's own tool names.
     const names = namePrefix ? `Here NAME of a tool or prompt is called ${namePrefix}NAME.\n` : '';
     return [`## ${key}\n${names}${instructions}`];
   });
@@ -66,7 +66,7 @@ export function mergedInstructions(parts: readonly MemberInfo[]): string | undef
   return texts.map((text) => text.slice(0, most)).join(BETWEEN);
 }
 
-/** What the longest may have, so that all have room: short ones leave theirs to the others. */
+/** The longest length so that all fit: room that short ones don't need goes to the others. */
 function evenShare(lengths: readonly number[], room: number): number {
   let left = room;
   const sorted = lengths.toSorted((a, b) => a - b);

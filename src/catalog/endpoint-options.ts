@@ -1,4 +1,4 @@
-// Options of an endpoint that shows several servers as one.
+// Options of merged endpoints.
 import { duration, list, type Options, oneOf, section, text } from '../base/options.ts';
 import { trustKeys } from './catalog-options.ts';
 import { shapeSchema } from './shaping-options.ts';
@@ -32,16 +32,16 @@ export const endpointSchema = section({
   }),
 });
 
-/** An endpoint with several servers, as the file has it. */
+/** The options of a merged endpoint. */
 export type EndpointEntry = Options<typeof endpointSchema>;
 
-/** The same with where it is: `/team`, or `/` for the default paths. */
+/** The same with its path: `/team`, or `/` for the default paths. */
 export interface EndpointOptions extends EndpointEntry {
   readonly path: string;
 }
 
-/** How long clients wait for one server of an endpoint: that is not ready, and for one of its lists. */
+/** How long clients wait for one server of an endpoint that is not ready, and for one of its lists. */
 export type WaitLimits = Pick<EndpointEntry, 'connectTimeout' | 'listTimeout'>;
 
-/** The default paths when the configuration says nothing of them. */
+/** The default paths without any options. */
 export const DEFAULT_ENDPOINT: EndpointOptions = { path: '/', ...endpointSchema.parse({}) };

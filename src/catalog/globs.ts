@@ -1,18 +1,17 @@
-// Filters over names and URIs: lists of globs that let through or keep out.
+// Filters for names: lists of globs that allow or deny.
 import { matchesGlob } from '../base/glob.ts';
 
-/** What of a list is shown. */
+/** Which entries are shown. */
 export interface Filter {
-  /** Globs; absent shows everything. */
+  /** Globs; absent: everything is allowed. */
   readonly allow?: readonly string[] | undefined;
-  /** Globs; wins over `allow`. */
+  /** Globs; these win over `allow`. */
   readonly deny?: readonly string[] | undefined;
 }
 
 /**
- * Whether a filter lets a name or URI through.
- *
- * @param filter undefined lets everything through
+ * Whether a filter allows a name or URI.
+ * @param filter undefined: everything is allowed
  * @param text a name or a URI
  */
 export function passesFilter(filter: Filter | undefined, text: string): boolean {

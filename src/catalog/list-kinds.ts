@@ -1,4 +1,4 @@
-// The lists of MCP: what each is called, where its entries stand, and what names an entry.
+// The lists of MCP: their methods, the members that have the entries, and what identifies an entry.
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { PROMPTS_LIST, RESOURCES_LIST, TEMPLATES_LIST, TOOLS_LIST } from '../mcp/methods.ts';
 import type { ListKind } from '../ports/lease.ts';
@@ -11,13 +11,13 @@ export type ListMethod =
   | 'resources/templates/list';
 
 interface ListRow {
-  /** Server capability that it needs, and whose change concerns it. */
+  /** The server capability that it needs; its changes are announced as this kind. */
   readonly kind: ListKind;
-  /** Member of the result that has the entries. */
+  /** The member of the result with the entries. */
   readonly member: string;
-  /** Member of an entry that names it. */
+  /** The member that identifies an entry. */
   readonly named: 'name' | 'uri' | 'uriTemplate';
-  /** How long that may be. */
+  /** The longest length of that member. */
   readonly maxLength: number;
 }
 
@@ -37,7 +37,7 @@ export const LISTS: Readonly<Record<ListMethod, ListRow>> = {
 
 const METHODS: ReadonlySet<string> = new Set(Object.keys(LISTS));
 
-/** Whether a request asks for a list. */
+/** Whether a method requests a list. */
 export function isListMethod(method: string): method is ListMethod {
   return METHODS.has(method);
 }

@@ -1,9 +1,9 @@
-// What work on lists may cost in one turn of the event loop, whoever causes it: to read lists of servers,
-// to make lists of endpoints of them, and to search them. Each of these has its turn, one after the other.
+// Limits the work on lists in one turn of the event loop: reading lists of servers, making lists of
+// endpoints, and searching them. These kinds of work take turns.
 import { inTurns, type StepsTo } from '../base/steps.ts';
 import { TurnQuota } from '../base/turns.ts';
 
-/** Some milliseconds of work. A call of somebody else passes several turns. */
+/** A few milliseconds of work. Calls of other clients may have to wait for several turns. */
 const ALL_IN_TURN = new TurnQuota(512 * 1024);
 
 /** The quota of one kind of work on lists. */
@@ -13,7 +13,7 @@ export function listWork(): TurnQuota {
 
 const MAKING = listWork();
 
-/** Makes something of lists, in several turns of the event loop where they are long. */
+/** Makes something of lists, in several turns of the event loop if they are long. */
 export function makeOfLists<T>(steps: StepsTo<T>): T | Promise<T> {
   return inTurns(steps, MAKING);
 }

@@ -1,5 +1,5 @@
-// What the servers of one endpoint list together, under the names that clients see: a value made of
-// the servers' lists. Finds whose an entry is, and gives the list in pages.
+// A list of an endpoint, under the names that clients see. It is a value made from the servers' lists. It
+// finds the server of an entry, and renders the list in pages.
 import { eachItem, type StepsTo } from '../base/steps.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
 import { contentDigest } from './content-digest.ts';
@@ -8,7 +8,7 @@ import type { OfferedEntry } from './offered-entry.ts';
 
 export type Era = 'legacy' | 'modern';
 
-/** Most clients never ask for a second page: this is a bound, not a reading size. */
+/** Most clients never request a second page, so pages are as large as is reasonable. */
 const PAGE_ENTRIES = 1_000;
 const PAGE_BYTES = 2 * 1024 * 1024;
 const DIGEST_CHARS = 16;
@@ -34,23 +34,26 @@ export class Listing {
     return listing;
   }
 
-  /** Whose an entry is; undefined when none of it is listed. */
+  /** The entry with a name; undefined if there is none. */
   find(name: string): OfferedEntry | undefined {
     return this.#byName.get(name);
   }
 
-  /** Stands for the content; part of cursors. */
+  /** A digest of the content; part of cursors. */
   *digest(): StepsTo<string> {
     this.#digest ??= (yield* contentDigest(this.#content())).slice(0, DIGEST_CHARS);
     return this.#digest;
   }
 
-  /** Whether it has this digest, and gave it to somebody. */
+  /**
+   * Whether it has this digest. False if `digest` was never called, because then no client can have a cursor
+   * with it.
+   */
   hasGiven(digest: string): boolean {
     return this.#digest === digest;
   }
 
-  /** All that its pages are made of. */
+  /** Everything that its pages are made of. */
   *#content(): Iterable<string | Buffer> {
     yield this.method;
     for (const { name, ownText } of this.entries) {
@@ -60,9 +63,9 @@ export class Listing {
   }
 
   /**
-   * A page: `{"tools":[...]}`, and `nextCursor` where there is more. The same buffer each time.
+   * A page: `{"tools":[...]}`, with `nextCursor` if there are more. Always the same buffer for the same page.
    * @param start index of its first entry, from a cursor
-   * @param head what all results of that era begin with
+   * @param head the beginning of all results of that era
    */
   *page(start: number, era: Era, head = '{'): StepsTo<Buffer> {
     const key = `${era} ${start}`;
@@ -74,7 +77,7 @@ export class Listing {
     return page;
   }
 
-  /** Whether a page begins there. */
+  /** Whether a page begins at this index. */
   isPageStart(start: number): boolean {
     this.#starts ??= this.#pageStarts();
     return this.#starts.has(start);
@@ -120,13 +123,13 @@ function cursorOf(digest: string, start: number): string {
   return Buffer.from(`${digest}.${start}`).toString('base64url');
 }
 
-/** Where a page begins, and in which state of the list. */
+/** A position in a list, and the state of the list that it refers to. */
 export interface ListPosition {
   readonly digest: string;
   readonly start: number;
 }
 
-/** Reads a cursor; undefined when none of ours. */
+/** Reads a cursor; undefined if it is not a cursor of the gateway. */
 export function readCursor(cursor: string): ListPosition | undefined {
   const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
   const [, digest, start] = match ?? [];

@@ -1,5 +1,5 @@
-// What of one server's lists an endpoint shows, and in which words: its own entries, as far as they are
-// accepted (pins), let through and reworded (shaping). Made once for each list.
+// What an endpoint shows of one server's lists: the entries that are accepted (pins) and allowed, with
+// changed texts (shaping). Made once for each list.
 import { eachItem, type StepsTo } from '../base/steps.ts';
 import { type Logger, someOf } from '../observe/logger.ts';
 import type { TrustMode } from './catalog-options.ts';
@@ -17,35 +17,35 @@ import {
 } from './shaping.ts';
 import type { EntryOverride, ShapingOptions, ToolOverride } from './shaping-options.ts';
 
-/** How a tool is called, where that is not as the client says. */
+/** How a tool is called, if not exactly as the client says. */
 export interface ToolPolicy {
   readonly arguments: ReadonlyMap<string, ArgumentRule>;
-  /** Without an answer or progress; undefined: the server's. */
+  /** Time without an answer or progress, in milliseconds; undefined: the server's timeout. */
   readonly timeoutMs: number | undefined;
-  /** Calls at a time; undefined: any number. */
+  /** Calls at the same time; undefined: any number. */
   readonly concurrency: number | undefined;
 }
 
-/** To compare a definition with the accepted one takes so much longer than to read it. */
+/** Comparing a definition with the accepted one takes so many times longer than reading it. */
 const PIN_COST = 4;
 
-/** An entry that is shown, before the endpoint names it. */
+/** An entry that is shown, before the endpoint gives it its name. */
 export interface ShownEntry {
-  /** As the server calls it. */
+  /** The server's own name. */
   readonly upstream: string;
-  /** What it would like to be called. */
+  /** The name that it should get. */
   readonly name: string;
   readonly text: Buffer;
-  /** As the server wrote it. */
+  /** The text that the server sent. */
   readonly ownText: Buffer;
-  /** Of a tool; undefined: as the client says. */
+  /** For a tool; undefined: it is called as the client says. */
   readonly toolPolicy: ToolPolicy | undefined;
 }
 
-/** What is said of one server of an endpoint. */
+/** The options about one server of an endpoint. */
 export interface MemberCatalogOptions {
   readonly key: string;
-  /** The server's own first, then the endpoint's. */
+  /** The server's own options first, then the endpoint's. */
   readonly shaping: readonly (ShapingOptions | undefined)[];
   readonly pin: TrustMode;
 }
@@ -75,7 +75,7 @@ export class MemberCatalog {
     this.#resources = new ResourceFilter(shaping.map((level) => level?.resources));
   }
 
-  /** What is shown of a list. */
+  /** The entries of a list that are shown. */
   *shown(method: ListMethod, list: ServerList | undefined): StepsTo<readonly ShownEntry[]> {
     if (list === undefined) return [];
     let entries = this.#shown.get(list);
@@ -86,7 +86,7 @@ export class MemberCatalog {
     return entries;
   }
 
-  /** Whether clients may use a resource, listed or not, as the server calls it. */
+  /** Whether clients may use a resource, even if it is not listed. The URI is the server's own. */
   showsResource(uri: string): boolean {
     return this.#resources.passes(uri);
   }
@@ -107,7 +107,7 @@ export class MemberCatalog {
     if (conflicting.length > 0) {
       this.#logger.warn(
         { server: this.key, method, ...someOf(conflicting) },
-        'entries are not shown, since others were renamed to their names',
+        'entries are not shown, because other entries were renamed to their names',
       );
     }
     yield* eachItem(accepted, (entry) => {
@@ -139,7 +139,7 @@ export class MemberCatalog {
     return { upstream, name, text: shaped, ownText: text, toolPolicy: undefined };
   }
 
-  /** Tools whose definition nobody has accepted are reported, or withheld. */
+  /** Tools whose definition was not accepted are reported or withheld. */
   *#accepted(entries: readonly ListedEntry[]): StepsTo<readonly ListedEntry[]> {
     if (this.#pin === 'off') return entries;
     const accepted: ListedEntry[] = [];
@@ -154,13 +154,13 @@ export class MemberCatalog {
     const isWithheld = this.#pin === 'enforce';
     this.#logger.warn(
       { server: this.key, isWithheld, ...someOf(others) },
-      'definitions of tools are not the accepted ones: look at them and accept them with `sluice pin`',
+      'definitions of tools differ from the accepted ones: check and accept them with `sluice pin`',
     );
     return isWithheld ? accepted : entries;
   }
 }
 
-/** Of two entries with one name the first. */
+/** Keeps the first one of two entries with the same name. */
 function* withoutDoubles(entries: readonly ListedEntry[]): StepsTo<readonly ListedEntry[]> {
   const distinct = new Map<string, ListedEntry>();
   yield* eachItem(entries, (entry) => {

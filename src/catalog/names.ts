@@ -1,36 +1,35 @@
-// Names of tools and prompts where one endpoint shows several servers
-// (docs/protocol.md#merged-endpoints): valid for the strictest model API, free of collisions, and the
-// same whatever the order of the servers. A name is found again in the table, never by taking it
-// apart.
+// Names of tools and prompts at a merged endpoint (docs/protocol.md#merged-endpoints). They are valid for the
+// strictest model API, without collisions, and do not depend on the order of the servers. To find the owner
+// of a name, it is looked up in the table, never split.
 import { createHash } from 'node:crypto';
 import { eachItem, type StepsTo } from '../base/steps.ts';
 
-/** When the name of a tool or prompt is put behind its server's. */
+/** When a name gets the server's name as a prefix. */
 export type PrefixMode = 'always' | 'never' | 'onConflict';
 
 /** How names are made. */
 export interface NamingOptions {
   readonly prefix: PrefixMode;
-  /** Between the server's name and its tool's. */
+  /** Between the server's name and the tool's name. */
   readonly separator: string;
 }
 
-/** What one server lists. */
+/** The names that one server lists. */
 export interface NamedMember {
-  /** The server's name in the configuration. */
+  /** The server's configured name. */
   readonly key: string;
-  /** As the server gives them, or as its own shaping renames them. */
+  /** As the server sends them, or as its entry renames them. */
   readonly names: readonly string[];
 }
 
-/** Whose a name is. */
+/** The owner of a name. */
 export interface NameOwner {
   readonly key: string;
   /** As in `NamedMember.names`. */
   readonly name: string;
 }
 
-/** A name that isn't shown, since another server has it (`prefix: never`). */
+/** A name that is not shown, because another server has it (`prefix: never`). */
 export interface WithheldName extends NameOwner {
   /** The server that keeps the name. */
   readonly keptBy: string;
@@ -40,10 +39,10 @@ const MAX_LENGTH = 64;
 const FOREIGN = /[^A-Za-z0-9_-]/g;
 const FIRST_DIGITS = 6;
 const MORE_DIGITS = 4;
-/** With the `_` in front nothing else has room. */
+/** With the `_` before the digits, nothing else fits. */
 const MAX_DIGITS = MAX_LENGTH - 1;
 
-/** Both directions of a naming. */
+/** Maps names in both directions. */
 export class NameTable {
   /** In the order of the configuration. */
   readonly withheld: readonly WithheldName[];
@@ -55,37 +54,36 @@ export class NameTable {
     this.withheld = withheld;
   }
 
-  /** Shows a name as another one. */
+  /** Adds a name under which something is shown. */
   show(owner: NameOwner, exposed: string): void {
     this.#owners.set(exposed, owner);
     const names = this.#byKey.get(owner.key) ?? new Map<string, string>();
     this.#byKey.set(owner.key, names.set(owner.name, exposed));
   }
 
-  /** What clients see, or undefined when the name is withheld or not listed. */
+  /** The name that clients see; undefined if it is withheld or not listed. */
   exposed(key: string, name: string): string | undefined {
     return this.#byKey.get(key)?.get(name);
   }
 
-  /** Whose a name that a client uses is, or undefined when nobody's. */
+  /** The owner of a name that a client uses; undefined if there is none. */
   owner(exposed: string): NameOwner | undefined {
     return this.#owners.get(exposed);
   }
 
-  /** How many names are shown. */
+  /** The number of shown names. */
   get size(): number {
     return this.#owners.size;
   }
 }
 
 /**
- * Names everything that the servers of one endpoint list. One server keeps its names untouched
- * unless they are always prefixed; of several, each name matches `^[A-Za-z0-9_-]{1,64}$`. The name
- * of one thing depends on what is listed, not on the order; only `never` gives a name that several
- * servers have to the first.
- *
- * @param members in the order of the configuration, keys distinct
- * @param options how
+ * Gives a name to everything that the servers of one endpoint list. A single server keeps its names
+ * unchanged, unless they are always prefixed. With several servers each name matches `^[A-Za-z0-9_-]{1,64}$`.
+ * Names depend on what is listed, not on the order; only with `never`, the first server gets a name that
+ * several have.
+ * @param members in the order of the configuration, with distinct keys
+ * @param options how names are made
  */
 export function* exposeNames(
   members: readonly NamedMember[],
@@ -120,13 +118,13 @@ export function* exposeNames(
   return yield* withoutCollisions(owners, preferred);
 }
 
-/** One thing, what it would like to be called, and how much of its digest it has to show. */
+/** One thing, with its wanted name, and the number of digits of its digest in its name. */
 class Candidate {
   readonly owner: NameOwner;
   readonly #preferred: string;
   #digest: string | undefined;
   #digits: number;
-  /** What it is called for now. */
+  /** Its current name. */
   name: string;
 
   constructor(owner: NameOwner, preferred: string) {
@@ -155,8 +153,8 @@ class Candidate {
 }
 
 /**
- * Names that collide all get longer, none is preferred: so the order can't matter, and a server that
- * takes another's name on purpose gains nothing. Ends, since digests of all digits are distinct.
+ * All names that collide become longer; none is preferred. So the order can't matter, and a server gains
+ * nothing from taking another's name on purpose. It ends, because full digests differ.
  */
 function* withoutCollisions(
   owners: readonly NameOwner[],
@@ -170,7 +168,7 @@ function* withoutCollisions(
     else same.push(candidate);
   };
   yield* eachItem(owners, (owner) => add(new Candidate(owner, preferredNameOf(owner))));
-  // Only names that somebody was given since can collide.
+  // Only names that were assigned since the last round can collide.
   let given: Iterable<string> = byName.keys();
   for (;;) {
     const colliding: Candidate[] = [];
@@ -197,7 +195,7 @@ function isValid(name: string): boolean {
   return name.length > 0 && name.length <= MAX_LENGTH && name.search(FOREIGN) < 0;
 }
 
-// UTF-16, since halves of surrogate pairs are all the same in UTF-8.
+// UTF-16, because in UTF-8 all lone surrogates are the same.
 function digestOf({ key, name }: NameOwner): string {
   return createHash('sha256')
     .update(Buffer.from(`${key}\0${name}`, 'utf16le'))

@@ -1,5 +1,5 @@
-// An entry of an endpoint's list. It gets its texts when they are asked for: nobody looks at most entries
-// of long lists.
+// An entry of an endpoint's list. Its texts are made when they are needed: most entries of long lists are
+// never read.
 import { jsonBytes } from '../jsonrpc/serialize.ts';
 import { TOOLS_LIST } from '../mcp/methods.ts';
 import { legacyTool } from '../translate/output-schemas.ts';
@@ -11,15 +11,15 @@ import { exposePage, withMember } from './resource-texts.ts';
 
 /** A tool, prompt, resource or template as clients see it. */
 export class OfferedEntry {
-  /** Which of the endpoint's servers has it. */
+  /** The index of its server. */
   readonly member: number;
-  /** Name, URI or template as clients see it. */
+  /** The name, URI or template that clients see. */
   readonly name: string;
-  /** As the server calls it. */
+  /** The server's own name. */
   readonly upstream: string;
-  /** As the server wrote it. */
+  /** The text that the server sent. */
   readonly ownText: Buffer;
-  /** Of a tool that is not called just as the client says. */
+  /** For a tool that is not called exactly as the client says. */
   readonly toolPolicy: ToolPolicy | undefined;
   readonly #method: ListMethod;
   readonly #text: Buffer;
@@ -30,7 +30,7 @@ export class OfferedEntry {
   #legacyText: Buffer | undefined;
   #modernText: Buffer | undefined;
 
-  /** @param to.pageOf what the page of a tool's app is to clients */
+  /** @param to.pageOf changes the URI of a tool's app page for clients */
   constructor(
     method: ListMethod,
     { upstream, text, ownText, toolPolicy }: Omit<ShownEntry, 'name'>,
@@ -52,26 +52,26 @@ export class OfferedEntry {
     this.#pageOf = to.pageOf;
   }
 
-  /** What the server calls it, as JSON text. */
+  /** The server's own name, as JSON text. */
   get upstreamText(): Buffer {
     this.#upstreamText ??= jsonBytes(this.upstream);
     return this.#upstreamText;
   }
 
-  /** For clients of the session era. */
+  /** For legacy clients. */
   get legacyText(): Buffer {
     const isWrapped = this.#method === TOOLS_LIST && this.#era === 'modern';
     this.#legacyText ??= isWrapped ? legacyTool(this.#named) : this.#named;
     return this.#legacyText;
   }
 
-  /** For clients of 2026-07-28. */
+  /** For modern clients. */
   get modernText(): Buffer {
     this.#modernText ??= this.#method === TOOLS_LIST ? modernTool(this.#named) : this.#named;
     return this.#modernText;
   }
 
-  /** With the name that clients see. */
+  /** The text with the name that clients see. */
   get #named(): Buffer {
     if (this.#namedText === undefined) {
       const isTool = this.#method === TOOLS_LIST;

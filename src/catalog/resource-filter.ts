@@ -1,29 +1,28 @@
-// Which resources of a server can be seen and read, as its entry and its endpoint say.
+// Which resources of a server can be seen and read, according to its entry and its endpoint.
 import { allowsUri, deniesUri } from '../base/uri-rules.ts';
 import type { Filter } from './globs.ts';
 
-/** What the rules of one level cost, as if they were read in so many bytes. */
+/** The cost of the rules of one level, in bytes. */
 const LEVEL_COST = 4 * 1024;
 
-/** What the levels say about the resources of one server. */
+/** The rules of all levels about the resources of one server. */
 export class ResourceFilter {
   readonly #levels: readonly Filter[];
 
-  /** @param levels the server's own, the endpoint's */
+  /** @param levels the server's own, then the endpoint's */
   constructor(levels: readonly (Filter | undefined)[]) {
     this.#levels = levels.flatMap((level) => level ?? []);
   }
 
-  /** What it costs to ask about one URI, in bytes. */
+  /** The cost of checking one URI, in bytes. */
   get passCost(): number {
     return LEVEL_COST * this.#levels.length;
   }
 
   /**
-   * Whether a URI may be read, or a URI or template be listed: every level must allow it, none may deny it.
-   * What servers may read in several ways no `deny` lets through.
-   *
-   * @param uri as the server knows it
+   * Whether a URI may be read, or a URI or template may be listed. Every level must allow it, and none may
+   * deny it. A URI that can be read in several ways is blocked by any `deny`.
+   * @param uri the server's own
    */
   passes(uri: string): boolean {
     return this.#levels.every(({ allow, deny }) => {

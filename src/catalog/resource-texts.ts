@@ -1,6 +1,5 @@
-// The URIs in what servers send, as clients of an endpoint with several servers must see them, so
-// that they can read them there (docs/protocol.md#merged-endpoints). Text that only looks like a URI
-// is left alone.
+// Replaces the URIs in messages of servers by those that clients of a merged endpoint can use
+// (docs/protocol.md#merged-endpoints). Other text that looks like a URI is not changed.
 import { finished } from '../base/steps.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE, OPEN_BRACKET } from '../jsonrpc/json-text.ts';
@@ -24,17 +23,17 @@ import { PROMPTS_GET, RESOURCES_READ, SAMPLING, TOOLS_CALL } from '../mcp/method
 import type { MatchBudget } from './uri-templates.ts';
 
 /**
- * What a URI is to clients.
- * @param matchBudget what may be spent on finding that out
+ * Translates a URI of a server for clients.
+ * @param matchBudget what the translation may cost
  */
 export type ExposeUri = (uri: string, matchBudget?: MatchBudget) => string;
 
-/** What is spent on the URIs of one message. */
+/** What the translation of all URIs of one message may cost. */
 const MESSAGE_STEPS = 10_000_000;
 
 type ExposeHere = (uri: string) => string;
 
-// Without the first quote, of which JSON has so many that the search would stop all the time.
+// Without the first quote: JSON has so many quotes that the search would stop all the time.
 const URI = Buffer.from('uri"');
 const COMPLETE = Buffer.from('"complete"');
 /** Members of `_meta` that name the page of an app: MCP Apps, its first draft, and OpenAI's apps. */
@@ -43,10 +42,10 @@ const PAGE_TEXT = Buffer.from('resourceUri"');
 const TEMPLATE_TEXT = Buffer.from('outputTemplate"');
 
 /**
- * Whether the result of an answer could have a URI. Nearly all results of tools have none: large ones
- * are looked through only where one could be.
+ * Whether the result in an answer may contain a URI. Most results of tools don't, so large ones need not be
+ * searched.
  * @param method of the request
- * @param answer one with a result
+ * @param answer with a result
  */
 export function mayNameUris(method: string, answer: Frame): boolean {
   const { bytes, resultStart, resultEnd, contentStart, contentEnd } = answer;
@@ -72,9 +71,9 @@ function mayNameUri(text: Buffer): boolean {
 }
 
 /**
- * A tool, a result or a content with the URI of its app's page that clients can use.
+ * A tool, a result or content, with the URI of its app page translated.
  * @param text JSON text of an object with `_meta`
- * @returns the same object where nothing changes
+ * @returns the same buffer if nothing changes
  */
 export function exposePage(text: Buffer, expose: (uri: string) => string): Buffer {
   return mayNamePage(text) ? finished(pageSteps(text, expose)) : text;
@@ -91,18 +90,18 @@ function* pageSteps(text: Buffer, expose: ExposeHere): Steps {
 }
 
 /**
- * A result with the URIs that clients can use.
+ * A result with translated URIs.
  * @param method of the request
  * @param result JSON text
- * @returns the same object where nothing changes
+ * @returns the same buffer if nothing changes
  */
 export function exposeResult(method: string, result: Buffer, expose: ExposeUri): Buffer {
   return mayNameUri(result) ? finished(resultSteps(method, result, expose)) : result;
 }
 
 /**
- * The same, for one that can be large: then in several turns of the event loop.
- * @returns the same object where nothing changes
+ * Like `exposeResult`, in several turns of the event loop if the result is large.
+ * @returns the same buffer if nothing changes
  */
 export function exposeInTurns(
   method: string,
@@ -136,7 +135,7 @@ function* resultSteps(method: string, result: Buffer, exposeUri: ExposeUri): Ste
   }
 }
 
-/** A server's request with such URIs. */
+/** A server request with translated URIs. */
 export function exposeServerRequest(bytes: Buffer, exposeUri: ExposeUri): Buffer {
   if (!bytes.includes(URI)) return bytes;
   const { method, paramsStart, paramsEnd } = scan(bytes);
@@ -147,7 +146,7 @@ export function exposeServerRequest(bytes: Buffer, exposeUri: ExposeUri): Buffer
   return edited === params ? bytes : replaceSpan(bytes, paramsStart, paramsEnd, edited);
 }
 
-/** A server may put any number of URIs into a message. */
+/** A server may put any number of URIs into a message, so they share one budget. */
 function inOneMessage(expose: ExposeUri, matchBudget: MatchBudget): ExposeHere {
   return (uri) => expose(uri, matchBudget);
 }
@@ -156,7 +155,7 @@ function samplingParams(params: Buffer, expose: ExposeHere): Steps {
   return within(params, 'messages', (list) => each(list, message(expose), URI));
 }
 
-/** Requests of a modern server stand in its results. */
+/** A modern server has its requests in results. */
 function withServerRequests(result: Buffer, expose: ExposeHere): Steps {
   return within(result, 'inputRequests', (requests) =>
     eachValue(
@@ -171,13 +170,13 @@ function message(expose: ExposeHere): Edit {
   return (text) => within(text, 'content', (content) => contentOf(content, expose));
 }
 
-/** One block or several. */
+/** One block, or an array of blocks. */
 function contentOf(content: Buffer, expose: ExposeHere, isInResult = false): Steps {
   const block: Edit = (text) => contentBlock(text, expose, isInResult);
   return content[0] === OPEN_BRACKET ? each(content, block, URI) : block(content);
 }
 
-/** @param isInResult whether it stands in a tool's result, which holds no other tool's result */
+/** @param isInResult whether the block is in a tool result; then it can't contain another tool result */
 function* contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): Steps {
   if (block[0] !== OPEN_BRACE || !block.includes(URI)) return block;
   const type = yield* memberSteps(block, 'type');
@@ -187,7 +186,7 @@ function* contentBlock(block: Buffer, expose: ExposeHere, isInResult = false): S
     case 'resource':
       return yield* within(block, 'resource', (resource) => uriMember(resource, expose));
     case 'tool_result':
-      // Nested ones would be read once for each level that they stand at.
+      // Nested results would be read again for each level of nesting.
       if (isInResult) return block;
       return yield* within(block, 'content', (content) => contentOf(content, expose, true));
     default:
@@ -199,7 +198,7 @@ function uriMember(text: Buffer, expose: ExposeHere): Steps {
   return within(text, 'uri', (value) => exposedString(value, expose));
 }
 
-/** What it costs to find out what a URI is to clients, as if it had so many bytes. */
+/** The cost of translating one URI, in bytes. */
 const EXPOSE_BYTES = 256;
 
 function* exposedString(value: Buffer, expose: ExposeHere): Steps {
@@ -209,7 +208,7 @@ function* exposedString(value: Buffer, expose: ExposeHere): Steps {
   return exposed === undefined || exposed === uri ? value : jsonBytes(exposed);
 }
 
-/** A listed entry, or any object, with another name in it. */
+/** A list entry or other object, with one member replaced. */
 export function withMember(text: Buffer, key: string, value: string): Buffer {
   const member = lastMember(text, 0, text.length, key);
   if (member !== undefined) {

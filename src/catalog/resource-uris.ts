@@ -1,8 +1,8 @@
-// URIs of resources where one endpoint shows several servers (docs/protocol.md#merged-endpoints):
-// unchanged while only one server has them, by the lists and the templates of all, else with the
-// server's name in front of the scheme, `fs+file:///a`. What begins with such a prefix is always
-// wrapped, so taking it off is exact. Hosts know the pages of apps by their scheme `ui:`, so these
-// keep it and always have the server's name behind it: `ui://fs+page` (MCP Apps, SEP-1865).
+// URIs of resources at a merged endpoint (docs/protocol.md#merged-endpoints). A URI is unchanged as long as,
+// by all lists and templates, only one server has it. Otherwise the server's name is put before the scheme:
+// `fs+file:///a`. URIs that begin with such a prefix are always wrapped, so removing it is exact. Hosts
+// recognize app pages by their scheme `ui:`, so these keep the scheme, and always have the server's name
+// after it: `ui://fs+page` (MCP Apps, SEP-1865).
 import { eachItem, type StepsTo } from '../base/steps.ts';
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import {
@@ -13,61 +13,59 @@ import {
   type UriTemplate,
 } from './uri-templates.ts';
 
-/** What one server lists. */
+/** The resources of one server. */
 export interface ResourceMember {
-  /** The server's name in the configuration. */
+  /** The server's configured name. */
   readonly key: string;
-  /** Whether it may have resources at all: it declares them, or isn't known yet. */
+  /** Whether it may have resources: it declares them, or it is not known yet. */
   readonly hasResources: boolean;
   readonly uris: readonly string[];
   readonly templates: readonly string[];
 }
 
-/** Whose a URI is. */
+/** The owner of a URI. */
 export interface UriOwner {
   readonly key: string;
-  /** As the server knows it. */
+  /** The server's own URI. */
   readonly uri: string;
 }
 
 /** Where a URI leads. */
 export type UriTarget =
   | ({ readonly kind: 'one' } & UriOwner)
-  /** Any of these may have it; the likeliest first. Empty when no server has resources. */
+  /** Any of these servers may have it; the likeliest one first. Empty if no server has resources. */
   | { readonly kind: 'several'; readonly targets: readonly UriOwner[] };
 
-/** What one client sees of the servers of an endpoint. */
+/** What one client may see of the servers of an endpoint. */
 export interface ResourceVisibility {
-  /** Whether it sees anything of a server. */
+  /** Whether it may see anything of a server. */
   server(key: string): boolean;
-  /** Whether it may use a resource, if there is one. */
+  /** Whether it may use a resource, if that exists. */
   resource(owner: UriOwner): boolean;
 }
 
 const EVERYTHING: ResourceVisibility = { server: () => true, resource: () => true };
 
 /**
- * The prefix of a server's URIs, which makes a legal scheme of any.
- *
+ * The prefix for a server's URIs. It makes a valid scheme of any scheme.
  * @param key a server's name
  */
 export function schemePrefix(key: string): string {
-  // A scheme starts with a letter; no name has a dot.
+  // A scheme must start with a letter. Server names have no dots, so `x.` is unique.
   return /^[a-z]/.test(key) ? `${key}+` : `x.${key}+`;
 }
 
 const APP_PAGE = 'ui://';
 
-/** Whether a URI is that of an app's page. */
+/** Whether a URI is that of an app page. */
 export function isAppPage(uri: string): boolean {
   return uri.slice(0, APP_PAGE.length).toLowerCase() === APP_PAGE;
 }
 
 /**
- * Puts a server's prefix in front of a URI or template, or behind the scheme of an app's page.
- *
+ * Puts a server's prefix before a URI or template, or after the scheme of an app page.
  * @param key a server's name
- * @param uri as the server knows it
+ * @param uri the server's own
  */
 export function wrapUri(key: string, uri: string): string {
   if (isAppPage(uri)) return `${APP_PAGE}${key}+${uri.slice(APP_PAGE.length)}`;
@@ -75,11 +73,10 @@ export function wrapUri(key: string, uri: string): string {
 }
 
 /**
- * Takes a prefix off. Schemes have no case, so neither has the prefix.
- *
+ * Removes a prefix. Schemes are not case-sensitive, so neither is the prefix.
  * @param keys names of servers
- * @param uri as a client knows it
- * @returns undefined when it doesn't begin with the prefix of one of them
+ * @param uri the client's
+ * @returns undefined if it does not begin with the prefix of one of these servers
  */
 export function unwrapUri(keys: ReadonlySet<string>, uri: string): UriOwner | undefined {
   if (isAppPage(uri)) return unwrapAppPage(keys, uri);
@@ -98,43 +95,45 @@ function unwrapAppPage(keys: ReadonlySet<string>, uri: string): UriOwner | undef
   return { key, uri: APP_PAGE + uri.slice(end + 1) };
 }
 
-/** Templates of one server that unlisted URIs are looked up in. */
+/** The templates of one server that a URI is compared with. */
 export const MAX_MATCHED_TEMPLATES = 1_000;
 /**
- * What is spent on the templates of one server to find whose a URI is; those behind then say nothing.
- * For each server, so that none uses up what another one's are found with.
+ * What comparing a URI with the templates of one server may cost; later templates are ignored. Each server
+ * has this budget, so that none uses up the budget of another.
  */
 const SERVER_STEPS = 50_000;
 /**
- * What is spent for each scheme on finding what is listed by one server and matched by another one's
- * template; where it would take more, all of that scheme gets prefixes.
+ * For each scheme: what it may cost to find URIs of one server that match a template of another one. If it
+ * would cost more, all URIs of that scheme get prefixes.
  */
 const SCHEME_STEPS = 400_000;
-/** What one such step costs, in bytes. */
+/** The cost of one such step, in bytes. */
 const STEP_COST = 4;
-/** What it costs to look a URI up, whatever the templates are. */
+/** The cost of looking up a URI, in addition to the templates. */
 const LOOK_UP = 64;
 
-/** A template, and how the server writes it. */
+/** A template, with the text that the server sent. */
 interface OwnTemplate {
   readonly text: string;
   readonly template: UriTemplate;
 }
 
-/** Both directions of the URIs of one endpoint. */
+/** Maps the URIs of one endpoint in both directions. */
 export class ResourceTable {
-  /** Every server that may have resources, in the order of the configuration. */
+  /** All servers that may have resources, in the order of the configuration. */
   readonly #keys: readonly string[];
-  /** Names whose prefixes count; empty with one server, whose URIs all stay as they are. */
+  /** Names that may be prefixes; empty with only one server, whose URIs are all unchanged. */
   readonly #prefixed: ReadonlySet<string>;
-  /** Each listed URI and template with the servers that list it. */
+  /** Each listed URI and template, with the servers that list it. */
   readonly #listed = new Map<string, Set<string>>();
   readonly #schemes = new Map<string, Set<string>>();
-  /** What is listed, by scheme. */
+  /** The listed URIs and templates, by scheme. */
   readonly #texts = new Map<string, Set<string>>();
-  /** What of it could be taken for another server's. */
+  /** Those of them that may be another server's too. */
   readonly #taken = new Map<string, ReadonlySet<string>>();
-  /** By scheme; those without one may match any URI, and only where nothing else says more. */
+  /**
+   * By scheme. Those without a fixed scheme may match any URI; they are used only if nothing else is known.
+   */
   readonly #templates = new Map<string | undefined, Map<string, OwnTemplate[]>>();
 
   private constructor(members: readonly ResourceMember[]) {
@@ -142,7 +141,7 @@ export class ResourceTable {
     this.#prefixed = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
   }
 
-  /** @param members all servers of the endpoint in the order of the configuration */
+  /** @param members all servers of the endpoint, in the order of the configuration */
   static *of(members: readonly ResourceMember[]): StepsTo<ResourceTable> {
     const table = new ResourceTable(members);
     for (const { key, uris, templates } of members) {
@@ -176,14 +175,12 @@ export class ResourceTable {
   }
 
   /**
-   * What clients see instead of a URI or template that a server names, in lists and in results. It
-   * leads back to that server, or is a web address that nobody lists, which clients fetch themselves.
-   *
+   * The URI or template for clients, in lists and results. It leads back to that server. Web URLs that no
+   * server lists are unchanged, because clients fetch them themselves.
    * @param key the server
-   * @param uri as the server knows it
-   * @param matchBudget what may be spent on finding out whether it leads back as it is; once that
-   * is over
-   *   it gets the server's prefix
+   * @param uri the server's own
+   * @param matchBudget what it may cost to find out whether the unchanged URI leads back; without budget it
+   *   gets a prefix
    */
   exposed(key: string, uri: string, matchBudget?: MatchBudget): string {
     if (this.#prefixed.size === 0) return uri;
@@ -197,12 +194,11 @@ export class ResourceTable {
   }
 
   /**
-   * Where a URI or template that a client names leads.
-   *
-   * @param exposed as the client knows it
-   * @param sees what the client sees; of anything else nothing is to be noticed
-   * @param matchBudget told what it took
-   * @returns the server and what it calls it, or all that may have it
+   * Finds the server of a URI or template that a client names.
+   * @param exposed the client's
+   * @param sees what the client may see; nothing else may influence the result
+   * @param matchBudget reduced by the cost
+   * @returns the server and its own URI, or all servers that may have it
    */
   resolve(
     exposed: string,
@@ -225,8 +221,9 @@ export class ResourceTable {
   }
 
   /**
-   * The servers that the first of these signs points at: listed or template, scheme, open template.
-   * A list says no more than a template, or a server could take with it what is another's.
+   * The servers with the first of these signs: in a list or matching a template, same scheme, template with
+   * an open scheme. A list counts no more than a template. Otherwise a server could take over another
+   * server's URIs by listing them.
    */
   #likely(uri: string, matchBudget: MatchBudget | undefined): ReadonlySet<string> {
     const listed = this.#listed.get(uri);
@@ -254,10 +251,13 @@ export class ResourceTable {
     return keys;
   }
 
-  /** Whether what a server lists could be another one's too: one of them says so with a template. */
+  /**
+   * Whether something that a server lists may be another server's too, according to a template of the other
+   * one.
+   */
   #isTaken(text: string): boolean {
     const scheme = schemeOf(text);
-    // Templates without a scheme are always wrapped.
+    // Templates without a fixed scheme are always wrapped.
     return scheme !== undefined && this.#taken.get(scheme)?.has(text) === true;
   }
 
@@ -289,7 +289,7 @@ export class ResourceTable {
   }
 
   #leadsTo(key: string, uri: string, matchBudget: MatchBudget | undefined): boolean {
-    // Nobody could ask for it.
+    // No client can ask for it.
     if (uri.length > TEXT_LIMITS.uri) return false;
     if (matchBudget !== undefined) {
       matchBudget.left -= LOOK_UP;
@@ -304,7 +304,7 @@ export class ResourceTable {
   }
 }
 
-/** Notes a text of one server and those templates of another that match it. */
+/** Notes a text of one server, with the templates of other servers that match it. */
 function noteTaken(
   text: string,
   templates: readonly OwnTemplate[],
@@ -316,7 +316,7 @@ function noteTaken(
   }
 }
 
-/** Whether a template can become a URI of any scheme, so also one that looks wrapped. */
+/** Whether a template may become a URI of any scheme, even one that looks wrapped. */
 function hasOpenScheme(text: string): boolean {
   return text.includes('{') && schemeOf(text) === undefined;
 }

@@ -1,5 +1,5 @@
-// One list of one server as it was read: a value. Equal ones are one object (see ServerLists), so
-// whatever is made of lists can be kept by what they are.
+// One list of one server, as it was read. Equal lists are one object (see DistinctLists), so what is derived
+// from lists can be cached by object.
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import { nextTurn, turnFor } from '../base/turns.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -16,18 +16,18 @@ const ANY_ARGUMENTS = Buffer.from('{"type":"object"}');
 export interface ListedEntry {
   /** Its name, URI or template. */
   readonly name: string;
-  /** As the server wrote it. */
+  /** The text that the server sent. */
   readonly text: Buffer;
 }
 
 /** All pages of a list. */
 export interface ServerList {
   readonly entries: readonly ListedEntry[];
-  /** How long the server says that it may be kept, in milliseconds. */
+  /** How long it may be cached, according to the server, in milliseconds. */
   readonly ttlMs: number;
-  /** Whether the server says that it is the same one for everybody. */
+  /** Whether it is the same for all clients, according to the server. */
   readonly isPublic: boolean;
-  /** The server did not give the rest. */
+  /** Whether the rest is missing. */
   readonly isPart?: boolean;
 }
 
@@ -40,23 +40,23 @@ export const EMPTY_LIST: ServerList = {
 const MAX_PAGES = 256;
 export const MAX_ENTRIES = 10_000;
 export const MAX_BYTES = 16 * 1024 * 1024;
-/** The most that one entry may have. */
+/** The largest size of one entry, in bytes. */
 export const MAX_ENTRY_BYTES = 2 * 1024 * 1024;
-/** A page of so many bytes takes a while to look through. */
+/** Reading a page of this size takes noticeable time. */
 const LARGE_BYTES = 1024 * 1024;
-/** What of the lists of all servers is read in one turn of the event loop. */
+/** What is read of lists of all servers in one turn of the event loop. */
 const IN_TURN = listWork();
-/** A number that says for how long a list holds has no more digits. */
+/** A cache time in a list has no more digits. */
 const MAX_TTL_DIGITS = 32;
 
-/** A list while its pages are read. Nothing is made of what there is no room for. */
+/** A list while its pages are read. Entries beyond the limits are not kept. */
 export class ReadPages {
   pages = 0;
   /** The cursor of the next page. */
   next: string | undefined;
-  /** Entries that were left out, since what names them is longer than base/text-limits.ts has it. */
+  /** Entries that were left out because their name or URI is too long (base/text-limits.ts). */
   tooLong = 0;
-  /** Entries that were left out, since they are larger than anything that describes a tool. */
+  /** Entries that were left out because they are too large. */
   tooLarge = 0;
   readonly #method: ListMethod;
   readonly #entries: ListedEntry[] = [];
@@ -74,19 +74,19 @@ export class ReadPages {
     return { entries: this.#entries, ttlMs: this.#ttlMs, isPublic: this.#isPublic };
   }
 
-  /** Whether there is nothing more to be read. */
+  /** Whether there are no more pages. */
   get isWhole(): boolean {
     return this.next === undefined && !this.#isFull;
   }
 
   /**
-   * Reads a page, in several turns of the event loop where it is large. Entries that have no name, or too
-   * long a one, can't be used and are left out.
-   * @returns false when it is an error, or no list
+   * Reads a page, in several turns of the event loop if it is large. Entries without a name, or with one that
+   * is too long, are left out.
+   * @returns false if the answer is an error or not a list
    */
   async add({ bytes, resultStart, resultEnd }: Frame): Promise<boolean> {
     if (resultStart < 0) return false;
-    // It was scanned in this turn, which takes as long as to find what is read of it.
+    // Scanning the page has already used up this turn.
     const isLarge = resultEnd - resultStart > LARGE_BYTES;
     if (isLarge) await nextTurn();
     const { member } = LISTS[this.#method];
@@ -129,11 +129,14 @@ export class ReadPages {
     const name = stringOf(view, lastMember(view, 0, view.length, named));
     if (name === undefined) return;
     if (name.length > maxLength) this.tooLong++;
-    // Copied: a view would keep the whole message.
+    // Copied, because a view would keep the whole message in memory.
     else this.#entries.push({ name, text: readable(this.#method, view) });
   }
 
-  /** Whether the next page may be asked for: none twice, and not without end. */
+  /**
+   * Whether the next page may be requested. Limits the number of pages, and refuses a cursor that was already
+   * used.
+   */
   mayGoOn(): boolean {
     const { next } = this;
     if (next === undefined || this.#isFull || this.pages === MAX_PAGES) return false;
@@ -153,7 +156,7 @@ function ttlOf(bytes: Buffer, member: Member | undefined): number {
   return typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0;
 }
 
-/** Clients drop a whole list for one tool without a schema: it gets one that says nothing. */
+/** Clients drop a whole list if one tool has no schema. So it gets an empty schema. */
 function readable(method: ListMethod, view: Buffer): Buffer {
   if (method !== TOOLS_LIST) return Buffer.from(view);
   const schema = lastMember(view, 0, view.length, 'inputSchema');

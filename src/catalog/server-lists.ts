@@ -1,5 +1,5 @@
-// The lists of one server: read once for each state that they are in, whoever asks, and kept by the
-// key that says so. The only cache of lists; the way it is filled is the server's own paging.
+// The lists of one server. Each is read once for each state of the server, for all readers, and kept under
+// the key of that state. There is no other cache of lists.
 import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs } from '../base/clock.ts';
 import type { FindOwner } from '../base/held-bytes.ts';
@@ -23,38 +23,38 @@ import {
   type ServerList,
 } from './server-list.ts';
 
-/** How long the list of a server that does not tell changes holds, unless it says how long. */
+/** How long a list is used if the server does not announce changes, and does not say how long. */
 const UNTOLD_TTL_MS = 30_000;
-/** How often a list is asked for again that the server did not give. */
+/** How often a list is requested again if the server did not send it. */
 const MAX_RETRIES = 20;
 const RETRY_LIMITS = { firstMs: 1_000, capMs: 60_000 };
-/** What a server that has a kind of things says it can't list. Another object than `EMPTY_LIST`. */
+/** For a server that has the capability but not the method. Not the same object as `EMPTY_LIST`. */
 const UNKNOWN_LIST: ServerList = { entries: [], ttlMs: 0, isPublic: true };
 const KEPT_UNKNOWN = new KeptList(UNKNOWN_LIST);
 const KEPT_EMPTY = new KeptList(EMPTY_LIST);
 
-/** What is known of a list, by the key that says in which state it is. */
+/** What is known about a list in one state of the server. */
 interface ListState {
   kept?: KeptList;
-  /** From then on it is read again for whoever wants the list itself. */
+  /** Afterwards it is read again for clients that request the list itself. Monotonic milliseconds. */
   untilMs?: number;
   reading?: Promise<ServerList | undefined> | undefined;
-  /** Who waits for it, since the server did not give it. */
+  /** Called when a list arrives that the server did not send before. */
   waiting?: Set<() => void> | undefined;
 }
 
-/** A list that the server did not give. */
+/** A list that the server did not send. */
 interface MissingList {
   readonly lease: Lease;
   readonly method: ListMethod;
   readonly key: object;
-  /** Told when it was read. */
+  /** Called when it was read. */
   readonly waiting: ReadonlySet<() => void>;
 }
 
-/** The lists of one server, for all who see it. */
+/** The lists of one server, for all its clients. */
 export class ServerLists {
-  /** Another one whenever any of the lists is another one, at whatever instance. */
+  /** Changes whenever any list of any instance changes. */
   version = 0;
   readonly #server: string;
   readonly #logger: Logger;
@@ -62,19 +62,22 @@ export class ServerLists {
   readonly #distinct: DistinctLists;
   readonly #last = new Map<ListMethod, KeptList>();
 
-  /** @param owner where its lists count */
+  /** @param owner counts the bytes of its lists */
   constructor(server: string, logger: Logger, owner: FindOwner) {
     this.#server = server;
     this.#logger = logger;
     this.#distinct = new DistinctLists(owner);
   }
 
-  /** The list as it is; undefined when it has to be read first. */
+  /** The current list; undefined if it must be read first. */
   current(lease: Lease, method: ListMethod): ServerList | undefined {
     return this.#known(lease, method)?.kept?.list;
   }
 
-  /** The same, unless it is so old that whoever wants to see the list should get it anew. */
+  /**
+   * Like `current`, but undefined if the list is so old that it should be read again for a client that
+   * requests it.
+   */
   fresh(lease: Lease, method: ListMethod): ServerList | undefined {
     const { kept, untilMs = 0 } = this.#known(lease, method) ?? {};
     return untilMs < monotonicMs() ? undefined : kept?.list;
@@ -92,21 +95,21 @@ export class ServerLists {
     return state;
   }
 
-  /** What was read last, from whatever instance: what the server has, most probably. */
+  /** The list that was read last, from any instance: most probably what the server has. */
   last(method: ListMethod): ServerList | undefined {
     return this.#last.get(method)?.list;
   }
 
   /**
-   * Reads a list from the server. Several readers at once are one.
-   * @returns undefined when the server can't be had, or does not answer
+   * Reads a list from the server. Simultaneous readers share one request.
+   * @returns undefined if the server is not available or does not answer
    */
   async read(lease: Lease, method: ListMethod): Promise<ServerList | undefined> {
     if (lease.isDown) return undefined;
     try {
       await lease.running();
     } catch {
-      return undefined; // the instance has logged why
+      return undefined; // the instance has logged the reason
     }
     const key = lease.listKey(LISTS[method].kind);
     const state = this.#state(key, method);
@@ -117,8 +120,8 @@ export class ServerLists {
   }
 
   /**
-   * Asks again, less and less often, for a list that the server did not give.
-   * @param found told when it was read, by whomever; never, if the server restarts before
+   * Requests a list again that the server did not send, with growing pauses.
+   * @param found called when any reader got it; never, if the server restarts before
    */
   retry(lease: Lease, method: ListMethod, found: () => void): void {
     const key = lease.listKey(LISTS[method].kind);
@@ -151,7 +154,8 @@ export class ServerLists {
     const list = kept?.list;
     if (kept === undefined) return undefined;
     if (list === undefined) {
-      const what = 'list of a server is not kept, since too many bytes are held (limits.heldBytes)';
+      const what =
+        'list of a server is not kept, because too many bytes are held (limits.heldBytes)';
       this.#logger.warn({ server: this.#server, method, bytes: kept.bytes }, what);
       return undefined;
     }
@@ -161,7 +165,7 @@ export class ServerLists {
     const { waiting = [] } = state;
     Object.assign(state, { kept, untilMs: monotonicMs() + holdsMs, waiting: undefined });
     this.version++;
-    // An older list may come later than the one that took its place.
+    // An older list may arrive after the one that replaced it.
     if (lease.listKey(LISTS[method].kind) === key) this.#last.set(method, kept);
     for (const found of waiting) found();
     return list;
@@ -185,7 +189,7 @@ export class ServerLists {
           maxEntries: MAX_ENTRIES,
           maxBytes: MAX_BYTES,
         },
-        'list of a server is too long or never ends, the rest is left out',
+        'list of a server is too long or never ends: the rest is left out',
       );
     }
     return await this.#same(method, read.list);
@@ -197,18 +201,18 @@ export class ServerLists {
     if (tooLong > 0) {
       this.#logger.warn(
         { ...about, entries: tooLong, member: named, maxLength },
-        'entries of a server are not shown, since what names them is too long',
+        'entries of a server are not shown, because their names or URIs are too long',
       );
     }
     if (tooLarge > 0) {
       this.#logger.warn(
         { ...about, entries: tooLarge, maxBytes: MAX_ENTRY_BYTES },
-        'entries of a server are not shown, since they are too large',
+        'entries of a server are not shown, because they are too large',
       );
     }
   }
 
-  /** What there is when a page does not come: the pages before it. */
+  /** The result if a page is missing: the pages before it. */
   async #broken(
     method: ListMethod,
     read: ReadPages,
@@ -217,11 +221,14 @@ export class ServerLists {
     const { pages, list } = read;
     if (pages === 0 && answer !== undefined && isUnknown(method, answer)) return KEPT_UNKNOWN;
     this.#warnOfMissing(method, read);
-    this.#logger.warn({ server: this.#server, method, page: pages }, 'server gave no list');
+    this.#logger.warn(
+      { server: this.#server, method, page: pages },
+      'server did not send its list',
+    );
     return pages === 0 ? undefined : await this.#same(method, { ...list, ttlMs: 0, isPart: true });
   }
 
-  /** The list of the same content that is known already. */
+  /** The list with the same content that is already kept, or this one. */
   async #same(method: ListMethod, list: ServerList): Promise<KeptList> {
     const digest = await makeOfLists(contentDigest(textsOf(method, list)));
     return this.#distinct.keep(digest, list);
@@ -234,7 +241,7 @@ function* textsOf(method: ListMethod, list: ServerList): Iterable<string | Buffe
   for (const { text } of list.entries) yield text;
 }
 
-/** Whether a server may have such things and just not know this list. */
+/** Whether the server has the capability, but does not know this method. */
 function isUnknown(method: ListMethod, answer: Frame): boolean {
   return method === TEMPLATES_LIST || errorCodeOf(answer) === METHOD_NOT_FOUND;
 }

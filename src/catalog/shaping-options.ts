@@ -1,7 +1,6 @@
-// What a user may say about the tools, prompts and resources that are shown (`tools`, `prompts` and
-// `resources` of a server, and of a server in an endpoint's `shape`). All names are those of the level
-// below: a server's entry speaks of the server's own names, an endpoint of the names that the entry
-// made of them.
+// Options about shown tools, prompts and resources: `tools`, `prompts` and `resources` of a server, and of a
+// server in the `shape` of an endpoint. All names are those of the level below: a server's entry uses the
+// server's own names, an endpoint uses the names that the entry makes of them.
 import { z } from 'zod';
 import {
   duration,
@@ -105,10 +104,10 @@ const toolOverride = section({
   }),
 });
 
-/** What is shown instead of what the server says about a prompt. */
+/** Replacements for what the server says about a prompt. */
 export type EntryOverride = KeyOptions<typeof words>;
 
-/** The same about a tool, and how it is called. */
+/** The same for a tool, and how it is called. */
 export type ToolOverride = Options<typeof toolOverride>;
 
 function overridesKey<Schema extends z.ZodType>(what: string, override: Schema) {
@@ -141,10 +140,12 @@ export const shapingKeys = {
     .meta({ description: 'Which resources clients see.' }),
 };
 
-/** What one level says about a server. */
+/** The options of one level about a server. */
 export type ShapingOptions = KeyOptions<typeof shapingKeys>;
 
-/** `shape` of an endpoint: what it shows of each of its servers, on top of what their entries say. */
+/**
+ * `shape` of an endpoint: what it shows of each of its servers, in addition to the options of their entries.
+ */
 export const shapeSchema = z
   .record(z.string(), section(shapingKeys), { error: 'must be a map of server names' })
   .meta({

@@ -1,6 +1,6 @@
-// What of a server's tools and prompts clients see, and under which names and words, as its entry and
-// its endpoint say: one level on top of the other. Names first, since what isn't named can't be
-// called; then the text of an entry. What isn't replaced is copied as it stands.
+// Which tools and prompts of a server clients see, and with which names and texts. The options of the
+// server's entry are applied first, then those of the endpoint. Names come first, because what has no name
+// can't be called; then the text of each entry. Everything else is copied.
 
 import { eachItem, type StepsTo } from '../base/steps.ts';
 import { EMPTY_OBJECT, OPEN_BRACE } from '../jsonrpc/json-text.ts';
@@ -11,43 +11,43 @@ import { replaceSpan } from '../jsonrpc/splice.ts';
 import { type Filter, passesFilter } from './globs.ts';
 import type { EntryOverride, ToolOverride } from './shaping-options.ts';
 
-/** What is done to an argument that clients don't see. */
+/** What happens to an argument that clients don't see. */
 export interface ArgumentRule {
-  /** `value` stands whatever the client sends; `default` where it sends nothing. */
+  /** `value` replaces what the client sends; `default` is added if the client sends nothing. */
   readonly kind: 'value' | 'default';
   /** JSON text. */
   readonly text: string;
 }
 
-/** What one level says about tools or prompts, by old names. */
+/** The options of one level about tools or prompts, by the names of the level below. */
 interface NamedOptions<Override extends EntryOverride> extends Filter {
   readonly rename?: Readonly<Record<string, string>> | undefined;
   readonly overrides?: Readonly<Record<string, Override>> | undefined;
 }
 
-/** A name that isn't shown, since another one was renamed to it. */
+/** A name that is not shown, because another tool was renamed to it. */
 export interface ConflictingName {
   readonly name: string;
   readonly by: string;
 }
 
-/** What names become. */
+/** The shown names. */
 export interface ShapedNames {
-  /** What is shown, by the server's own name, in the order of the list. */
+  /** The shown name by the server's own name, in the order of the list. */
   readonly shown: ReadonlyMap<string, string>;
-  /** By the server's own names. */
+  /** With the server's own names. */
   readonly conflicting: readonly ConflictingName[];
 }
 
-/** How a tool is called. */
+/** Limits for calls of a tool. */
 export interface ToolLimits {
-  /** Without an answer or progress; undefined is the server's. */
+  /** Time without an answer or progress, in milliseconds; undefined: the server's timeout. */
   readonly timeoutMs: number | undefined;
-  /** Calls at a time; undefined is any number. */
+  /** Calls at the same time; undefined: any number. */
   readonly concurrency: number | undefined;
 }
 
-/** What the levels say about the tools or the prompts of one server. */
+/** The options of all levels about the tools or the prompts of one server. */
 export class NameShaping<Override extends EntryOverride> {
   readonly #levels: readonly NamedOptions<Override>[];
 
@@ -57,9 +57,8 @@ export class NameShaping<Override extends EntryOverride> {
   }
 
   /**
-   * What the names of a list become.
-   *
-   * @param own as the server gives them, distinct
+   * The shown names of a list.
+   * @param own the server's own, distinct
    */
   *names(own: readonly string[]): StepsTo<ShapedNames> {
     let shown = new Map<string, string>();
@@ -87,10 +86,9 @@ export class NameShaping<Override extends EntryOverride> {
   }
 
   /**
-   * What the levels say about one entry, each by the name it knows.
-   *
+   * The options about one entry; each level has them under its own name for it.
    * @param own the server's own name
-   * @returns the server's own first
+   * @returns the server's own options first
    */
   overrides(own: string): readonly Override[] {
     let name = own;
@@ -103,22 +101,20 @@ export class NameShaping<Override extends EntryOverride> {
 }
 
 /**
- * The entry of a prompt with what is shown instead.
- *
+ * The entry of a prompt, with replaced texts.
  * @param entry JSON text, an object
  * @param overrides the server's own first; later ones win
- * @returns the entry itself where nothing is said
+ * @returns the entry itself if nothing changes
  */
 export function shapedPrompt(entry: Buffer, overrides: readonly EntryOverride[]): Buffer {
   return overrides.reduce((text, override) => withMembers(text, wordsOf(override)), entry);
 }
 
 /**
- * The entry of a tool with what is shown instead, and without the arguments that clients don't see.
- *
+ * The entry of a tool, with replaced texts, and without the arguments that clients don't see.
  * @param entry JSON text, an object
  * @param overrides the server's own first; later ones win
- * @returns the entry itself where nothing is said
+ * @returns the entry itself if nothing changes
  */
 export function shapedTool(entry: Buffer, overrides: readonly ToolOverride[]): Buffer {
   return overrides.reduce((text, override) => {
@@ -140,9 +136,8 @@ export function shapedTool(entry: Buffer, overrides: readonly ToolOverride[]): B
 }
 
 /**
- * What is done to the arguments of a tool. A value of the server's entry can't be undone by an
- * endpoint; of two defaults the endpoint's counts.
- *
+ * The rules for hidden arguments of a tool. An endpoint can't change a `value` of the server's entry; its
+ * `default` wins.
  * @param overrides the server's own first
  * @returns by argument
  */
@@ -161,8 +156,7 @@ export function argumentRules(
 }
 
 /**
- * How a tool is called: the endpoint's timeout counts, and the smaller number of calls.
- *
+ * The limits of a tool: the endpoint's timeout wins, and the smaller concurrency.
  * @param overrides the server's own first
  */
 export function toolLimits(overrides: readonly ToolOverride[]): ToolLimits {
@@ -178,7 +172,7 @@ function wordsOf({ title, description }: EntryOverride): Map<string, Buffer> {
   return set;
 }
 
-/** A schema without some properties: neither described nor required. */
+/** A schema without some properties; they are not required either. */
 function withoutProperties(schema: Buffer, hidden: ReadonlySet<string>): Buffer {
   const set = new Map<string, Buffer>();
   const properties = objectMember(schema, 'properties');
@@ -201,7 +195,7 @@ function withoutProperties(schema: Buffer, hidden: ReadonlySet<string>): Buffer 
   return withMembers(text, set);
 }
 
-/** Members set where they stand, or at the end. */
+/** An object with some members replaced in their place, or added at the end. */
 function withMembers(text: Buffer, set: ReadonlyMap<string, Buffer>): Buffer {
   let edited = text;
   for (const [key, value] of set) {
@@ -224,7 +218,7 @@ function textOf(text: Buffer, { valueStart, valueEnd }: Member): Buffer {
   return text.subarray(valueStart, valueEnd);
 }
 
-/** Names come from servers: `constructor` is one. */
+/** Names come from servers and may be properties of every object, such as `constructor`. */
 function ownValue<T>(map: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

@@ -1,36 +1,38 @@
-// Which URIs a resource template stands for (RFC 6570, levels 1 to 3), to find the server of a URI
-// that no list named. Templates come from servers that nobody vouches for, so none becomes a regular
-// expression, and whoever matches says how many steps that may take.
+// Which URIs match a resource template (RFC 6570, levels 1 to 3), to find the server of a URI that is in no
+// list. Templates come from servers that may be malicious. So they don't become regular expressions, and the
+// caller limits the number of steps.
 
-/** Longer ones match nothing. */
+/** Longer URIs match nothing. */
 const MAX_URI = 4096;
 const MAX_TEMPLATE = 2048;
 const MAX_EXPRESSIONS = 32;
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/;
 
-// Hyphens are no part of a variable's name in RFC 6570, but of some servers' templates.
+// RFC 6570 has no hyphens in names of variables, but some servers use them.
 const VARIABLES = /^[\w.%-]+(?:\*|:\d{1,4})?(?:,[\w.%-]+(?:\*|:\d{1,4})?)*$/;
 
-/** A text that stands as it is, or what an expression can become. */
+/** A literal text, or what an expression may become. */
 type Part = string | Run;
 
 interface Run {
-  /** Comes first; then the whole may be absent too. Empty: at least one character is there. */
+  /**
+   * The beginning; if there is one, the whole run may be absent. Empty: the run has at least one character.
+   */
   readonly lead: string;
-  /** Characters that end it. */
+  /** Characters that end the run. */
   readonly stops: string;
-  /** How many characters it has at least, when it has no lead. */
+  /** The least number of characters, if the run has no `lead`. */
   readonly least?: number;
 }
 
-/** What may still be spent on matching. */
+/** The remaining budget for matching. */
 export interface MatchBudget {
-  /** About one for each character that is looked at. Below zero: nothing matches any more. */
+  /** About one step for each character that is compared. Below zero nothing matches any more. */
   left: number;
 }
 
-/** What each operator of RFC 6570 2.2 makes of its variables. */
+/** What the variables of each operator (RFC 6570 2.2) may become. */
 const RUNS: Readonly<Record<string, Run>> = {
   '+': { lead: '', stops: '' },
   '#': { lead: '#', stops: '' },
@@ -40,27 +42,26 @@ const RUNS: Readonly<Record<string, Run>> = {
   '?': { lead: '?', stops: '#' },
   '&': { lead: '&', stops: '#' },
 };
-// Clients fill in what they have, encoded or not, so more than unreserved characters is let through.
+// Clients insert values with or without encoding, so more than unreserved characters is allowed.
 const PLAIN: Run = { lead: '', stops: '/?#' };
 const SEGMENTS: Run = { lead: '/', stops: '?#' };
 
-/** A template that can be matched. */
+/** A parsed template. */
 export interface UriTemplate {
   readonly parts: readonly Part[];
-  /** How long a URI of it is at least. */
+  /** The least length of a matching URI. */
   readonly leastChars: number;
 }
 
-/** What it costs to see that a template does not fit at all. */
+/** The cost of finding that a template can't match. */
 const LOOK = 8;
 /** Characters of a literal that are compared in one step. */
 const COMPARED_CHARS = 8;
 
 /**
- * Reads a template.
- *
+ * Parses a template.
  * @param text the `uriTemplate` of a server
- * @returns undefined when it is no template of RFC 6570 or too large
+ * @returns undefined if it is not a template of RFC 6570, or too large
  */
 export function parseTemplate(text: string): UriTemplate | undefined {
   if (text.length > MAX_TEMPLATE) return undefined;
@@ -83,7 +84,7 @@ export function parseTemplate(text: string): UriTemplate | undefined {
   return { parts, leastChars };
 }
 
-/** `{a}{b}` is one run of two characters or more. */
+/** `{a}{b}` becomes one run of at least two characters. */
 function addRun(parts: Part[], run: Run): void {
   const last = parts.at(-1);
   const isSame =
@@ -100,7 +101,7 @@ function leastOf(part: Part): number {
 function readExpression(expression: string): Run | undefined {
   const operator = RUNS[expression.charAt(0)];
   const variables = operator === undefined ? expression : expression.slice(1);
-  // Level 4 is let through: servers write {path*} for what RFC 6570 calls {+path}.
+  // Level 4 is accepted, because servers write {path*} for what RFC 6570 calls {+path}.
   if (!VARIABLES.test(variables)) return undefined;
   const isMany = variables.includes('*') || variables.includes(',');
   if (operator === undefined) return variables.includes('*') ? RUNS['+'] : PLAIN;
@@ -108,12 +109,11 @@ function readExpression(expression: string): Run | undefined {
 }
 
 /**
- * Whether a URI can have come from a template. Says yes rather too often than not: an expression
- * may be anything that ends where it must.
- *
- * @param template what `parseTemplate` made
- * @param uri a URI, wherever it comes from
- * @param matchBudget what may be spent; once that is over the answer is no
+ * Whether a URI may come from a template. If in doubt it says yes: an expression may be any text that ends
+ * where it must.
+ * @param template the result of `parseTemplate`
+ * @param uri from any source
+ * @param matchBudget reduced by the cost; without budget the result is false
  */
 export function matchesTemplate(
   { parts, leastChars }: UriTemplate,
@@ -123,7 +123,7 @@ export function matchesTemplate(
   matchBudget.left -= LOOK;
   if (matchBudget.left < 0 || uri.length > MAX_URI || uri.length < leastChars) return false;
   if (!fitsAtEnds(parts, uri)) return false;
-  // For each place in the URI: whether the parts so far can end there.
+  // For each position in the URI: whether the parts so far can end there.
   let reached: Uint8Array = new Uint8Array(uri.length + 1);
   reached[0] = 1;
   for (const part of parts) {
@@ -137,7 +137,7 @@ export function matchesTemplate(
   return reached[uri.length] === 1;
 }
 
-/** Nearly all templates that don't match are told by what they begin or end with. */
+/** Most templates that don't match are recognized by their beginning or end. */
 function fitsAtEnds(parts: readonly Part[], uri: string): boolean {
   const first = parts[0];
   const last = parts.at(-1);
@@ -161,9 +161,9 @@ function afterText(
 }
 
 function afterRun({ lead, stops, least = 1 }: Run, uri: string, from: Uint8Array): Uint8Array {
-  // Without a lead the run needs some characters, with one it may be absent.
+  // Without a lead, the run needs at least one character. With one, it may be absent.
   const to = lead === '' ? new Uint8Array(from.length) : Uint8Array.from(from);
-  // Where the run began that goes on here: of several the first, which is the longest.
+  // The start of the current run. Of several possible starts the first one, which makes the longest run.
   let start = -1;
   for (let at = 0; at < uri.length; at++) {
     const char = uri.charAt(at);
@@ -178,9 +178,8 @@ function afterRun({ lead, stops, least = 1 }: Run, uri: string, from: Uint8Array
 
 /**
  * The scheme of a URI or template, in lower case.
- *
  * @param text a URI or a template
- * @returns undefined when it has none, or an expression stands in it
+ * @returns undefined if it has none, or the scheme contains an expression
  */
 export function schemeOf(text: string): string | undefined {
   return SCHEME.exec(text)?.[0].toLowerCase();

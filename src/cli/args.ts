@@ -1,4 +1,4 @@
-// The command line: words in, one invocation out. Decides nothing about files or servers.
+// Parses the command line. Does not look at files or servers.
 import { parseArgs } from 'node:util';
 import { COMMANDS, type CommandName } from './help.ts';
 import { type KeysInvocation, parseKeys } from './keys-args.ts';
@@ -16,7 +16,7 @@ export type Invocation =
   | PinInvocation
   | ReloadInvocation;
 
-/** `sluice serve`. Flags that aren't given are undefined. */
+/** `sluice serve`. Absent flags are undefined. */
 export interface ServeInvocation {
   readonly kind: 'serve';
   readonly config?: string;
@@ -26,7 +26,7 @@ export interface ServeInvocation {
   readonly exitWithParent: boolean;
 }
 
-/** `sluice run`. Flags that aren't given are undefined; ranges are checked with the configuration. */
+/** `sluice run`. Absent flags are undefined; ranges are checked with the configuration. */
 export interface RunInvocation {
   readonly kind: 'run';
   readonly command: string;
@@ -50,7 +50,7 @@ export interface ConnectInvocation {
 export interface PinInvocation {
   readonly kind: 'pin';
   readonly config?: string;
-  /** Empty: all. */
+  /** Empty: all servers. */
   readonly servers: readonly string[];
   readonly isDryRun: boolean;
   readonly isYes: boolean;
@@ -82,8 +82,7 @@ const RUN = {
 } as const;
 
 /**
- * Reads the command line.
- *
+ * Parses the command line.
  * @param argv the words after the program's name
  * @returns what to do; never throws
  */
@@ -222,7 +221,7 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const colon = line.indexOf(':');
-      // The rest of the line may be a secret: it is not repeated.
+      // The text may be a secret, so it is not repeated.
       if (colon < 1)
         throw new TypeError("--header must be a name and a value, such as 'Name: value'");
       return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
@@ -258,7 +257,7 @@ function parseRun(words: readonly string[]): Invocation {
   };
 }
 
-// What stands after `--` belongs to the server, whatever it looks like.
+// Words after `--` belong to the server, even if they look like flags.
 function beforeDashes(words: readonly string[]): string[] {
   const end = words.indexOf('--');
   return words.slice(0, end === -1 ? words.length : end);

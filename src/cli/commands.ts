@@ -1,5 +1,4 @@
-// What each command does. `main` is the whole program for a command line: it prints, it runs, it
-// answers with the exit status; only main.ts ends the process.
+// The commands. `main` runs a command line and returns the exit status; only main.ts ends the process.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -30,28 +29,28 @@ import {
 import { helpText } from './help.ts';
 import type { KeysInvocation } from './keys-args.ts';
 
-/** What a command may touch outside the program. */
+/** The parts of the process that commands use. */
 export interface ProcessContext {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly startGateway: StartGateway;
-  /** Bridges this process's stdin and stdout to the one server of a configuration. */
+  /** Connects stdin and stdout of this process to the only server of a configuration. */
   readonly connect: (config: Config, version: string) => Promise<number>;
   /** Compares the tools of the servers with the accepted ones, and accepts them. */
   readonly pin: (config: Config, invocation: PinInvocation, version: string) => Promise<number>;
 }
 
-/** Runs a gateway; resolves with the exit status when it has stopped. */
+/** Runs a gateway. Resolves with the exit status when it has stopped. */
 type StartGateway = (config: Config, options: GatewayLaunch) => Promise<number>;
 
-/** What the gateway is told besides its configuration. */
+/** What the gateway gets in addition to its configuration. */
 export interface GatewayLaunch {
   readonly version: string;
-  /** Stop when the process that started this one ends. */
+  /** Stop when the parent process ends. */
   readonly exitWithParent: boolean;
-  /** End when no server could be started, after a few tries: it is the only one. */
+  /** End if no server could be started after a few tries, because there is only one. */
   readonly needsServer: boolean;
   /** To be logged at the start, one sentence each. */
   readonly warnings: readonly string[];
@@ -68,12 +67,11 @@ export interface GatewayLaunch {
 
 const DEFAULT_ADMIN = 'http://127.0.0.1:9464';
 
-/** Where a configuration is looked for, in this order. */
+/** The default configuration files, in this order. */
 const DEFAULT_FILES = ['sluice.yaml', join('config', 'sluice.yaml')];
 
 /**
  * Runs a command line.
- *
  * @param argv the words after the program's name
  * @param context the real process by default
  * @returns the exit status
@@ -103,8 +101,7 @@ export async function main(
 
 /**
  * The version of this package.
- *
- * @returns `1.2.3`
+ * @returns for example `1.2.3`
  */
 export function packageVersion(): string {
   const content: unknown = createRequire(import.meta.url)('../../package.json');
@@ -198,8 +195,8 @@ async function check(file: string | undefined, context: ProcessContext): Promise
 }
 
 /**
- * Everything that should be said of a configuration that is about to be used.
- * @throws ConfigError when something is missing that the gateway can't start without
+ * All warnings about a configuration that will be used.
+ * @throws ConfigError if the gateway can't start with it
  */
 function warningsOf(loaded: LoadedConfig): string[] {
   const { issues, warnings } = loaded.preflight();
@@ -278,7 +275,7 @@ function configFile(file: string | undefined, context: ProcessContext): string |
   return found;
 }
 
-/** The reader of files is loaded on demand: `run` and `connect` have none. */
+/** Loaded on demand, because `run` and `connect` read no configuration file. */
 async function loadFile(
   file: string,
   context: ProcessContext,
@@ -294,7 +291,7 @@ function processContext(): ProcessContext {
     environment: processEnvironment(),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
-    // Loaded on demand, so that check and --help don't pay for the gateway.
+    // Loaded on demand, so that `check` and `--help` start fast.
     startGateway: async (config, options) => {
       const { runGateway } = await import('../app/run.ts');
       return runGateway(config, { ...options, environment: processEnvironment() });
@@ -325,9 +322,9 @@ function processContext(): ProcessContext {
   };
 }
 
-/** Asks on the terminal; anything but yes is no. */
-function confirm(serverRequest: string): Promise<boolean> {
-  process.stdout.write(serverRequest);
+/** Asks on the terminal. Every answer except yes means no. */
+function confirm(question: string): Promise<boolean> {
+  process.stdout.write(question);
   return new Promise((resolve) => {
     process.stdin.once('end', () => resolve(false));
     process.stdin.once('data', (line) => {

@@ -1,4 +1,4 @@
-// The texts of --help. Nothing else prints help.
+// The texts of --help.
 
 const GENERAL = `Sluice: a gateway for the Model Context Protocol. Many clients share few servers.
 
@@ -138,7 +138,6 @@ export const COMMANDS = Object.keys(TEXTS) as CommandName[];
 
 /**
  * The help text.
- *
  * @param command a command, or undefined for the overview
  * @returns text that ends in a newline
  */

@@ -1,4 +1,4 @@
-// The words behind `sluice keys`.
+// Parses the command line of `sluice keys`.
 import { parseArgs } from 'node:util';
 
 /** `sluice keys`. */
@@ -6,7 +6,7 @@ export interface KeysInvocation {
   readonly kind: 'keys';
   readonly action: 'add' | 'list' | 'revoke';
   readonly config?: string;
-  /** Instead of the one that the configuration names. */
+  /** Used instead of the configured file. */
   readonly file: string | undefined;
   readonly id: string | undefined;
   readonly name: string;
@@ -26,8 +26,7 @@ const OPTIONS = {
 } as const;
 
 /**
- * Reads the words.
- *
+ * Parses the words after `keys`.
  * @returns `help`, what is wrong, or what to do
  * @throws TypeError of parseArgs, with a sentence for the user
  */

@@ -1,5 +1,5 @@
-// Who may use which server, and what the gateway and its servers learn of each other: rules that are
-// about no server, clients that are not known well enough, files that processes could read.
+// Checks access options: rules that match no server, options that need authenticated clients, and files that
+// processes of other users could read.
 import type { AuthOptions } from '../auth/options.ts';
 import { matchesGlob } from '../base/glob.ts';
 import { isOfPrincipal, type TextTemplate } from '../base/text-template.ts';
@@ -10,16 +10,16 @@ import type { Config } from './config.ts';
 import type { Findings } from './issues.ts';
 
 /**
- * A fault for each name of no server in a rule, and a warning for each pattern that fits none: what it is
- * meant for may come.
- * @param known the servers that there are, those included that are off, or wrong in themselves
+ * Reports each server name in a rule that is unknown as an error, and each pattern that matches no server as
+ * a warning: its servers may be added later.
+ * @param known the names of all servers, also disabled and invalid ones
  */
 export function checkRules(
   auth: AuthOptions | undefined,
   known: readonly string[],
   found: Findings,
 ): void {
-  // Where no server could be read, no rule is to blame.
+  // If no server could be read, the rules are not wrong.
   const rules = known.length === 0 ? [] : (auth?.allow ?? []);
   for (const [at, rule] of rules.entries()) {
     for (const [index, name] of rule.servers.entries()) {
@@ -38,8 +38,8 @@ function hint(name: string, known: readonly string[]): string {
 }
 
 /**
- * A fault for each server that is started or called with what is known of its clients, in a gateway that
- * knows too little of them: every call would fail, so the start does.
+ * Reports each server that needs properties of authenticated clients if there is no such authentication.
+ * Every call would fail, so the gateway does not start.
  */
 export function checkKnownClients(
   servers: readonly ServerOptions[],
@@ -79,9 +79,8 @@ function variableWithout(
 }
 
 /**
- * A warning for each server whose user could read what the gateway keeps for itself: those with a user
- * of their own should not (docs/reliability.md#e05, #e10). Processes of the gateway's user can read all
- * that it can.
+ * Warns about each server whose user could read files of the gateway (docs/reliability.md#e05, #e10).
+ * Processes of the gateway's own user can always read them.
  */
 export function checkReadableFiles(
   { file, listen, auth, servers }: Pick<Config, 'file' | 'listen' | 'auth' | 'servers'>,

@@ -1,6 +1,8 @@
-// Finds the known word that a mistyped one was probably meant to be.
+// Finds the known word that a mistyped word probably means.
 
-/** The nearest known word within a third of its length in edits; swaps count once. */
+/**
+ * The closest known word, with at most a third of its length in edits. Swapping two neighbours is one edit.
+ */
 export function closestName(word: string, known: readonly string[]): string | undefined {
   const typed = word.slice(0, 64).toLowerCase();
   let best: { word: string; distance: number } | undefined;

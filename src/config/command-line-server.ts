@@ -1,5 +1,5 @@
-// The configuration of `sluice run` and `sluice connect`: one server from flags, no file. The same
-// schemas and rules as for a file; faults name the flag instead of a line.
+// The configuration of `sluice run` and `sluice connect`: one server from flags, without a file. It is
+// checked like a file; errors name the flag instead of a line.
 import type { Config } from './config.ts';
 import { LISTENER_FLAGS } from './flags.ts';
 import { dataFolderIn } from './interpolate.ts';
@@ -18,7 +18,7 @@ export interface CommandLineServer {
   readonly allowUnauthenticated: boolean;
 }
 
-/** What became of the flags. */
+/** The result of reading the flags. */
 export type CommandLineConfig =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly problems: readonly string[] };
@@ -33,9 +33,8 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 /**
  * Makes the configuration of one server, named `server`.
- *
- * @param folder absolute; the server's working folder and the start of relative commands
- * @param environment may name the folder for what outlives the process
+ * @param folder absolute; the server's working directory, and the base of relative commands
+ * @param environment may name the data folder
  */
 export function commandLineConfig(
   flags: CommandLineServer,
@@ -49,7 +48,7 @@ export function commandLineConfig(
   return resolveFlags(raw, folder, dataFolderIn(environment));
 }
 
-/** What `sluice connect` is told. */
+/** The flags of `sluice connect`. */
 export interface RemoteServer {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -57,7 +56,7 @@ export interface RemoteServer {
 
 /** Makes the configuration of one remote server, named `server`, for one client. */
 export function remoteServerConfig(flags: RemoteServer, folder: string): CommandLineConfig {
-  // The server sees its only client as it is, and is asked for nothing before the client comes.
+  // The server sees its only client unchanged, and gets no request before the client connects.
   const server = { url: flags.url, headers: flags.headers, sharing: 'session', start: 'lazy' };
   return resolveFlags({ servers: { server } }, folder);
 }
@@ -94,7 +93,7 @@ function resolveFlags(raw: unknown, folder: string, data?: string): CommandLineC
   return { config, warnings: texts };
 }
 
-/** What the server can't be started without, and is not there, in one sentence each. */
+/** What is missing to start the server, in one sentence each. */
 export function whatIsMissing(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-// The configuration as the rest of the program sees it: resolved, validated and frozen.
+// The validated configuration, as the rest of the program uses it. It never changes.
 import type { AuthOptions } from '../auth/options.ts';
 import type { Options } from '../base/options.ts';
 import type { CatalogOptions } from '../catalog/catalog-options.ts';
@@ -12,13 +12,13 @@ export interface Config
     Options<typeof settingsSchema>,
     '$schema' | 'auth' | 'endpoints' | 'servers' | 'mcpServers'
   > {
-  /** The file it came from; undefined for `sluice run`. */
+  /** The file; undefined for `sluice run` and `sluice connect`. */
   readonly file: string | undefined;
-  /** undefined: `none`. */
+  /** Undefined: `none`. */
   readonly auth: AuthOptions | undefined;
-  /** What is shown of each server, by its name. */
+  /** What is shown of each server, by server name. */
   readonly catalogOptionsOf: ReadonlyMap<string, CatalogOptions>;
-  /** Besides the default ones, unless `/` is among them. */
+  /** In addition to the default endpoint, unless `/` is one of them. */
   readonly endpoints: readonly EndpointOptions[];
   /** In the order of the file. */
   readonly servers: readonly ServerOptions[];

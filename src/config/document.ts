@@ -1,5 +1,5 @@
-// A parsed file that still knows where every key and value stands. Owns interpolation of its scalars,
-// and the way from a path to line and column.
+// A parsed file with the position of every key and value. Replaces `${...}` in its values, and finds the line
+// and column of a path.
 import {
   type Document,
   isAlias,
@@ -19,19 +19,19 @@ import type { ConfigIssue, ConfigPath, Fault } from './issues.ts';
 import { formatPath } from './issues.ts';
 import { parseText } from './syntax/syntax.ts';
 
-/** Aliases may multiply a document at most this much. */
+/** How much aliases may multiply a document. */
 const MAX_ALIASES = 100;
 
-/** A shorter secret may be part of any word, so only the whole value that has it can be masked. */
+/** A shorter secret may be a part of any word, so only a value that consists of it can be masked. */
 export const MIN_SECRET_PART = 4;
 
 /** How the values of a file are read. */
 export interface Reading {
-  /** Path of the map of servers. */
+  /** The path of the map of servers. */
   readonly servers: readonly string[];
-  /** Whether anybody looks at the value at a path. */
+  /** Whether the value at a path is used. */
   readonly isRead: (path: ConfigPath) => boolean;
-  /** A value in the gateway's own words for variables, and what is wrong with it. */
+  /** Translates variables of a host's file to those of the gateway, and says what is wrong with them. */
   readonly rewrite?: (text: string) => {
     readonly text: string;
     readonly problems: readonly string[];
@@ -41,14 +41,14 @@ export interface Reading {
 /** One file. */
 export class ConfigDocument {
   readonly file: string;
-  /** Syntax and interpolation faults; positions are known already. */
+  /** Errors of syntax and of `${...}`, with their positions. */
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
-  /** Texts that came from outside the file: they are kept out of everything that is shown. */
+  /** Texts from outside the file. They are never shown. */
   readonly secrets = new Set<string>();
   /** The files that values were to be read from. */
   readonly files = new Set<string>();
-  /** False when there is no tree to look at. */
+  /** False if the file could not be parsed. */
   readonly isReadable: boolean;
   readonly #text: string;
   readonly #lines = new LineCounter();
@@ -56,7 +56,7 @@ export class ConfigDocument {
   readonly #interpolated = new Set<unknown>();
   readonly #unresolved = new Set<unknown>();
 
-  /** @throws RangeError when the nesting is deeper than the stack */
+  /** @throws RangeError if the nesting is deeper than the stack */
   constructor(file: string, text: string) {
     this.file = file;
     this.#text = text.replace(/^\uFEFF/, '');
@@ -70,13 +70,13 @@ export class ConfigDocument {
     }
   }
 
-  /** Replaces `${...}` in every string value, each once however many aliases it has. */
+  /** Replaces `${...}` in every string, once for each string even if it has several aliases. */
   interpolate(source: InterpolationSource, reading: Reading): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
         if (key === 'key' || typeof node.value !== 'string' || !/[${]/.test(node.value)) return;
         const path = pathOf(node, ancestors);
-        // What an alias repeats elsewhere may be read there.
+        // An alias may repeat the value in a place that is used.
         if (![...ancestors, node].some(hasAnchor) && !reading.isRead(path)) return;
         this.#interpolateScalar(node, path, source, reading);
       },
@@ -84,8 +84,7 @@ export class ConfigDocument {
   }
 
   /**
-   * Gives an interpolated value the type that its option has: `port: ${PORT}` is a number there.
-   *
+   * Converts a replaced value to the type of its option: `port: ${PORT}` becomes a number.
    * @returns whether the value was changed
    */
   retype({ path, expected }: Fault): boolean {
@@ -101,25 +100,26 @@ export class ConfigDocument {
 
   /**
    * The document as plain values.
-   *
    * @returns maps as objects; `__proto__` is an own key if it is there
-   * @throws ReferenceError when aliases would multiply the document
+   * @throws ReferenceError if aliases would multiply the document too much
    */
   toValue(): unknown {
     return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
   }
 
-  /** Whether the value at a path came from outside the file and must not be shown. */
+  /** Whether the value at a path came from outside the file, and must not be shown. */
   isInterpolated(path: ConfigPath): boolean {
     return this.#interpolated.has(this.#find(path).node);
   }
 
-  /** Whether the value at a path has an issue already, so that another one would only be noise. */
+  /** Whether there is an error about the value at a path already, so that another one would be of no use. */
   isUnresolved(path: ConfigPath): boolean {
     return this.#unresolved.has(this.#find(path).node);
   }
 
-  /** Gives a fault its place. What isn't there is placed at the nearest thing above it. */
+  /**
+   * Adds the position to an error. If the path does not exist, the position is that of the nearest parent.
+   */
   locate(fault: Fault): ConfigIssue {
     const { node, key, isWhole } = this.#find(fault.path);
     const target = isWhole && fault.at === 'value' ? node : (key ?? node);
@@ -132,7 +132,7 @@ export class ConfigDocument {
     source: InterpolationSource,
     { servers, rewrite }: Reading,
   ): void {
-    // What an alias repeats elsewhere may be read by who does not expect open parts.
+    // An alias may repeat the value in a place where templates are not allowed.
     const open = node.anchor === undefined ? openPartsAt(path, servers) : 'none';
     const { text, problems } = rewrite?.(String(node.value)) ?? { text: node.value, problems: [] };
     const result = problems.length === 0 ? interpolate(String(text), source, open) : undefined;
@@ -159,7 +159,7 @@ export class ConfigDocument {
     return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), path, message };
   }
 
-  // Walks as far as the path goes; `key` is the key node of the last step that was found.
+  // Follows a path as far as it exists; `key` is the key node of the last step.
   #find(path: ConfigPath): { node: Node | undefined; key: Node | undefined; isWhole: boolean } {
     let node: Node | undefined = this.#document.contents ?? undefined;
     let key: Node | undefined;
@@ -196,7 +196,7 @@ function keyText(pair: Pair): string | undefined {
   return isScalar(pair.key) ? String((pair.key as Scalar).value) : undefined;
 }
 
-// The path of a node from what the visitor walked through.
+// The path of a node, from its ancestors.
 function pathOf(node: unknown, ancestors: readonly unknown[]): ConfigPath {
   const path: (string | number)[] = [];
   const chain = [...ancestors, node];
@@ -214,7 +214,7 @@ function hasAnchor(node: unknown): boolean {
   return (isCollection(node) || isScalar(node)) && node.anchor !== undefined;
 }
 
-/** Where values may have parts that stay open until they are used. */
+/** Which templates are allowed in the value at a path. */
 function openPartsAt(path: ConfigPath, servers: readonly string[]): OpenParts {
   if (!servers.every((key, index) => path[index] === key)) return 'none';
   const [, section, key] = path.slice(servers.length);
@@ -223,7 +223,7 @@ function openPartsAt(path: ConfigPath, servers: readonly string[]): OpenParts {
   return section === 'auth' && key === 'clientSecret' ? 'files' : 'none';
 }
 
-// The member of a map or list; a map's member without a value is its key.
+// The member of a map or list. If a member of a map has no value, it is the key.
 function childOf(
   container: unknown,
   step: string | number,

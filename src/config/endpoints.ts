@@ -1,18 +1,18 @@
-// The `endpoints` of the configuration: which servers each merges, and where it is.
+// The `endpoints` of the configuration: their paths, and the servers that each merges.
 
 import type { EndpointEntry, EndpointOptions } from '../catalog/endpoint-options.ts';
 import type { ServerOptions } from '../upstream/options.ts';
 import { closestName } from './closest-name.ts';
 import type { Findings } from './issues.ts';
 
-/** A path, or `/` for the default ones. */
+/** A path, or `/` for the default endpoint. */
 const PATH = /^(\/|(\/[A-Za-z0-9][A-Za-z0-9._~-]*)+)$/;
-/** What the gateway serves itself: `/servers/NAME`, and the default paths. */
+/** Paths that the gateway uses: `/servers/NAME`, and the default paths. */
 const TAKEN = /^\/(servers|mcp|sse|messages|ws)(\/|$)/;
 
 /**
  * Checks and resolves the endpoints.
- * @param off names of servers that are switched off: endpoints may go on naming them
+ * @param off names of disabled servers, which endpoints may still name
  */
 export function readEndpoints(
   endpoints: Readonly<Record<string, EndpointEntry>>,
@@ -67,7 +67,7 @@ function checkServers(
   }
 }
 
-/** What is said about a server that the endpoint does not show was meant for another one. */
+/** Options for a server that the endpoint does not show are an error: probably another one was meant. */
 function checkShape(
   path: string,
   { shape = {}, servers }: EndpointEntry,

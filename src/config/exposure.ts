@@ -1,5 +1,5 @@
-// Which combinations of options are safe: what other machines reach is authenticated and encrypted, and
-// what is promised to clients can be kept. A start that would be unsafe is refused with what to do
+// Checks which combinations of options are safe: what other machines can reach must be authenticated and
+// encrypted, and promises to clients must be possible. An unsafe configuration is refused, with what to do
 // (docs/reliability.md#a05).
 import type { AuthOptions } from '../auth/options.ts';
 import { isLoopbackHost } from '../base/loopback.ts';
@@ -7,11 +7,9 @@ import type { Config } from './config.ts';
 import { Findings, formatPath } from './issues.ts';
 
 /**
- * What must not start. Copes with options that are wrong in themselves, so that one run reports
- * everything.
- *
- * @param listen as the file has it, or resolved: the keys that matter here are the same
- * @param auth undefined when it is `none`, `unclear` when it is wrong in itself
+ * Reports unsafe options. Accepts options that are invalid themselves, so that one run reports everything.
+ * @param listen as in the file, or resolved: the keys that matter are the same
+ * @param auth undefined if it is `none`, `unclear` if it is invalid
  */
 export function unsafeOptions(
   listen: Readonly<Record<string, unknown>>,
@@ -62,7 +60,7 @@ export function exposureFaults({ listen, auth }: Pick<Config, 'listen' | 'auth'>
 
 type Exposure = Pick<Config, 'listen' | 'admin' | 'auth'>;
 
-/** What may start, and should be said. */
+/** Warns about options that are allowed but risky. */
 export function riskyOptions({ listen, admin, auth }: Exposure, found: Findings): void {
   if (isUnauthenticated({ listen, auth })) {
     found.warn(
@@ -81,8 +79,8 @@ export function isUnauthenticated({ listen, auth }: Pick<Exposure, 'listen' | 'a
 }
 
 /**
- * Whether clients are whoever runs the gateway: on this machine, with nothing that tells them apart.
- * They may read in an error what the log says; others get the reason alone (docs/reliability.md#h05).
+ * Whether the clients are the user who runs the gateway: on this machine, without authentication. Errors may
+ * then tell them what the log says; other clients get only the reason (docs/reliability.md#h05).
  */
 export function servesItsOwner({ listen, auth }: Pick<Exposure, 'listen' | 'auth'>): boolean {
   return auth === undefined && isLoopbackHost(listen.host);

@@ -1,15 +1,15 @@
-// Flags of `sluice serve` and `sluice run` that stand for options. They win over the file.
+// Flags of `sluice serve` and `sluice run` that replace options of the file.
 import { type ConfigPath, formatPath } from './issues.ts';
 import { isRecord } from './records.ts';
 
-/** What the command line says of the listeners; undefined: nothing. */
+/** The listener flags; undefined: not given. */
 export interface ListenerFlags {
   readonly port?: number | undefined;
   readonly host?: string | undefined;
   readonly adminPort?: number | undefined;
 }
 
-/** Which flag stands for an option. */
+/** The flag for each option. */
 export const LISTENER_FLAGS: Readonly<Record<string, string>> = {
   'listen.port': '--port',
   'listen.host': '--host',
@@ -17,20 +17,20 @@ export const LISTENER_FLAGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Puts the flags in the place of what a file says.
- * @param raw the values of the file; what is wrong with them is not decided here
+ * Replaces options of a file by flags.
+ * @param raw the values of the file; they are not checked here
  */
 export function withFlags(raw: unknown, { port, host, adminPort }: ListenerFlags): unknown {
   if (!isRecord(raw)) return raw;
   const result: Record<string, unknown> = { ...raw };
   if (port !== undefined) replace(result, 'listen', { port });
   if (host !== undefined) replace(result, 'listen', { host });
-  // Whoever asks for a port does not want the socket.
+  // A flag for the port means that no socket is wanted.
   if (adminPort !== undefined) replace(result, 'admin', { port: adminPort, socket: undefined });
   return result;
 }
 
-/** The flag that said what is at a path; undefined: the file did. */
+/** The flag that set the value at a path; undefined if it came from the file. */
 export function flagAt(path: ConfigPath, flags: ListenerFlags): string | undefined {
   const given: Readonly<Record<string, unknown>> = {
     '--port': flags.port,

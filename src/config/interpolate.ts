@@ -1,42 +1,41 @@
-// `${NAME}`, `${NAME:-default}`, `${file:PATH}` and `${principal.name}` inside one string value. Works
-// on values that the YAML parser has already cut out, never on the text of the file, so a value can't
-// add keys.
+// Replaces `${NAME}`, `${NAME:-default}`, `${file:PATH}` and `${principal.name}` in one string. It works on
+// values that the YAML parser has found, never on the text of the file, so a value can't add keys.
 import { resolve } from 'node:path';
 import { readSecretFile, UnusableFile } from '../base/bounded-file.ts';
 import { marked } from '../base/text-template.ts';
 
-/** Where names and relative paths of files are looked up. */
+/** Where variables and relative paths of files are looked up. */
 export interface InterpolationSource {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Absolute; start of relative paths in `${file:...}`. */
+  /** Absolute; the base of relative paths in `${file:...}`. */
   readonly folder: string;
 }
 
-/** Which parts of a value may stay open until it is used (base/text-template.ts). */
+/** Which parts of a value may be replaced later, when it is used (base/text-template.ts). */
 export type OpenParts = 'none' | 'files' | 'files and principal';
 
-/** What became of one string. */
+/** The result for one string. */
 export interface Interpolation {
-  /** Open parts are marked. */
+  /** Parts that are replaced later are encoded. */
   readonly value: string;
-  /** Texts that came from outside the file; defaults are not among them. */
+  /** Texts from outside the file, but not defaults. */
   readonly secrets: readonly string[];
-  /** The references as written, `${NAME}`. */
+  /** The references as they were written, `${NAME}`. */
   readonly references: readonly string[];
   /** The files that were to be read, by their absolute paths. */
   readonly files: readonly string[];
   readonly problems: readonly string[];
 }
 
-/** The variables of the gateway's own process. */
+/** The variables of the gateway's process. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }
 
-/** The variable that names the folder for what outlives the process, where the configuration names none. */
+/** The variable that names the data folder, if the configuration does not. */
 export const DATA_VARIABLE = 'SLUICE_DATA';
 
-/** That folder, absolute; undefined where the environment names none. */
+/** The data folder in the environment, absolute; undefined if there is none. */
 export function dataFolderIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
@@ -44,7 +43,10 @@ export function dataFolderIn(
   return folder === undefined || folder === '' ? undefined : resolve(folder);
 }
 
-/** Replaces the references in a string. `$${` stands for a literal `${`. Problems never contain a secret. */
+/**
+ * Replaces the references in a string. `$${` stands for a literal `${`. Messages about problems never contain
+ * a secret.
+ */
 export function interpolate(
   text: string,
   source: InterpolationSource,
@@ -119,7 +121,7 @@ function readSecret(path: string, folder: string, isOpen: boolean): LookupResult
   }
 }
 
-/** What only a client's own process knows. */
+/** Properties of the client, allowed only for private processes. */
 function ofPrincipal(body: string, isOpen: boolean): LookupResult {
   if (!isOpen) {
     return { problem: `has \${${body}}, which only env of a server with a command can have` };

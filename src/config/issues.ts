@@ -1,16 +1,16 @@
-// Faults of a configuration: what a person reads, `file:line:col: path: what is wrong and what
-// would be right`, and how a schema's issues become such sentences.
+// Errors of a configuration for people: `file:line:col: path: what is wrong and what would be right`. Makes
+// them from the issues of schemas.
 import type { z } from 'zod';
 import { KNOWN_KEYS } from '../base/options.ts';
 import { closestName } from './closest-name.ts';
 
-/** Keys and list indexes from the top of the document. */
+/** Keys and list indexes, from the top of the document. */
 export type ConfigPath = readonly (string | number)[];
 
-/** One fault (or warning) with its place in the file. */
+/** One error or warning with its position. */
 export interface ConfigIssue {
   readonly file: string;
-  /** From 1; 0 for a flag of the command line, which stands in the place of the file. */
+  /** From 1; 0 for a flag of the command line, whose name is in `file`. */
   readonly line: number;
   /** From 1, in characters. */
   readonly column: number;
@@ -19,17 +19,17 @@ export interface ConfigIssue {
   readonly message: string;
 }
 
-/** A fault that doesn't know its line yet. */
+/** An error without its position. */
 export interface Fault {
   readonly path: ConfigPath;
   /** Whether the key at `path` is wrong, or its value. */
   readonly at: 'key' | 'value';
   readonly message: string;
-  /** Set when a number or boolean was expected and something else is there. */
+  /** Set if a number or boolean was expected, but something else was found. */
   readonly expected?: 'number' | 'boolean';
 }
 
-/** Collects what is wrong with a configuration, and what should be said of it. */
+/** Collects errors and warnings about a configuration. */
 export class Findings {
   readonly faults: Fault[] = [];
   readonly warnings: Fault[] = [];
@@ -42,7 +42,7 @@ export class Findings {
     this.warnings.push({ path, at, message });
   }
 
-  /** Takes over what was found of a part, whose paths stand elsewhere in the whole. */
+  /** Adds the findings about a part. `placeOf` translates their paths. */
   add({ faults, warnings }: Findings, placeOf: (path: ConfigPath) => ConfigPath): void {
     const placed = (fault: Fault): Fault => ({ ...fault, path: placeOf(fault.path) });
     this.faults.push(...faults.map(placed));
@@ -50,7 +50,7 @@ export class Findings {
   }
 }
 
-/** A configuration that can't be used, with everything that is wrong with it. */
+/** A configuration that can't be used, with all its errors. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[];
   /** Files that it names: it may be right when they are others. */
@@ -72,7 +72,7 @@ export function formatIssue(issue: ConfigIssue): string {
   return printable(`${issue.file}:${issue.line}:${issue.column}: ${path}${issue.message}`);
 }
 
-/** The dotted form of a path, `servers.files.args.0`. A key that isn't a plain word is put in quotes. */
+/** A path with dots, `servers.files.args.0`. A key that is not a plain word is quoted. */
 export function formatPath(path: ConfigPath): string {
   return path
     .map((key) =>
@@ -82,10 +82,9 @@ export function formatPath(path: ConfigPath): string {
 }
 
 /**
- * Turns what a schema found into faults.
- *
- * @param prefix path of what was parsed
- * @param isHidden says that a value at a path must not be shown, since it came from outside the file
+ * Makes errors of the issues of a schema.
+ * @param prefix path of the parsed value
+ * @param isHidden whether the value at a path must not be shown, because it came from outside the file
  */
 export function faultsOf(
   issues: readonly z.core.$ZodIssue[],
@@ -107,7 +106,7 @@ export function faultsOf(
   });
 }
 
-/** Names the nearest known key, or all when none is near. */
+/** Suggests the closest known key, or lists all if none is close. */
 function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   const key = String(path.at(-1));
   const near = closestName(key, known);
@@ -116,7 +115,7 @@ function unknownKey(path: ConfigPath, known: readonly string[]): Fault {
   return { path, at: 'key', message: `unknown key ${JSON.stringify(shorten(key))}: ${advice}` };
 }
 
-/** Shows a value from a file in a sentence: `"text"`, `the number 3`, `a list` and the like. */
+/** Describes a value of a file in a sentence: `"text"`, `the number 3`, `a list` and so on. */
 export function describe(value: unknown, isHidden: boolean): string {
   if (isHidden && typeof value !== 'object' && value !== undefined && value !== '') {
     return 'a value from outside the file';
@@ -128,7 +127,7 @@ export function describe(value: unknown, isHidden: boolean): string {
   return typeof value === 'boolean' ? String(value) : `the number ${String(value)}`;
 }
 
-// Messages of kinds say only what would be right; messages of rules are whole sentences.
+// Messages of kinds say only what would be right; messages of rules are complete.
 function explain(message: string, value: unknown, isHidden: boolean): string {
   if (!message.startsWith('must ')) return message;
   return `is ${describe(value, isHidden)}, ${message}`;
@@ -157,6 +156,6 @@ function shorten(text: string): string {
 }
 
 function printable(text: string): string {
-  // Control characters in a file must not reach a terminal.
+  // Control characters of a file must not reach a terminal.
   return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
 }

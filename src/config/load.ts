@@ -1,4 +1,4 @@
-// File to frozen Config, or to every fault with its line and column.
+// Makes the Config of a file, or reports every error with its line and column.
 import { dirname, resolve } from 'node:path';
 import { readTextFileOrPipe, UnusableFile } from '../base/bounded-file.ts';
 import { lockFileOf } from '../catalog/pins/lock-file.ts';
@@ -20,17 +20,17 @@ const MAX_ISSUES = 100;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A configuration that can be used. */
+/** A valid configuration. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** Texts that came from `${...}` and must not be shown. */
+  /** Texts that came from `${...}`, and must not be shown. */
   readonly secrets: ReadonlySet<string>;
   readonly warnings: readonly ConfigIssue[];
   /** Absolute paths of all that was read, or is read with it: the file itself comes first. */
   readonly files: readonly string[];
-  /** Which servers have another name than the host's file gives them. */
+  /** Servers whose name differs from the title in the host's file. */
   readonly renamed: readonly ConfigIssue[];
-  /** Whether what the configuration names is there: config/preflight.ts. */
+  /** Whether everything that the configuration names exists: config/preflight.ts. */
   readonly preflight: () => {
     readonly issues: readonly ConfigIssue[];
     readonly warnings: readonly ConfigIssue[];
@@ -39,10 +39,9 @@ export interface LoadedConfig {
 
 /**
  * Reads a configuration file.
- *
- * @param file its path; messages name it as it is given
- * @param cwd absolute; start of a relative `file`
- * @throws ConfigError with everything that is wrong
+ * @param file its path; messages show it as it is given
+ * @param cwd absolute; the base of a relative `file`
+ * @throws ConfigError with all errors
  */
 export function load(
   file: string,
@@ -64,9 +63,8 @@ export function load(
 
 /**
  * Reads a configuration from text.
- *
- * @param path absolute path that the text is taken to come from
- * @throws ConfigError with everything that is wrong; RangeError when it is nested too deeply
+ * @param path absolute path of the file with this text
+ * @throws ConfigError with all errors; RangeError if it is nested too deeply
  */
 export function loadText(
   file: string,
@@ -162,7 +160,7 @@ function fileError(file: string, message: string): ConfigError {
   return new ConfigError([{ file, line: 1, column: 1, path: '', message: `the file ${message}` }]);
 }
 
-/** What is wrong with a flag stands in no line. */
+/** An error about a flag has no line. */
 function ofFlag(flag: string, message: string): ConfigIssue {
   return { file: flag, line: 0, column: 0, path: '', message };
 }

@@ -1,6 +1,6 @@
-// Whether what a configuration names is there: programs, folders, files. What would keep the gateway
-// from starting is an error; what would keep one server from starting is a warning, since it may come
-// later. Looked at by those commands only that need it to be there.
+// Checks whether everything that a configuration names exists: programs, folders, files. If it stops the
+// gateway from starting, it is an error. If it stops one server, it is a warning, because it may be created
+// later. Only some commands check this.
 import { dirname } from 'node:path';
 import { readKeyFile } from '../auth/key-file.ts';
 import { messageOf, UserFileError } from '../base/errors.ts';
@@ -12,17 +12,17 @@ import { findProgram } from '../upstream/stdio/program.ts';
 import type { Config } from './config.ts';
 import { type ConfigPath, describe, Findings } from './issues.ts';
 
-/** What the surroundings are looked at with. */
+/** What is needed for the checks. */
 export interface PreflightContext {
-  /** The gateway's own variables. */
+  /** The environment variables of the gateway. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where an option of a server's stands, by its path in an entry of the gateway's own form. */
+  /** The path in the file for a path in an entry of the gateway's form. */
   readonly placeOf: (server: string, own: ConfigPath) => ConfigPath;
-  /** Says that the value at a path must not be shown in messages. */
+  /** Whether the value at a path must not be shown in messages. */
   readonly isHidden: (path: ConfigPath) => boolean;
 }
 
-/** Looks at everything that a configuration names. */
+/** Checks everything that a configuration names. */
 export function preflight(config: Config, context: PreflightContext): Findings {
   const found = new Findings();
   lookAtOwnFiles(config, found);
@@ -60,7 +60,7 @@ function lookAtKeys(path: string, found: Findings): void {
   found.fault(place, `is ${path}, which has no key yet: ${advice}`);
 }
 
-/** What is read; undefined, and a fault, when the reader says something against it. */
+/** Reads something; if that fails, reports an error and returns undefined. */
 function readAt<T>(path: ConfigPath, read: () => T, found: Findings): T | undefined {
   try {
     return read();
@@ -101,10 +101,11 @@ function lookAtServer(server: ServerOptions, context: PreflightContext, found: F
   found.warn(path, `is ${describe(program, isHidden)}, ${advice}`);
 }
 
-/** No program of that name is there, and what it starts with is one, or is meant to be one. */
+/** There is no program with this name, but its first word is a program, or looks like one. */
 function isCommandLine(program: string, where: Parameters<typeof findProgram>[1]): boolean {
   const [word = '', ...args] = program.trim().split(/\s+/);
-  // A path may have spaces; a name that is looked up on PATH hardly has, and no program starts with -.
+  // A path may contain spaces. A name without a slash hardly ever does, and an argument that begins with -
+  // shows a command line.
   const isMeant = !word.includes('/') || args.some((arg) => arg.startsWith('-'));
   return args.length > 0 && (isMeant || findProgram(word, where) !== undefined);
 }

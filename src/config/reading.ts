@@ -1,5 +1,5 @@
-// Which values of a file are looked at, and in whose words they are written. What belongs to a server
-// that is off, or to the host alone, may have variables that nobody has set.
+// Which values of a file are used, and whose form of variables they have. Values of disabled servers, or of
+// the host alone, may contain variables that are not set.
 import type { Reading } from './document.ts';
 import type { HostFile } from './hosts/form.ts';
 import { isHostsOwn } from './hosts/keys.ts';
@@ -12,7 +12,7 @@ import { settingsSchema } from './schema.ts';
 /** Where the gateway's own form has its servers. */
 const OWN = ['servers'];
 
-/** How the values of a file are read; without a host it is the gateway's own form. */
+/** How the values of a file are read. Without a host it has the gateway's form. */
 export function readingOf(
   raw: unknown,
   host: HostFile | undefined,
@@ -47,7 +47,7 @@ function entriesThatAreOn(
   return (title) => !all.has(title);
 }
 
-/** Hosts' files may have the gateway's own options too. */
+/** Files of hosts may also contain the gateway's options. */
 function isOption(key: string, { form }: HostFile): boolean {
   return Object.hasOwn(settingsSchema.shape, key) && form.ownKeys?.includes(key) !== true;
 }

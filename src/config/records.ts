@@ -1,11 +1,11 @@
-// Maps of plain values, as every syntax gives them.
+// Maps of plain values, which all syntaxes produce.
 
-/** Whether a value is a map; a list is none. */
+/** Whether a value is a map, not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path of keys; undefined when there is none. */
+/** The value at a path of keys; undefined if there is none. */
 export function valueUnder(value: unknown, path: readonly string[]): unknown {
   let found = value;
   for (const key of path) {

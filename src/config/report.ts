@@ -1,5 +1,5 @@
-// The resolved configuration as YAML with human units, for `sluice check`. Loads back to the same
-// configuration, except for what is masked. How a value is written is said by the schema of its option.
+// Writes the resolved configuration as YAML with units, for `sluice check`. Loading it gives the same
+// configuration, except for masked values. The schema of an option says how its value is written.
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { authSchema } from '../auth/options.ts';
@@ -15,10 +15,10 @@ import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
 const MASK = '***';
 
-/** Names whose values are masked wherever they come from. */
+/** Values with such a name are masked, wherever they come from. */
 const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
 
-/** Keys that are written after the others of their section, `*` for entries that the user names. */
+/** Keys that are written last in their section; `*` for entries with names of the user. */
 const LAST: Readonly<Record<string, readonly string[]>> = {
   listen: ['tls', 'maxBody', 'publicUrl'],
   tls: ['clientCa'],
@@ -53,10 +53,9 @@ export function checkReport({ config, secrets }: LoadedConfig): string {
 }
 
 /**
- * A value as a configuration file has it.
- *
- * @param schema of an option or of a map of them
- * @param key the key that the value has, `*` for one of the user's own
+ * A value as in a configuration file.
+ * @param schema of an option or of a map of options
+ * @param key of the value; `*` for a name that the user has chosen
  */
 function print(schema: Schema, value: unknown, mask: Mask, key: string): unknown {
   if (value === undefined) return undefined;
@@ -105,12 +104,12 @@ function printEach(value: unknown, write: (one: unknown) => unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, write(one)]));
 }
 
-/** All texts in a value masked. */
+/** A value with all its strings masked. */
 function maskAll(value: unknown, mask: Mask): unknown {
   return typeof value === 'string' ? mask(value) : printEach(value, (one) => maskAll(one, mask));
 }
 
-/** What may be a secret although it stands in the file. */
+/** Masks a value that may be secret even if it is written in the file itself. */
 function printGuarded(shown: unknown, value: unknown, mask: Mask): unknown {
   switch (shown) {
     case 'variables':
@@ -132,7 +131,7 @@ function maskValues(values: Readonly<Record<string, string>>, mask: Mask): Recor
   return Object.fromEntries(masked);
 }
 
-// `--api-key VALUE` and `--api-key=VALUE` are as secret as a variable of that name.
+// In `--api-key VALUE` and `--api-key=VALUE` the value is secret, as in a variable with that name.
 function maskArguments(args: readonly string[], mask: Mask): string[] {
   return args.map((argument, index) => {
     const assigned = /^(-[^=]*=)/.exec(argument)?.[1];

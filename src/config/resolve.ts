@@ -1,5 +1,5 @@
-// Raw values (from a file, or from the flags of `sluice run`) to the frozen Config. Knows shapes and
-// rules; knows no file and no positions, only paths.
+// Makes the Config of raw values, which come from a file or from the flags of `sluice run`. Knows schemas and
+// rules, but only paths, no positions.
 import { type AuthOptions, authSchema } from '../auth/options.ts';
 import { absolutePath, whyNotWritable } from '../base/folders.ts';
 import { isTokenExchange } from '../upstream/options.ts';
@@ -14,18 +14,18 @@ import { isRecord } from './records.ts';
 import { settingsSchema } from './schema.ts';
 import { type PlaceOf, type ResolveContext, readServers } from './servers.ts';
 
-/** Either a configuration, or at least one fault. */
+/** A configuration, or at least one error. */
 export interface Resolution {
   readonly config: Config | undefined;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
-  /** Where the options of each server stand. */
+  /** Where the options of each server are in the file. */
   readonly places: ReadonlyMap<string, PlaceOf>;
-  /** What is said about servers whose names were made to fit. */
+  /** Notes about servers whose names were changed. */
   readonly renamed: readonly Fault[];
 }
 
-/** Validates what a file says and fills in every default. */
+/** Validates the values of a file, and adds all defaults. */
 export function resolveConfig(raw: unknown, context: ResolveContext): Resolution {
   if (!isRecord(raw)) {
     const there = raw === null ? 'is empty' : `is ${describe(raw, context.isHidden([]))}`;
@@ -50,7 +50,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   unsafeOptions(isRecord(listen) ? listen : {}, auth, found);
   const { entries, places, off, renamed } = readServers(raw, context, found);
   const servers = entries.map(({ server }) => server);
-  // What is about a server by its name is placed where the host has it.
+  // The path of a server's option is translated to its place in the host's entry.
   const placeOf: PlaceOf = (path) => places.get(String(path[1]))?.(path.slice(2)) ?? path;
   const ofServers = new Findings();
   const endpoints = readEndpoints(settings.data?.endpoints ?? {}, servers, off, found);
@@ -85,7 +85,7 @@ export function resolveConfig(raw: unknown, context: ResolveContext): Resolution
   return { config: deepFreeze(config), ...found, places, renamed };
 }
 
-/** The two forms of `auth`: `none`, or a map. */
+/** `auth` is `none` or a map. */
 function readAuth(
   raw: unknown,
   found: Findings,
@@ -105,8 +105,8 @@ function readAuth(
 }
 
 /**
- * The folder for what outlives the process. An image names one in its environment, and may run with a root
- * that can't be written: that must not keep a gateway from starting whose owner never asked for a folder.
+ * The data folder. An image names one in its environment, and may run with a read-only root. This must not
+ * prevent the start of a gateway whose user never asked for a data folder.
  */
 function dataFolder(
   given: string | undefined,
@@ -138,8 +138,8 @@ function withAbsolutePaths<T extends Pick<Config, 'listen' | 'admin' | 'audit' |
 }
 
 /**
- * A host's file has keys of its own at the top; they are nobody's mistake. Only VS Code's has none
- * besides `inputs`, so that the gateway's own options can be checked as in its own file.
+ * The top-level keys of a host are not errors. Only VS Code has none except `inputs`, so there the gateway's
+ * options are checked as in its own file.
  */
 function withoutHostKeys(
   raw: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
-// The whole YAML shape, composed from the options of each part. Two views: `settingsSchema` for
-// validation leaves the servers alone, since which schema fits is chosen for each entry first (a
-// union would answer every fault with one "invalid input"); `documentSchema` is for editors.
+// The schema of the whole file, composed of the options of each part. `settingsSchema`, for validation,
+// leaves out the servers, because the schema for each entry is chosen first: a union would answer every error
+// with "invalid input". `documentSchema` is for editors.
 import { z } from 'zod';
 import { adminSchema } from '../admin/options.ts';
 import { authSchema } from '../auth/options.ts';
@@ -12,7 +12,7 @@ import { stateSchema } from '../translate/options.ts';
 import { processesSchema } from '../upstream/options.ts';
 import { remoteServerSchema, serverSchema } from './server-entry.ts';
 
-/** The grammar of server names. */
+/** The form of server names. */
 export const SERVER_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 const settings = {
@@ -59,18 +59,18 @@ const AUTH = {
     'Authentication and authorization. `none`, the default, lets every client on loopback use everything.',
 };
 
-/** What editors find the schema by. JSON has no comments that they would look into. */
+/** Editors find the schema by this key. JSON has no comments for that. */
 const editorKeys = {
   $schema: text('the address of a JSON Schema').optional().meta({
     description: 'JSON Schema of this file, for editors. The gateway ignores it.',
   }),
 };
 
-/** Everything but the servers. */
+/** Everything except the servers. */
 export const settingsSchema = section({
   ...settings,
   ...editorKeys,
-  // Which of its two forms it has is decided before it is read: config/resolve.ts.
+  // config/resolve.ts decides which of its two forms it has.
   auth: z.unknown().optional(),
   servers: z.unknown().optional(),
   mcpServers: z.unknown().optional(),
@@ -86,7 +86,7 @@ export const settingsSchema = section({
     error: 'is less than two messages of listen.maxBody: must be at least twice as much as that',
   });
 
-/** An entry of a desktop host's file: the same options and what hosts add, which is ignored. */
+/** An entry in a host's file: the same options, and keys of the host, which are ignored. */
 const hostEntry = z.union([
   z.looseObject(serverSchema.shape),
   z.looseObject(remoteServerSchema.shape),

@@ -1,4 +1,4 @@
-// The schemas of one entry under `servers:`: how the server is run or reached, and what is shown of it.
+// The schemas of one entry under `servers`: how the server is run or reached, and what is shown of it.
 import { flag, type Rule, section, split, withRules } from '../base/options.ts';
 import { type CatalogOptions, catalogKeys } from '../catalog/catalog-options.ts';
 import {
@@ -15,7 +15,7 @@ import {
 
 const ownKeys = {
   ...catalogKeys,
-  /** Obeyed by who reads the servers: config/servers.ts. */
+  /** config/servers.ts obeys it. */
   disabled: flag().prefault(false).describe('Ignore this entry, as if it were not in the file.'),
 };
 
@@ -35,7 +35,7 @@ export const remoteServerSchema = withRules(
   REMOTE_RULES,
 );
 
-/** One entry, resolved. */
+/** A resolved entry. */
 export interface ConfiguredServer {
   readonly server: ServerOptions;
   readonly catalogOptions: CatalogOptions;
@@ -45,7 +45,7 @@ type SwitchedEntry = CatalogOptions & { readonly disabled: boolean };
 
 /**
  * Resolves an entry of either kind.
- * @param folder absolute; what relative paths start at
+ * @param folder absolute; the base of relative paths
  */
 export function configuredServer(
   name: string,
@@ -60,7 +60,7 @@ export function configuredServer(
   return { server, catalogOptions };
 }
 
-// A key that says nothing may stand with any protocol.
+// A key without a value is allowed with any protocol.
 function needsMcp(
   key: keyof CatalogOptions,
 ): Rule<{ readonly protocol?: string } & { readonly [Key in keyof CatalogOptions]?: unknown }> {

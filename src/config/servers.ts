@@ -1,5 +1,5 @@
-// The servers of a configuration: finds their map, in the gateway's own form or a host's, leaves out
-// those that are off, and reads each entry by the schema of its kind.
+// The servers of a configuration: finds their map, in the gateway's form or a host's, leaves out disabled
+// ones, and reads each entry with the schema for its kind.
 import { type ReadEntry, readHostEntry } from './hosts/entry.ts';
 import { type HostFile, holdersOf } from './hosts/form.ts';
 import { fitName, nameServers } from './hosts/names.ts';
@@ -15,40 +15,40 @@ import {
   serverSchema,
 } from './server-entry.ts';
 
-/** What the raw values are resolved against. */
+/** What is needed to resolve raw values. */
 export interface ResolveContext {
   /** Absolute path of the file, if there is one. */
   readonly file: string | undefined;
-  /** Absolute; relative paths start here. */
+  /** Absolute; the base of relative paths. */
   readonly folder: string;
-  /** Says that the value at a path must not be shown in messages. */
+  /** Whether the value at a path must not be shown in messages. */
   readonly isHidden: (path: ConfigPath) => boolean;
-  /** Which host wrote the file; undefined for the gateway's own form. */
+  /** The host that wrote the file; undefined for the gateway's form. */
   readonly host?: HostFile | undefined;
-  /** The value of a variable of the environment, kept secret from then on. */
+  /** The value of a variable of the environment; from then on it is secret. */
   readonly variable: (name: string) => string | undefined;
-  /** The folder for what outlives the process, as the environment names it; absolute. */
+  /** The data folder in the environment; absolute. */
   readonly data?: string | undefined;
 }
 
-/** Where an option of a server stands, by its path in an entry of the gateway's own form. */
+/** The path in the file for a path in an entry of the gateway's form. */
 export type PlaceOf = (own: ConfigPath) => ConfigPath;
 
 /** All servers. */
 export interface Servers {
   readonly entries: readonly ConfiguredServer[];
-  /** By name, those included whose entry is wrong. */
+  /** By name, including servers with invalid entries. */
   readonly places: ReadonlyMap<string, PlaceOf>;
-  /** Names of those that are off. */
+  /** Names of disabled servers. */
   readonly off: ReadonlySet<string>;
-  /** What is said about names that are not the host's. */
+  /** Notes about servers whose names were changed. */
   readonly renamed: readonly Fault[];
 }
 
-/** An entry on its way to a server. */
+/** An entry before it is resolved. */
 interface FoundEntry {
   readonly name: string;
-  /** Where it stands in the file. */
+  /** Its path in the file. */
   readonly path: ConfigPath;
   readonly raw: unknown;
   readonly isOff: boolean;
@@ -131,7 +131,7 @@ function checkName(
   }
 }
 
-/** An entry in the gateway's own form. */
+/** An entry in the gateway's form. */
 function readForm(
   { path, raw }: FoundEntry,
   context: ResolveContext,
@@ -157,13 +157,13 @@ function withoutSwitch(
     const message = 'unknown key "enabled": must be disabled: true, to leave the server out';
     found.fault(['enabled'], message, 'key');
   }
-  // The words of frameworks for the same thing.
+  // Frameworks use other words for transports.
   return transport === undefined ? rest : { ...rest, transport };
 }
 
 interface Readable extends FoundEntry {
   readonly placeOf: PlaceOf;
-  /** Something in it was refused: a command that is missing may be what was meant. */
+  /** An error was reported about the entry: a missing command may be what was meant. */
   readonly hasFaults: boolean;
 }
 
@@ -180,7 +180,7 @@ function readEntry(one: Readable, found: Findings, context: ResolveContext): Con
     found.fault(placeOf(['url']), 'stands beside command: must be one of the two', 'key');
     return [];
   }
-  // Which schema fits is decided before it is applied, so that its messages are about one kind.
+  // The schema is chosen before it is applied, so that its messages are about one kind.
   const schema = isRemote ? remoteServerSchema : serverSchema;
   const isMeant = one.hasFaults || Object.keys(entry).some((key) => !(key in schema.shape));
   if (!isRemote && !hasCommand && !isMeant) {
@@ -190,13 +190,13 @@ function readEntry(one: Readable, found: Findings, context: ResolveContext): Con
   if (parsed.success) return [configuredServer(name, parsed.data, folderOf(context))];
   const isHidden = (own: ConfigPath): boolean => context.isHidden(placeOf(own));
   const wrong = faultsOf(parsed.error.issues, [], entry, isHidden);
-  // A missing command was reported above, or is what the unknown key was meant to be.
+  // A missing command was reported above, or the unknown key was meant to be one.
   const told = wrong.filter((fault) => hasCommand || fault.path.at(-1) !== 'command');
   found.faults.push(...told.map((fault) => ({ ...fault, path: placeOf(fault.path) })));
   return [];
 }
 
-/** What relative paths of servers start at. */
+/** The base of relative paths of servers. */
 function folderOf({ host, folder }: ResolveContext): string {
   return host?.workspace ?? folder;
 }

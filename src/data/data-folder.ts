@@ -1,5 +1,5 @@
-// The folder for what outlives the process. Only its owner may enter it, and one process at a time uses it;
-// whoever reads one of its files finds the old or the new one, never half of it.
+// The folder for what outlives the process. Only its owner may enter it, and one process at a time uses it. A
+// reader of a file gets the old or the new content, never a part of it.
 import {
   chmodSync,
   closeSync,
@@ -22,11 +22,11 @@ const OWNER_ONLY = 0o600;
 const FOLDER_MODE = 0o700;
 const PERMISSIONS = 0o777;
 const MAX_PID_BYTES = 32;
-/** Who has the lock. */
+/** The process that has the lock. */
 const PID = 'pid';
 const LOCK = 'lock';
 
-/** A data folder that this process has for itself. */
+/** A data folder that only this process uses. */
 export class DataFolder {
   /** Absolute. */
   readonly path: string;
@@ -38,15 +38,16 @@ export class DataFolder {
   }
 
   /**
-   * Opens a folder, which is made if it is not there.
+   * Opens a folder. It is created if it does not exist.
    * @param path absolute
-   * @throws UserFileError when it can't be used, or another process uses it
+   * @throws UserFileError if it can't be used, or another process uses it
    */
   static async open(path: string, logger: Logger): Promise<DataFolder> {
     try {
       makeFolder(path, logger);
       const lockFile = join(path, LOCK);
-      // Not when it is there: to close any descriptor of a locked file ends the lock of this process.
+      // Only if it does not exist: closing any file descriptor of a locked file releases the lock of this
+      // process.
       if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', OWNER_ONLY));
       const lock = await takeLock(lockFile);
       if (lock === undefined) throw new UserFileError(inUse(path));
@@ -59,15 +60,15 @@ export class DataFolder {
     }
   }
 
-  /** Where one of its files is. */
+  /** The path of one of its files. */
   pathOf(name: string): string {
     return join(this.path, name);
   }
 
   /**
    * Reads a file.
-   * @returns undefined when there is none
-   * @throws UserFileError when it can't be read, or is larger than `maxBytes`
+   * @returns undefined if it does not exist
+   * @throws UserFileError if it can't be read, or is larger than `maxBytes`
    */
   read(name: string, maxBytes: number): Buffer | undefined {
     const path = this.pathOf(name);
@@ -81,9 +82,9 @@ export class DataFolder {
 
   /**
    * Replaces a file.
-   * @param isDurable whether it must be there after a crash of the machine, for which a busy disk may be
-   *   waited for
-   * @throws Error of the system when it can't be written: the old one stays then
+   * @param isDurable whether the file must survive a crash of the machine; the call may then wait for
+   *   a busy disk
+   * @throws a system error if it can't be written; the old file then stays
    */
   write(name: string, text: string, isDurable: boolean): void {
     const path = this.pathOf(name);
@@ -103,13 +104,13 @@ export class DataFolder {
     }
   }
 
-  /** Lets others have it. */
+  /** Releases the folder for other processes. */
   close(): void {
     rmSync(this.pathOf(PID), { force: true });
     this.#lock.release();
   }
 
-  /** It is only told to those who come later. */
+  /** The pid is only shown in errors of processes that come later. */
   #writePid(logger: Logger): void {
     try {
       this.write(PID, `${process.pid}\n`, false);
@@ -125,7 +126,7 @@ function makeFolder(path: string, logger: Logger): void {
   try {
     chmodSync(path, FOLDER_MODE);
   } catch (error) {
-    // A volume of somebody else's, as orchestrators make them. The files are closed to others all the same.
+    // For example a volume that an orchestrator made. The files are still closed to others.
     const text = 'data folder is open to other users, and its mode can not be changed';
     logger.warn({ path, why: messageOf(error) }, text);
   }

@@ -1,9 +1,9 @@
-// A lock that one process has and that ends with it, however it ends: the system holds it, so no stale one is
-// left that two processes could take over at once. SQLite, which Node.js has built in, is what can ask for such
-// a lock; the file stays empty.
+// A lock that belongs to one process, and ends with it in any case: the operating system holds it, so there
+// are no stale locks that two processes could take over at once. SQLite, which is built into Node.js, can
+// request such a lock. The file stays empty.
 import { codeOf } from '../base/errors.ts';
 
-/** Two that start at once have to give way to each other for a moment. */
+/** If two processes start at once, one must wait for the other a moment. */
 const WAIT_MS = 250;
 /** SQLITE_BUSY. */
 const BUSY = 5;
@@ -15,9 +15,10 @@ export interface FolderLock {
 
 /**
  * Takes the lock.
- * @param path of an empty file that nobody else opens: any other descriptor of it would lose the lock
- * @returns undefined when another process has it
- * @throws Error when the system gives no locks for the file
+ * @param path of an empty file that no other code opens: closing another file descriptor of it would release
+ *   the lock
+ * @returns undefined if another process has it
+ * @throws Error if the system supports no locks for the file
  */
 export async function takeLock(path: string): Promise<FolderLock | undefined> {
   const { DatabaseSync } = await import('node:sqlite');

@@ -1,6 +1,6 @@
-// A file of lines in the data folder that says what is so now: each change is one line more, and when there
-// are many more lines than things to say, all of it is written anew. Written off the event loop and never
-// waited for. A disk that is full costs what can't be kept: all of it is written when there is room again.
+// A file in the data folder to which each change adds a line. When many lines are outdated, the file is
+// written again with the present state only. Nothing waits for the disk. While the disk is full, changes
+// exist in memory only; the whole state is written when there is room again.
 import { appendFile, rename, rm, writeFile } from 'node:fs/promises';
 import { after, type Timer, within } from '../base/clock.ts';
 import { messageOf, UserFileError } from '../base/errors.ts';
@@ -8,43 +8,43 @@ import type { Logger } from '../observe/logger.ts';
 import type { DataFolder } from './data-folder.ts';
 
 const OWNER_ONLY = 0o600;
-/** A file with more is none of ours. */
+/** A larger file was not written by the gateway. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Lines that are of no use any more, before the file is written anew. */
+/** How many outdated lines a file may have before it is written again. */
 const MAX_USELESS = 1_000;
-/** What waits for a slow disk; when it is more, all is written anew instead. */
+/** How many lines may wait for a slow disk; if there are more, the whole state is written instead. */
 const MAX_WAITING = 10_000;
 const RETRY_MS = 5_000;
 const CLOSE_MS = 2_000;
 
-/** What is to be kept. */
+/** The state that a journal keeps. */
 export interface KeptState {
-  /** How many lines `lines` has, about. */
+  /** About how many lines `lines()` returns. */
   readonly size: number;
-  /** All of it, as lines without their ends. */
+  /** The whole state, as lines without line ends. */
   lines(): readonly string[];
 }
 
-/** Such a file. */
+/** Writes the changes of a state to its file. */
 export class Journal {
   readonly #path: string;
   readonly #logger: Logger;
   readonly #state: KeptState;
   #waiting: string[] = [];
-  /** How many lines the file has; infinite where nobody knows what it has. */
+  /** How many lines the file has; infinite if unknown, so that the file is written again. */
   #written = Number.POSITIVE_INFINITY;
   #working: Promise<void> | undefined;
   #retry: Timer | undefined;
   #isFailing = false;
 
-  /** @param state asked whenever all of it is written */
+  /** @param state read whenever the whole file is written */
   constructor(path: string, state: KeptState, logger: Logger) {
     this.#path = path;
     this.#state = state;
     this.#logger = logger;
   }
 
-  /** Notes a change, which the state has already. */
+  /** Adds the line of a change that the state already contains. */
   append(line: string): void {
     this.#waiting.push(line);
     if (this.#waiting.length > MAX_WAITING) {
@@ -54,7 +54,7 @@ export class Journal {
     if (!this.#isFailing) this.#work();
   }
 
-  /** Resolves when what was noted is written, as far as it can be. */
+  /** Resolves when all changes are written, or after 2 s. */
   async close(): Promise<void> {
     this.#retry?.cancel();
     if (this.#isFailing) this.#work();
@@ -104,7 +104,7 @@ export class Journal {
     this.#written = lines.length;
   }
 
-  /** The file may have half a line now: the next time all of it is written. */
+  /** The file may now end in an incomplete line, so the whole file is written next time. */
   #failed(error: unknown): void {
     this.#written = Number.POSITIVE_INFINITY;
     this.#waiting = [];
@@ -113,7 +113,7 @@ export class Journal {
     this.#isFailing = true;
     this.#logger.error(
       { path: this.#path, why: messageOf(error) },
-      'data can not be written: what changes is lost with the process',
+      'data can not be written: changes are lost when the process ends',
     );
   }
 
@@ -125,8 +125,8 @@ export class Journal {
 }
 
 /**
- * The lines of such a file. What can't be read is as if it were not there, since all of it can be done without.
- * @param take told of each line in order; returns whether it could be read
+ * Reads the lines of a journal. What can't be read is ignored: the gateway works without it.
+ * @param take called with each line in order; returns whether it could read the line
  */
 export function readJournal(
   folder: DataFolder,
@@ -139,12 +139,12 @@ export function readJournal(
     bytes = folder.read(name, MAX_BYTES);
   } catch (error) {
     if (!(error instanceof UserFileError)) throw error;
-    logger.error({ why: error.message }, 'data: a file is of no use, and is written anew');
+    logger.error({ why: error.message }, 'data: a file can not be used and is written again');
   }
   if (bytes === undefined) return;
   const lines = bytes.toString('utf8').split('\n');
   const bad = lines.filter((line) => line !== '' && !take(line)).length;
-  // A process that was killed may leave the beginning of one.
+  // One incomplete line is normal: a killed process leaves it.
   if (bad > 1) {
     logger.warn({ path: folder.pathOf(name), lines: bad }, 'data: lines that can not be read');
   }

@@ -1,5 +1,5 @@
-// `keys.json` in the data folder: what session ids, states and ids of tasks are sealed with, so that the next
-// process opens what this one sealed. Made at the first start. To rotate, put a new key first.
+// `keys.json` in the data folder: the keys that seal session ids, states and ids of tasks, so that the next
+// process can open what this one has sealed. Created at the first start. To rotate, put a new key first.
 import { randomBytes } from 'node:crypto';
 import { isoTime, wallClockMs } from '../base/clock.ts';
 import { UserFileError } from '../base/errors.ts';
@@ -15,9 +15,9 @@ const MIN_LENGTH = 32;
 const WHAT_TO_DO = 'restore it, or remove it, which ends all sessions of before';
 
 /**
- * The keys of a data folder, the one that seals first.
- * @param lost told when a new key can't be written: it dies with the process then
- * @throws UserFileError when the file is there and can't be used
+ * The keys of a data folder; the first one seals.
+ * @param lost called if a new key can't be written, so that it ends with the process
+ * @throws UserFileError if the file exists and can't be used
  */
 export function sealingKeys(folder: DataFolder, lost: (error: unknown) => void): string[] {
   const bytes = folder.read(NAME, MAX_BYTES);

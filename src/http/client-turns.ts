@@ -1,33 +1,33 @@
-// What clients may cost in a turn of the event loop: all of them together, so that a turn is short however
-// many connections they have, and each by itself. A client is its principal, on whatever connections and
-// transports it comes; its address, while nobody knows who it is. Strangers, those that are known and
-// operators have quotas of their own, so that nothing that strangers send delays what principals send.
+// What clients may cost in a turn of the event loop: each one by itself, and all together, so that a turn is
+// short for any number of connections. A client is its principal, on all its connections and transports;
+// while it is not known, its address. Unknown clients, principals and operators have separate quotas, so
+// unknown clients can't delay principals.
 import { RecentMap } from '../base/recent-map.ts';
 import { LEAST_COST, TurnQuota } from '../base/turns.ts';
 import { isAnonymous, type Principal, quotaKeyOf } from '../ports/principal.ts';
 
-/** To read the head of a request, or to serve it. */
+/** The cost of reading the head of a request, or of serving it. */
 export const REQUEST_COST = 8 * LEAST_COST;
-/** A call of somebody else needs three turns, so each is a few milliseconds of work. */
+/** A call of another client needs three turns, so a turn is a few milliseconds of work. */
 const TURN_OF_KNOWN = 32 * REQUEST_COST;
 const TURN_OF_CLIENT = 16 * REQUEST_COST;
-/** To read a part of a body in chunks: there may be ten thousand in it, and each costs a little. */
+/** The cost of reading a part of a chunked body: it may have ten thousand chunks, and each costs a little. */
 export const CHUNKS_COST = TURN_OF_CLIENT;
-/** Most of what strangers ask for is refused, and may take its time. */
+/** Most requests of unknown clients are refused, and may wait. */
 const TURN_OF_STRANGERS = 16 * REQUEST_COST;
-/** For a principal that was not seen for so long a quota begins anew, which makes no difference. */
+/** A principal that was not seen for long gets a new quota, which makes no difference. */
 const MAX_PRINCIPALS = 10_000;
 
 const strangers = new TurnQuota(TURN_OF_STRANGERS);
 const known = new TurnQuota(TURN_OF_KNOWN);
 const operators = new TurnQuota(TURN_OF_CLIENT);
 
-/** What somebody may cost of whom only the address is known. */
+/** The quota of a client whose address only is known. */
 export function addressQuota(): TurnQuota {
   return new TurnQuota(TURN_OF_CLIENT, strangers);
 }
 
-/** What all may cost together who look after the gateway. */
+/** The shared quota of all operators (the admin listener). */
 export function operatorQuota(): TurnQuota {
   return operators;
 }
@@ -36,7 +36,10 @@ export function operatorQuota(): TurnQuota {
 export class PrincipalTurns {
   readonly #quotas = new RecentMap<string, TurnQuota>(MAX_PRINCIPALS);
 
-  /** @returns undefined while all clients are one principal: then their addresses are told apart */
+  /**
+   * @returns undefined without authentication, when all clients are one principal: they are then separated by
+   *   address
+   */
   of(principal: Principal | undefined): TurnQuota | undefined {
     if (principal === undefined || isAnonymous(principal)) return undefined;
     return this.#quotas.getOrMake(quotaKeyOf(principal), newQuota);

@@ -1,5 +1,5 @@
-// What Node's HTTP server keeps at a socket. It is not documented and has been stable for long; here
-// is all of it that is relied upon.
+// Properties of sockets and parsers that Node's HTTP server uses internally. They are not documented, but
+// have been stable for long. No other file relies on them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -7,13 +7,13 @@ export interface HttpSocket extends Socket {
   readonly parser?: HttpParser | null;
   /** The response that is being sent. */
   readonly _httpMessage?: ServerResponse | null;
-  /** Whether the HTTP server has paused it, since too much waits for its client. */
+  /** Whether the HTTP server has paused it, because too much output waits for its client. */
   _paused?: boolean;
 }
 
-/** Where a parser keeps what it calls with a part of a body (`kOnBody` of Node's parser). */
+/** Where a parser has its callback for a part of a body (`kOnBody` of Node's parser). */
 export const ON_BODY = 3;
-/** The same when it has worked off what was read (`kOnExecute`). */
+/** Where a parser has its callback for the end of what was read (`kOnExecute`). */
 export const ON_EXECUTE = 5;
 
 export interface HttpParser {
@@ -26,13 +26,13 @@ export interface HttpParser {
   resume(): void;
 }
 
-/** Reads no more of a connection, whether or not somebody listens to its request, until `resumeReading`. */
+/** Stops reading a connection until `resumeReading`, even if code listens to its request. */
 export function pauseReading(socket: HttpSocket): void {
   socket._paused = true;
   socket.pause();
 }
 
-/** Reads on. */
+/** Continues reading. */
 export function resumeReading(socket: HttpSocket): void {
   socket._paused = false;
   if (socket.destroyed) return;
@@ -40,7 +40,7 @@ export function resumeReading(socket: HttpSocket): void {
   socket.resume();
 }
 
-/** The response that is being sent, or made. */
+/** The response that is being sent or prepared. */
 export function responseOn(socket: HttpSocket): ServerResponse | undefined {
   return socket._httpMessage ?? undefined;
 }

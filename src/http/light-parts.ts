@@ -1,12 +1,13 @@
-// What servers are made of, without the parts of it that are never used and take memory.
+// Parts of HTTP servers, without what is never used and takes memory.
 import type { FastifyServerOptions } from 'fastify';
 
 /**
- * Node's module. `import` reads all that it exports, and with its `WebSocket` Node loads its fetch: 13 MB.
+ * Node's module. `import` would read all its exports, and reading its `WebSocket` makes Node load its fetch:
+ * 13 MB.
  */
 export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** For fastify: no route has a schema, so nothing has to be loaded that compiles them. */
+/** For fastify: routes have no schemas, so no schema compiler has to be loaded. */
 export const NO_SCHEMAS: Pick<FastifyServerOptions, 'schemaController'> = {
   schemaController: {
     compilersFactory: {

@@ -1,10 +1,10 @@
-// Which addresses are one client's.
+// Which addresses belong to one client.
 
-/** Who has one address of version 6 has all that begin with the same 64 bits. */
+/** A client with one IPv6 address usually has all addresses with the same first 64 bits. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** What the addresses of one client have in common. */
+/** The common part of the addresses of one client. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];

@@ -1,6 +1,6 @@
-// The connections that are open at a listener: how many there may be, whose they are, what waits on
-// them, what is on its way to their clients, and which of them came with a certificate. Where places
-// get scarce, the one that was not used for longest is closed for a new one.
+// The open connections of a listener: how many there may be, whose they are, which requests wait on them,
+// what was not sent yet, and which have a client certificate. When no place is free, the connection that was
+// unused for longest is closed for a new one.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -12,75 +12,75 @@ import { addressQuota } from './client-turns.ts';
 import { responseOn } from './http-socket.ts';
 import { networkOf } from './network.ts';
 
-/** How long clients may take to read what they were sent last. */
+/** How long clients may take to read the last output. */
 const LINGER_MS = 1_000;
 const LINGER_POLL_MS = 20;
 
-/** Whoever was answered so recently is about to ask again. */
+/** A connection that was used so recently is probably used again soon. */
 const IN_USE_MS = 1_000;
-/** Connections that are looked at, at most, to find one that can be closed. */
+/** How many connections are examined, at most, to find one to close. */
 const MAX_LOOKS = 256;
 
-/** Whose places are used up: of all connections, of those of an address, of those without a request. */
+/** Which limit is reached: of all connections, of one address, or of connections without a request. */
 export type Scarcity = 'all' | 'address' | 'unused';
 
 export interface SocketLimits {
-  /** Open at once. */
+  /** Of all addresses. */
   readonly connections: number;
-  /** Of one address; 0 is no limit of its own. */
+  /** Of one address; 0: no limit. */
   readonly perAddress: number;
-  /** On which no request has come yet, of all addresses. */
+  /** Of all addresses, without a request so far. */
   readonly unused: number;
-  /** Whether an address stands for many clients: a proxy's. */
+  /** Whether an address stands for many clients, like a proxy's. */
   isShared(address: string): boolean;
-  /** Told of a connection that is closed at once, or of an idle one that is closed for it. */
+  /** Called when a new connection is refused, or an idle one is closed for it. */
   scarce(whose: Scarcity, what: 'refused' | 'closed_idle'): void;
 }
 
 /** One connection of a client. */
 export interface Connection {
-  /** What requests arrive on. */
+  /** The socket on which requests arrive. */
   readonly socket: Socket;
-  /** What its client may cost in a turn: as far as is known by its latest request. */
+  /** What its client may cost in a turn. Changes with the client of its latest request. */
   quota: TurnQuota;
   /** What its address may cost in a turn. */
   readonly addressQuota: TurnQuota;
-  /** Whose bytes are held for it: its principal's, as far as is known by its latest request. */
+  /** Whose bytes are held for it: the principal of its latest request, if known. */
   client: HeldClient;
-  /** The same of somebody of whom only the address is known. */
+  /** The owner of held bytes while only the address is known. */
   readonly addressClient: HeldClient;
-  /** Requests that wait for the answers to those ahead of them. */
+  /** Requests that wait for the answers to earlier ones. */
   waiting: number;
-  /** Requests whose reading was counted in advance. */
+  /** Requests whose reading was already counted. */
   paid: number;
-  /** Not read until what it has asked for is answered. */
+  /** Not read until its requests are answered. */
   isHeld: boolean;
-  /** The HTTP server has let go of it, for now. */
+  /** Detached from the HTTP server, for now. */
   isDetached: boolean;
   /** Whether the body of its latest request has a transfer coding. */
   isInChunks: boolean;
-  /** Parts of a body that came with what was read last. */
+  /** Parts of a body in the last read. */
   parts: number;
   /** A head that has not come whole, and what it takes. */
   head: { readonly held: HeldAmount; bytes: number } | undefined;
   /** Whether a head has come whole with what was read last. */
   hasReadHead: boolean;
-  /** Called with what is read of it, since the HTTP server was given it back. */
+  /** Called for what is read, after the connection was given back to the HTTP server. */
   onData: ((chunk: Buffer) => void) | undefined;
-  /** Called when its client sends no more, while it is the HTTP server's. */
+  /** Called when its client has ended its side, while the HTTP server reads the connection. */
   onEnd: (() => void) | undefined;
-  /** Until then it is not read, since too much was asked for on it. */
+  /** Not read until then, because its client sent too many requests. Monotonic milliseconds. */
   restsUntilMs: number;
-  /** No longer the HTTP server's. */
+  /** Taken over by another protocol. */
   isUpgraded: boolean;
-  /** When its latest request came. */
+  /** The time of its latest request, in monotonic milliseconds. */
   readonly usedMs: number | undefined;
 }
 
 class OpenConnection implements Connection {
   readonly openedMs = monotonicMs();
   readonly address: Address;
-  /** The same for both sockets of a connection with TLS. */
+  /** The same text for both sockets of a TLS connection. */
   readonly peer: string;
   socket: Socket;
   waiting = 0;
@@ -134,21 +134,21 @@ class Address {
   }
 }
 
-/** All of one server. */
+/** The connections of one server. */
 export class OpenSockets {
   readonly #limits: SocketLimits;
   readonly #newQuota: () => TurnQuota;
   readonly #open = new Set<OpenConnection>();
   readonly #bySocket = new Map<Socket, OpenConnection>();
   readonly #addresses = new Map<string, Address>();
-  /** Before their TLS handshake is done, by peer. */
+  /** Connections before the end of their TLS handshake, by peer. */
   readonly #unproven = new Map<string, OpenConnection>();
-  /** On which no request has come yet, from the oldest on. */
+  /** Connections without a request so far, oldest first. */
   readonly #unused = new Set<OpenConnection>();
 
   /**
-   * @param isSecure whether requests can arrive only after a TLS handshake
-   * @param newQuota what an address may cost in a turn
+   * @param isSecure whether requests arrive only after a TLS handshake
+   * @param newQuota makes the quota of an address
    */
   constructor(
     server: Pick<Server, 'on'>,
@@ -170,41 +170,41 @@ export class OpenSockets {
     return this.#bySocket.get(socket);
   }
 
-  /** Notes that a request has come on a connection. */
+  /** Notes that a request arrived on a connection. */
   noteUse(connection: Connection): void {
     const used = connection as OpenConnection;
     if (used.usedMs === undefined) this.#unused.delete(used);
     used.usedMs = monotonicMs();
   }
 
-  /** Whether anything is on its way to a client. */
+  /** Whether any output waits for a client. */
   get hasUnsent(): boolean {
     for (const { socket } of this.#open) if (socket.writableLength > 0) return true;
     return false;
   }
 
-  /** Gives clients a moment to read what they were sent last. */
+  /** Waits a moment, so that clients can read the last output. */
   async sent(): Promise<void> {
     const endMs = monotonicMs() + LINGER_MS;
     while (this.hasUnsent && monotonicMs() < endMs) await delay(LINGER_POLL_MS);
   }
 
-  /** Ends those that came with a client certificate, so that it is shown again. */
+  /** Closes connections with a client certificate, so that clients present it again. */
   endCertified(): void {
     for (const { socket } of this.#open) {
       if (socket instanceof TLSSocket && socket.authorized) socket.destroy();
     }
   }
 
-  /** Ends all of them, those too that are no longer the HTTP server's. */
+  /** Closes all connections, including upgraded ones. */
   destroyAll(): void {
     for (const { socket } of this.#open) socket.destroy();
   }
 
   #onConnection(socket: Socket, isSecure: boolean): void {
-    // One that was held comes again as a new one of the HTTP server.
+    // A connection that was given back appears again as a new one.
     if (this.#bySocket.has(socket) || socket.destroyed) return;
-    // Errors close it, whoever else listens: while nobody does, they must not be uncaught.
+    // An error closes the socket. Without a listener it would be an uncaught exception.
     socket.on('error', () => undefined);
     const name = networkOf(socket.remoteAddress ?? '');
     const address = this.#addresses.get(name) ?? new Address(name, this.#newQuota());
@@ -225,7 +225,7 @@ export class OpenSockets {
     this.#closeUnused();
   }
 
-  /** Nobody loses anything when the oldest of so many is closed, on which nothing was asked for. */
+  /** Closing the oldest of so many connections without a request costs nobody anything. */
   #closeUnused(): void {
     if (this.#unused.size <= this.#limits.unused) return;
     for (const oldest of this.#unused) {
@@ -256,7 +256,7 @@ export class OpenSockets {
     if (address.connections.size === 0) this.#addresses.delete(address.name);
   }
 
-  /** Why there is no room for one more, nor can any be made. */
+  /** The limit that is reached, if no place can be made. */
   #limitReached(name: string, address: Address): Scarcity | undefined {
     const { connections, perAddress, isShared } = this.#limits;
     const isOne = perAddress > 0 && !isLoopbackHost(name) && !isShared(name);
@@ -266,14 +266,14 @@ export class OpenSockets {
     return undefined;
   }
 
-  /** Closes the one that was not used for longest, of some that are looked at. */
+  /** Closes the connection that was unused for longest, among those examined. */
   #closeIdle(among: Set<OpenConnection>, whose: Scarcity): boolean {
     const nowMs = monotonicMs();
     let looks = Math.min(among.size, MAX_LOOKS);
     let oldest: OpenConnection | undefined;
     for (const connection of among) {
       if (looks-- === 0) break;
-      // Others are looked at the next time.
+      // Others are examined next time.
       among.delete(connection);
       among.add(connection);
       if (!connection.isIdle(nowMs)) continue;

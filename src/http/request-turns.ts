@@ -1,7 +1,7 @@
-// When a request is worked on. Those behind others on one connection wait for the answers to these
-// (RFC 9112 9.3.2), and only a few do: then the connection is not read until they are answered, so that a
-// client that sends on and on costs what a few requests cost. What is read and served in a turn of the
-// event loop is bounded too, of each client and of all, over all of their connections.
+// Decides when a request is processed. On one connection, later requests wait for the answers to earlier ones
+// (RFC 9112 9.3.2). Only a few may wait; then the connection is not read, so that a client that sends without
+// pause costs no more than a few requests. The work of one turn of the event loop is limited too, for each
+// client and for all, over all their connections.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -15,31 +15,31 @@ import { type HttpSocket, responseOn } from './http-socket.ts';
 import type { Connection, OpenSockets } from './open-sockets.ts';
 import { UnfinishedHeads } from './unfinished-heads.ts';
 
-/** Requests that wait on a connection behind the one that is worked on. */
+/** Requests that may wait on a connection behind the current one. */
 const MAX_WAITING = 8;
-/** How long a connection is not read after an answer that says: too many requests. */
+/** How long a connection is not read after a 429 response, in milliseconds. */
 const REST_MS = 250;
-/** What is taken in of what a client sends behind them, so that it is noticed when the client goes. */
+/** How much is read from a client whose connection is paused, to notice when it disconnects. */
 const MAX_UNREAD_BYTES = 16 * 1024;
-/** What Node's parser takes for an upgrade: it stops behind the head of this request. */
+/** Node's parser takes this result for an upgrade: it stops after the head of the request. */
 const STOP_PARSING = 2;
-/** What each name and each value of a header costs to read, besides its length. */
+/** The cost of each name and each value of a header, in addition to its length. */
 const HEADER_COST = 16;
 
-/** What Node's parser says of a connection that ends within a request. */
+/** Node's parser gives this code when a connection ends within a request. */
 const CUT_SHORT = 'HPE_INVALID_EOF_STATE';
 /** What Node's server says of a request that did not come in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
-/** What it costs to close a connection, in bytes. */
+/** The cost of closing a connection. */
 const CLOSE_COST = 2 * LEAST_COST;
 
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Decides when the requests of one server are worked on. */
+/** Decides when the requests of one server are processed. */
 export class RequestTurns {
   readonly #server: Server;
   readonly #sockets: OpenSockets;
-  /** What a server tells of a connection that requests can arrive on. */
+  /** The server's event for a connection on which requests can arrive. */
   readonly #event: 'secureConnection' | 'connection';
   readonly #upgrade: UpgradeListener;
   readonly #held: HeldBytes;
@@ -47,9 +47,9 @@ export class RequestTurns {
   readonly #heads: UnfinishedHeads;
 
   /**
-   * @param isSecure whether a connection is one only after its TLS handshake
-   * @param upgrade given a request for an upgrade when its connection has nothing else to do
-   * @param held counts what was read of connections and waits
+   * @param isSecure whether a connection exists only after its TLS handshake
+   * @param upgrade called for an upgrade request when nothing else is in progress on its connection
+   * @param held counts bytes of connections that were read and wait
    */
   constructor(
     server: Server,
@@ -72,15 +72,15 @@ export class RequestTurns {
   }
 
   /**
-   * Thousands of connections may break at once: what cannot be read is answered, and its connection closed,
-   * in turns. Who goes away within a request reads no answer, and gets none.
+   * Thousands of connections may fail at once. So invalid requests are answered, and their connections
+   * closed, in turns. A client that disconnects within a request gets no answer.
    */
   #closeInTurns(): void {
     const server = this.#server;
     const others = server.listeners('clientError');
     server.removeAllListeners('clientError');
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // It would be written out for each.
+      // Otherwise a stack trace would be formatted for each.
       error.stack = error.message;
       const close = (): void => {
         if (error.code === CUT_SHORT || others.length === 0) socket.destroy();
@@ -95,7 +95,7 @@ export class RequestTurns {
     });
   }
 
-  /** Hands a request to `serve` when its turn has come; not at all when its client is gone by then. */
+  /** Calls `serve` when it is the request's turn; never, if the client disconnects before. */
   take(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
     const connection = this.#sockets.of(request.socket);
     if (connection === undefined) return;
@@ -112,11 +112,11 @@ export class RequestTurns {
   }
 
   /**
-   * Says whose the latest request of a connection is. What comes next on it is most likely the same
-   * client's, and counts as that from the start.
-   * @param quota undefined: of the connection's address
-   * @param client whose bytes are held for it; undefined: its address's
-   * @returns where the request itself has not been counted yet, if so
+   * Assigns the latest request of a connection to a client. The next requests on it are most likely from the
+   * same client, and count for it from the start.
+   * @param quota undefined: the quota of the connection's address
+   * @param client whose bytes are held for it; undefined: its address
+   * @returns the quota on which the request must still be counted, if any
    */
   assign(
     { socket }: IncomingMessage,
@@ -131,17 +131,17 @@ export class RequestTurns {
     return connection.quota === before ? undefined : connection.quota;
   }
 
-  /** What the client of a connection may cost in a turn; undefined when the connection is closed. */
+  /** What the client of a connection may cost in a turn; undefined if the connection is closed. */
   quotaOf({ socket }: IncomingMessage): TurnQuota | undefined {
     return this.#sockets.of(socket)?.quota;
   }
 
-  /** Notes that a request costs more than others. */
+  /** Adds to the cost of a request. */
   spend({ socket }: IncomingMessage, bytes: number): void {
     this.#sockets.of(socket)?.quota.spend(bytes);
   }
 
-  /** Reads no more of a connection for a while after this answer: whoever asks too much is read later. */
+  /** Pauses a connection for a while after this answer, because its client sends too many requests. */
   rest({ socket }: IncomingMessage, response: ServerResponse): void {
     response.once('close', () => {
       const connection = this.#sockets.of(socket);
@@ -153,7 +153,7 @@ export class RequestTurns {
     });
   }
 
-  /** Looks at each request before anything is made of it. */
+  /** Looks at each request before anything is done with it. */
   #watch(socket: HttpSocket): void {
     const { parser } = socket;
     const connection = this.#sockets.of(socket);
@@ -167,21 +167,21 @@ export class RequestTurns {
       const isEarly = !this.#bodies.mayBegin(connection, request);
       spendRead(connection, request);
       if (!isEarly && !hasEnough(connection)) return take.call(parser, request, keepAlive);
-      // Taken for an upgrade, the server lets go of the connection and hands over what follows the head.
+      // The server takes it for an upgrade: it detaches the connection, and passes on what follows the head.
       connection.isHeld = true;
       Object.assign(request, { upgrade: true });
       return STOP_PARSING;
     };
   }
 
-  /** A connection that the HTTP server has let go of. */
+  /** Called when the HTTP server has detached a connection. */
   #onDetached(request: IncomingMessage, socket: HttpSocket, rest: Buffer): void {
     const connection = this.#sockets.of(socket);
     if (connection === undefined || (!connection.isHeld && responseOn(socket) === undefined)) {
       this.#handOver(request, socket, rest);
       return;
     }
-    // The server must not go on reading what is not its own any more.
+    // The server must not read the connection any more.
     socket._paused = false;
     const { isHeld, quota, client, onData, onEnd } = connection;
     if (onData !== undefined) socket.off('data', onData);
@@ -205,7 +205,7 @@ export class RequestTurns {
     this.#upgrade(request, socket, rest);
   }
 
-  /** Gives a connection back to the HTTP server, with the request that it had no room for. */
+  /** Gives a connection back to the HTTP server, with the request that had to wait. */
   #readOn(request: IncomingMessage, connection: Connection, unread: UnreadInput): void {
     const { socket, quota } = connection;
     if (socket.destroyed || !socket.writable) return;
@@ -214,25 +214,25 @@ export class RequestTurns {
       after(restMs, () => quota.wait(() => this.#readOn(request, connection, unread)));
       return;
     }
-    // It is read only after all that go on in this turn were let go on. Giving it back costs more than a
-    // request, so it is worth reading several.
+    // It is read only after the others that continue in this turn. Giving it back costs more than a request,
+    // so several requests are paid for in advance.
     connection.paid = MAX_WAITING + 1;
     quota.spend(REQUEST_COST * connection.paid);
     if (connection.isInChunks) quota.spend(CHUNKS_COST);
     connection.isDetached = false;
-    // It was the time that a client may have for its next request.
+    // The server has set the timeout for the next request.
     socket.setTimeout(0);
-    // Not as one, since the rest is large and would be copied again and again.
+    // In two parts: joining them would copy the rest, which is large, again and again.
     const rest = unread.take();
     if (rest.length > 0) socket.unshift(rest);
     socket.unshift(headOf(request));
     this.#server.emit(this.#event, socket);
-    // The parser reads it by events now, and no more by itself.
+    // The parser gets `data` events now, and does not read by itself.
     this.#bodies.watchData(connection, (bytes) => this.#heads.read(connection, bytes));
   }
 }
 
-/** Reads on after a rest, unless that is for others to decide by now. */
+/** Reads again after a pause, unless other code now decides about that. */
 function resumeRested({ socket, quota, isDetached }: Connection): void {
   if (socket.destroyed || isDetached) return;
   quota.spend(REQUEST_COST);
@@ -240,8 +240,8 @@ function resumeRested({ socket, quota, isDetached }: Connection): void {
 }
 
 /**
- * What a client sends while nobody may read it. A little is taken in, so that its end is noticed. On very
- * many connections that is much: beyond what their client may have held, they are closed.
+ * What a client sends while its connection is paused. A little is read, to notice when it disconnects. Over
+ * very many connections this adds up, so connections beyond the client's share of held bytes are closed.
  */
 class UnreadInput {
   readonly #socket: Socket;
@@ -263,7 +263,7 @@ class UnreadInput {
     this.#gather(first);
   }
 
-  /** Gives it back, and leaves the socket to the next one who listens, as Node does after an upgrade. */
+  /** Returns what was read, and leaves the socket to the next listener, like Node after an upgrade. */
   take(): Buffer {
     const socket = this.#socket.off('data', this.#gather).off('end', this.#end);
     socket.off('close', this.#close).pause();
@@ -282,7 +282,7 @@ class UnreadInput {
     if (this.#bytes.length > MAX_UNREAD_BYTES) this.#socket.pause();
   };
 
-  /** As the HTTP server does it: who sends no more gets no more answers. */
+  /** Like the HTTP server: a client that has ended its side gets no more answers. */
   readonly #end = (): void => {
     this.#socket.end();
   };
@@ -294,8 +294,8 @@ class UnreadInput {
 }
 
 /**
- * Has the HTTP server work off the end of a connection in turns: clients may end thousands at once. Its
- * listener is replaced, so it has to be removed where the server lets go of the connection.
+ * Lets the HTTP server process the ends of connections in turns, because clients may end thousands at once.
+ * This replaces the server's listener, so it must be removed when the server detaches the connection.
  */
 function endInTurns(connection: Connection): void {
   const { socket } = connection;
@@ -317,7 +317,7 @@ function endInTurns(connection: Connection): void {
   socket.on('end', connection.onEnd);
 }
 
-/** Whether a connection has asked for all that it may for now. */
+/** Whether a connection has reached its limit for now. */
 function hasEnough({ socket, waiting, paid, quota }: Connection): boolean {
   if (responseOn(socket) === undefined) return false;
   return waiting >= MAX_WAITING || (paid === 0 && quota.isSpent);
@@ -336,7 +336,7 @@ function headCost(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-/** Serves a request as soon as there is something left of this turn. */
+/** Serves a request as soon as the quota of this turn allows it. */
 export function serveInTurn(
   quota: TurnQuota,
   request: IncomingMessage,
@@ -352,7 +352,7 @@ export function serveInTurn(
   }
 }
 
-/** Goes on when everything is answered, unless the connection is over with that. */
+/** Continues when all requests are answered, unless the connection ends then. */
 function whenAnswered(socket: HttpSocket, then: () => void): void {
   const response = responseOn(socket);
   if (socket.destroyed) return;
@@ -360,7 +360,7 @@ function whenAnswered(socket: HttpSocket, then: () => void): void {
   else if (socket.writable) then();
 }
 
-/** The head of a request as its client sent it, but for white space that means nothing. */
+/** The head of a request as the client sent it, except for optional white space. */
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) {

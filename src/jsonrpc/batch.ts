@@ -1,14 +1,14 @@
-// JSON-RPC batches: an array of messages. Whoever sends one, only so much of it is read.
+// JSON-RPC batches: arrays of messages, of limited length.
 import type { Frame } from './frame.ts';
 import { splitArray } from './parse.ts';
 
-/** Messages in one batch (docs/reliability.md#limits). */
+/** The most messages in one batch (docs/reliability.md#limits). */
 const MAX_BATCH = 100;
 
 /**
- * The messages of a batch, as views on its bytes.
- * @param batch what scan() called an `array`
- * @returns undefined when they are too many
+ * The messages of a batch, as views of its bytes.
+ * @param batch a frame that scan() marked as `array`
+ * @returns undefined if there are too many messages
  */
 export function batchTexts(batch: Frame): Buffer[] | undefined {
   const texts = splitArray(batch.bytes, MAX_BATCH + 1);

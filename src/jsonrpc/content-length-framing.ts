@@ -1,57 +1,62 @@
-// Messages framed by a `Content-Length` header block, as language servers use on stdio (Language
-// Server Protocol, base protocol). Same contract as line-framing: bounded in bytes and in each
-// turn of the event loop, one event per message.
+// Messages with a `Content-Length` header block, as language servers use on stdio (Language Server Protocol,
+// base protocol). Like line-framing: limited in bytes and in each turn of the event loop, one event for each
+// message.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
 import { LARGE_TEXT, STEP_BYTES, TextWalk } from './text-walk.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
-/** A header block longer than this is not one. */
+/** A longer header block is an error. */
 const MAX_HEADER_BYTES = 4096;
 
 export interface ContentLengthEvents {
   message(bytes: Buffer): void;
   /**
-   * A message longer than the limit was dropped. `head` and `tail` are its two ends.
-   * @param isForRoom it was dropped by `drop`
+   * A message was longer than the limit, and was dropped. `head` and `tail` are its first and last bytes.
+   * @param isForRoom whether `drop` dropped it
    */
   oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
-  /** The stream no longer follows the framing; nothing more can be read from it. */
+  /** The stream does not follow the framing, so nothing more can be read from it. */
   broken(reason: string): void;
-  /** So many bytes came that are for nothing: empty messages, and what is dropped of one that is too long. */
+  /**
+   * Called with a number of bytes that are of no use: empty messages, and the dropped part of a message that
+   * is too long.
+   */
   wasted?(bytes: number): void;
 }
 
-/** Cuts a byte stream into messages of at most `maxBytes`. */
+/** Splits a byte stream into messages of at most `maxBytes`. */
 export class ContentLengthFraming {
   readonly #maxBytes: number;
   readonly #events: ContentLengthEvents;
   readonly #quota: TurnQuota | undefined;
   readonly #unread = new GatheredBytes();
-  /** Body bytes that are expected; -1 while the header is read. */
+  /** The length of the body that is being read; -1 while the header is read. */
   #expected = -1;
-  /** The message that is being read when it is over the limit. */
+  /** Set while a message is read that is over the limit. */
   #dropped: MessageEnds | undefined;
   #isForRoom = false;
   #isBroken = false;
-  /** Over a large message that is handed on when it is over. */
+  /** Checks a large message before it is delivered. */
   #walk: TextWalk | undefined;
 
-  /** @param quota what the messages may cost in one turn; absent: they are handed on at once */
+  /** @param quota what the messages may cost in one turn; absent: they are delivered at once */
   constructor(maxBytes: number, events: ContentLengthEvents, quota?: TurnQuota) {
     this.#maxBytes = maxBytes;
     this.#events = events;
     this.#quota = quota;
   }
 
-  /** Bytes that are kept. */
+  /** Bytes in memory. */
   get heldBytes(): number {
     const walked = this.#walk?.bytes.length ?? 0;
     return this.#unread.length + walked + (this.#dropped === undefined ? 0 : KEPT_BYTES);
   }
 
-  /** There is no room for the unfinished message: only its two ends are kept. */
+  /**
+   * Drops the unfinished message, because no more bytes may be held. Only its first and last bytes are kept.
+   */
   drop(): void {
     const isUnfinished = this.#unread.length < this.#expected;
     if (!isUnfinished || this.#dropped !== undefined) return;
@@ -62,7 +67,7 @@ export class ContentLengthFraming {
 
   /**
    * Takes the next chunk.
-   * @returns false when the turn was over before the chunk was: `goOn` in another one
+   * @returns false if the turn ended before the chunk was processed: call `goOn` in another turn
    */
   push(chunk: Buffer): boolean {
     if (this.#isBroken) return true;
@@ -72,8 +77,8 @@ export class ContentLengthFraming {
   }
 
   /**
-   * Goes on with what has come.
-   * @returns false when the turn was over again
+   * Continues with what has arrived.
+   * @returns false if the turn ended again
    */
   goOn(): boolean {
     for (;;) {
@@ -162,7 +167,7 @@ export class ContentLengthFraming {
   }
 }
 
-/** What stands in front of a message. */
+/** The header block before a message. */
 export function contentLengthHeader(message: Buffer): Buffer {
   return Buffer.from(`Content-Length: ${message.length}\r\n\r\n`, 'latin1');
 }

@@ -6,12 +6,13 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 
-/** An error as it travels. */
+/** A JSON-RPC error object. */
 export interface WireError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
+/** The error for invalid params. */
 
 /** @param what a sentence */
 export function invalidParams(what: string): WireError {

@@ -1,4 +1,4 @@
-// Why a message is not a valid one, as its sender is told. The same words on every transport.
+// Why a message is not valid, in words for its sender. The same on every transport.
 import { lengthRule, MAX_MEMBERS, TEXT_LIMITS } from '../base/text-limits.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type WireError } from './error.ts';
 import type { Fault, Frame } from './frame.ts';
@@ -10,11 +10,11 @@ const WORDS: Readonly<Record<Exclude<Fault, 'json'>, string>> = {
   version: 'jsonrpc must be "2.0"',
   id: 'id must be a string or an integer',
   method: 'method must be a string',
-  characters: 'method has control characters, or in MCP any others than visible ASCII',
+  characters: 'method has control characters, or in MCP other characters than visible ASCII',
   params: 'params must be an object',
   members: `a message, its params and its _meta may have ${MAX_MEMBERS} members each`,
   duplicate: 'duplicate member, or a member name in another spelling',
-  shape: 'no request, notification or response',
+  shape: 'not a request, notification or response',
   'long-method': lengthRule('method', TEXT_LIMITS.method),
   'long-id': lengthRule('an id', TEXT_LIMITS.id),
   'long-token': lengthRule('a progress token', TEXT_LIMITS.progressToken),
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<Exclude<Fault, 'json'>, string>> = {
   'long-uri': lengthRule('params.uri', TEXT_LIMITS.uri),
 };
 
-/** The error for a message that is not valid. */
+/** The error for an invalid message. */
 export function faultError({ fault = 'shape' }: Frame): WireError {
   if (fault === 'json') {
     return { code: PARSE_ERROR, message: 'Parse error: the message is not valid JSON.' };

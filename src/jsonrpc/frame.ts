@@ -1,10 +1,10 @@
-// A message as it travels through Sluice: its bytes as received and the spans of the few members that
-// Sluice reads (docs/architecture.md#bytes-not-objects). Made by scan.ts, or from one of those by
-// `replaced`; nobody changes one afterwards.
+// A message as it passes through Sluice: its bytes as received, and the spans of the few members that Sluice
+// reads (docs/architecture.md#bytes-not-objects). Made by scan.ts, or by `replaced` from another frame. It
+// never changes afterwards.
 
 export type FrameKind = 'request' | 'notification' | 'response' | 'invalid';
 
-/** Why a message is not a valid one. */
+/** Why a message is not valid. */
 export type Fault =
   /** not JSON, or not UTF-8 */
   | 'json'
@@ -20,34 +20,36 @@ export type Fault =
   | 'id'
   /** `method` is not a string */
   | 'method'
-  /** `method` has characters that no method has */
+  /** `method` has characters that are not allowed */
   | 'characters'
   /** `params` is not an object */
   | 'params'
-  /** more members than any message has */
+  /** too many members */
   | 'members'
-  /** a member that the gateway acts on stands twice, or in other spelling */
+  /** a member that the gateway uses is duplicated, or in another spelling */
   | 'duplicate'
-  /** longer than base/text-limits.ts has it */
+  /** longer than a limit of base/text-limits.ts */
   | 'long-method'
   | 'long-id'
   | 'long-token'
   | 'long-name'
   | 'long-uri'
-  /** none of request, notification, response */
+  /** not a request, notification or response */
   | 'shape';
 
-/** Where large values of a text end, by where they begin. */
+/** The ends of large values in a text, by their start. */
 export interface ValueEnds {
   get(start: number): number | undefined;
 }
 
-/** Offsets are into `bytes`; -1 means that the member is absent. Ends are exclusive. */
+/**
+ * A message. Offsets are positions in `bytes`, ends are exclusive, and -1 means that the member is absent.
+ */
 export class Frame {
   readonly bytes: Buffer;
   kind: FrameKind = 'invalid';
   fault: Fault | undefined = undefined;
-  /** Decoded; empty for a response. */
+  /** Decoded; empty in a response. */
   method = '';
   idStart = -1;
   idEnd = -1;
@@ -78,10 +80,13 @@ export class Frame {
   /** `params.level` */
   levelStart = -1;
   levelEnd = -1;
-  /** `params.id`, where `$/cancelRequest` of language servers names a request */
+  /** `params.id`: in `$/cancelRequest` of language servers, the request to cancel */
   paramIdStart = -1;
   paramIdEnd = -1;
-  /** `params.inputResponses` and `params.requestState` of a retry (2026-07-28 basic/patterns/mrtr). */
+  /**
+   * `params.inputResponses` and `params.requestState` of a request that is sent again with answers
+   * (2026-07-28 basic/patterns/mrtr).
+   */
   responsesStart = -1;
   responsesEnd = -1;
   stateStart = -1;
@@ -93,23 +98,23 @@ export class Frame {
   contentEnd = -1;
   resultTypeStart = -1;
   resultTypeEnd = -1;
-  /** `params._meta["io.modelcontextprotocol/protocolVersion"]`: a claim to the modern era */
+  /** `params._meta["io.modelcontextprotocol/protocolVersion"]`: says that the message is modern */
   claimStart = -1;
   claimEnd = -1;
 
-  /** Where large values of a large message end, by where they begin (text-walk.ts). */
+  /** The ends of large values in a large message, by their start (text-walk.ts). */
   ends: ValueEnds | undefined = undefined;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
   }
 
-  /** True when an `id` that can be echoed was read, even if the message is otherwise invalid. */
+  /** Whether the message has an id that can be echoed, even if it is otherwise invalid. */
   get hasId(): boolean {
     return this.idStart >= 0;
   }
 
-  /** The bytes of a member, or undefined when it is absent. */
+  /** The bytes of a member, or undefined if it is absent. */
   slice(start: number, end: number): Buffer | undefined {
     return start < 0 ? undefined : this.bytes.subarray(start, end);
   }
@@ -120,10 +125,10 @@ export class Frame {
   }
 
   /**
-   * The same message with another string or number in place of the one that ends at `end`: its spans
-   * are these ones, moved, instead of scanned for again.
-   * @param bytes the whole new text
-   * @param by how much longer the new value is, in bytes
+   * The same message with one string or number replaced: the value that ends at `end`. Spans are moved
+   * instead of scanned again.
+   * @param bytes the new text
+   * @param by how many bytes longer the new value is
    */
   replaced(bytes: Buffer, end: number, by: number): Frame {
     const to = new Frame(bytes);
@@ -170,10 +175,10 @@ export class Frame {
   }
 }
 
-/** Stands for a message that nobody needs any more, so that its bytes are not kept. */
+/** Replaces a message that is no longer needed, so that its bytes can be freed. */
 export const GONE = new Frame(Buffer.alloc(0));
 
-/** Where an offset is when what ends at `end` got longer by `by`. */
+/** An offset after the value that ends at `end` has become longer by `by`. */
 function moved(offset: number, end: number, by: number): number {
   return offset < end ? offset : offset + by;
 }

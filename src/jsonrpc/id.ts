@@ -1,4 +1,4 @@
-// Typed ids: 1 and "1" differ, 0 and "" are ids, and what a peer sent is echoed byte for byte
+// Ids with their type: 1 and "1" are different, 0 and "" are ids, and a peer's id is echoed byte for byte
 // (docs/protocol.md#messages). Ids are compared by value and type, never by truthiness.
 import { decodeString, MINUS, QUOTE } from './json-text.ts';
 
@@ -13,7 +13,7 @@ export function idKey(bytes: Buffer): string {
   return `n${Number(text)}`;
 }
 
-/** Whether a value is an id: a string, or a number without fraction (docs/protocol.md#messages). */
+/** Whether a value is an id: a string, or a number without a fraction (docs/protocol.md#messages). */
 export function isId(bytes: Buffer, start: number, end: number): boolean {
   const first = bytes[start] as number;
   if (first === QUOTE) return true;
@@ -25,7 +25,7 @@ export function isId(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-// `1.0` and `1E2` are integers to every JSON parser that has only one kind of number.
+// `1.0` and `1E2` are integers for every JSON parser with only one type of number.
 function isIntegral(bytes: Buffer, start: number, end: number): boolean {
   const isNumber = bytes[start] === MINUS || isDigit(bytes[start]);
   return isNumber && Number.isInteger(Number(bytes.toString('latin1', start, end)));
@@ -35,14 +35,14 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** Whether two ids are the same to a JSON-RPC peer. */
+/** Whether two ids are equal for a JSON-RPC peer. */
 export function isSameId(a: Buffer, b: Buffer): boolean {
   return a.equals(b) || idKey(a) === idKey(b);
 }
 
 /**
- * The integer that an id of ours came back as.
- * @returns undefined when it is not a plain non-negative integer: a string "7" is not 7
+ * The integer in a response's id; the gateway's own ids are integers.
+ * @returns undefined if it is not a plain non-negative integer: a string "7" is not 7
  */
 export function integerId(bytes: Buffer, start: number, end: number): number | undefined {
   if (start < 0 || end - start > 16) return undefined;
@@ -56,8 +56,8 @@ export function integerId(bytes: Buffer, start: number, end: number): number | u
 }
 
 /**
- * The integer that an id of ours was made a text of: "7" is nobody else's.
- * @returns undefined when it is no such text
+ * The integer of an id that a server has turned into a string: "7" can only come from 7.
+ * @returns undefined if it is not such a string
  */
 export function stringifiedId(bytes: Buffer, start: number, end: number): number | undefined {
   if (start < 0 || end - start > 32 || bytes[start] !== QUOTE) return undefined;
@@ -66,7 +66,7 @@ export function stringifiedId(bytes: Buffer, start: number, end: number): number
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-// Some runtimes have only floating-point numbers and print 7 as 7.0.
+// Some runtimes have only floating-point numbers, and write 7 as 7.0.
 function integralId(bytes: Buffer, start: number, end: number): number | undefined {
   if (bytes[start] === QUOTE) return undefined;
   const value = Number(bytes.toString('latin1', start, end));

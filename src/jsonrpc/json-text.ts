@@ -1,5 +1,5 @@
-// A walker over JSON text that builds nothing: each function takes the offset where a piece begins
-// and returns the offset behind it, or a negative number when the text is not well-formed (RFC 8259).
+// Walks over JSON text without building anything. Each function takes the offset where a piece begins and
+// returns the offset after it, or a negative number if the text is not well-formed (RFC 8259).
 
 export const MALFORMED = -1;
 export const TOO_DEEP = -2;
@@ -17,10 +17,10 @@ export const COLON = 0x3a;
 export const MINUS = 0x2d;
 /** The text of an object without members. */
 export const EMPTY_OBJECT = Buffer.from('{}');
-/** White space is here or below. */
+/** White space characters are not above this. */
 const SPACE = 0x20;
 
-// 1 for the bytes that end a run of plain string characters: quote, backslash, control characters.
+// 1 for bytes that end a run of plain characters in a string: quote, backslash, control characters.
 const ENDS_RUN = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte++) ENDS_RUN[byte] = 1;
 ENDS_RUN[QUOTE] = 1;
@@ -48,10 +48,10 @@ export function skipString(text: Uint8Array, from: number, end: number): number 
   return skipStringPart(text, from + 1, end, end);
 }
 
-/** What `skipStringPart` returns is below this by the offset that it came to, where the string goes on. */
+/** `skipStringPart` returns `GOES_ON - offset` when the string continues at that offset. */
 export const GOES_ON = -3;
 
-/** Goes on in a string; `from` is behind the opening quote. May leave it behind `until`. */
+/** Continues in a string; `from` is after the opening quote. May go a little beyond `until`. */
 export function skipStringPart(text: Uint8Array, from: number, until: number, end: number): number {
   let at = from;
   while (at < until) {
@@ -93,7 +93,7 @@ function areHex(text: Uint8Array, from: number): boolean {
   for (let at = from; at < from + 4; at++) {
     const byte = (text[at] as number) | 0x20;
     const isHex = (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66);
-    // `| 0x20` maps 0x10-0x19 onto the digits, so the raw byte is checked too.
+    // `| 0x20` maps 0x10-0x19 to digits, so the raw byte is checked too.
     if (!isHex || (text[at] as number) < 0x30) return false;
   }
   return true;
@@ -191,7 +191,7 @@ function skipArray(text: Uint8Array, from: number, end: number, depth: number): 
   }
 }
 
-/** Skips white space, a colon and white space; returns where the value begins. */
+/** Skips white space, a colon and white space; returns the start of the value. */
 export function skipColon(text: Uint8Array, from: number, end: number): number {
   const at = skipSpace(text, from, end);
   if (at >= end || text[at] !== COLON) return MALFORMED;
@@ -203,7 +203,10 @@ export function decodeString(text: Buffer, start: number, end: number): string {
   return decodeText(text, start + 1, end - 1);
 }
 
-/** Decodes what stands between the quotes of a JSON string, or its beginning up to a whole character. */
+/**
+ * Decodes the text between the quotes of a JSON string, or the beginning of it. `end` must not be inside a
+ * character.
+ */
 export function decodeText(text: Buffer, start: number, end: number): string {
   let isAscii = true;
   for (let at = start; at < end; at++) {
@@ -214,7 +217,7 @@ export function decodeText(text: Buffer, start: number, end: number): string {
   return text.toString(isAscii ? 'latin1' : 'utf8', start, end);
 }
 
-/** The character that a letter behind a backslash stands for, where it is not `u`. */
+/** The character that a letter after a backslash stands for, except for `u`. */
 export function unescaped(letter: number): number {
   switch (letter) {
     case 0x62: // b

@@ -1,13 +1,13 @@
-// Keys of members as they stand in the text, compared without making strings of them: a peer may send
-// hundreds of thousands of keys in one message, and write each with escapes.
+// Compares keys of members in the text, without making strings of them. A peer may send hundreds of thousands
+// of keys in one message, and write each one with escapes.
 import { BACKSLASH, decodeText, unescaped } from './json-text.ts';
 
 const LOWER_U = 0x75;
 const HEX_DIGITS = 4;
-/** What an escaped character takes at most, as in `\u006b`. */
+/** The longest escape of one character, as in `\u006b`. */
 const MAX_ESCAPE_BYTES = 6;
 
-/** Whether the key at [start, end), quotes included, is `name`, escapes resolved. `name` is ASCII. */
+/** Whether the key at [start, end), quotes included, is `name` after unescaping. `name` is ASCII. */
 export function isKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   const length = end - start - 2;
   if (length === name.length) return matches(bytes, start + 1, end - 1, name);
@@ -24,7 +24,7 @@ export function matches(bytes: Buffer, start: number, end: number, word: Buffer)
   return true;
 }
 
-/** The same for what may have escapes in it. Ends at the first character that differs. */
+/** Like `matches`, for text with escapes. Stops at the first character that differs. */
 function matchesEscaped(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
   let at = start;
   for (let index = 0; index < word.length; index++) {
@@ -34,7 +34,7 @@ function matchesEscaped(bytes: Buffer, start: number, end: number, word: Buffer)
   return at === end;
 }
 
-/** The byte, or the UTF-16 code unit of the escape, that begins at `at` in well-formed JSON. */
+/** The byte at `at`, or the UTF-16 code unit of the escape there. The text is well-formed JSON. */
 function characterAt(bytes: Buffer, at: number): number {
   if (bytes[at] !== BACKSLASH) return bytes[at] as number;
   const letter = bytes[at + 1] as number;
@@ -50,17 +50,17 @@ function hexAt(bytes: Buffer, start: number): number {
   let value = 0;
   for (let at = start; at < start + HEX_DIGITS; at++) {
     const byte = bytes[at] as number;
-    // A digit, or a letter of either case.
+    // A digit, or a letter in upper or lower case.
     value = value * 16 + (byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57);
   }
   return value;
 }
 
-/** Names that other spellings are looked for of. */
+/** Names whose other spellings are detected too. */
 export class FoldedNames {
   readonly #names: ReadonlySet<string>;
   readonly #longest: number;
-  /** Whether a name has this length. */
+  /** Whether a name has this length, by length. */
   readonly #lengths: readonly boolean[];
 
   /** @param names ASCII, in lower case */
@@ -73,8 +73,8 @@ export class FoldedNames {
   }
 
   /**
-   * Whether the key at [start, end), quotes included, is one of the names to a peer that folds case or
-   * cuts at NUL. Looks at no more of a key than the longest name has characters.
+   * Whether the key at [start, end), quotes included, is one of the names for a peer that ignores case or
+   * cuts at NUL. Reads no more of a key than the longest name has characters.
    */
   has(bytes: Buffer, start: number, end: number): boolean {
     let at = start + 1;
@@ -89,15 +89,15 @@ export class FoldedNames {
       if (character > 0x7f) isAscii = false;
       at += widthAt(bytes, at);
     }
-    // One character may fold into several, so only of ASCII the length says something.
+    // Other characters may become several when they are folded, so the length is compared only for ASCII.
     if (isAscii && this.#lengths[count] !== true) return false;
-    // Upper then lower case maps the letters that fold onto ASCII ones (long s, Kelvin sign) too.
+    // Upper and then lower case also maps letters that fold to ASCII ones (long s, Kelvin sign).
     const key = decodeText(bytes, start + 1, at);
     return this.#names.has(key.toUpperCase().toLowerCase());
   }
 }
 
-/** The place of a key in a list, -1 when it is not there. */
+/** The index of a key in a list; -1 if it is not there. */
 export function indexOfKey(
   bytes: Buffer,
   key: number,

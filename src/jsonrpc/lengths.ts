@@ -1,11 +1,12 @@
-// Which of the texts that the gateway reads of a message are too long, or have characters that would break
-// a header or a log line: found out once, by offsets, before anybody decodes them.
+// Checks the texts of a message that the gateway reads: whether they are too long, or have characters that
+// would break a header or a log line. This is done once, by offsets, before anything is decoded.
 import { TEXT_LIMITS } from '../base/text-limits.ts';
 import type { Fault, Frame } from './frame.ts';
 
 /**
- * What of a message is longer than it may be.
- * @param isPlain whether it is plain JSON-RPC, whose params mean nothing to the gateway
+ * Which text of a message is too long.
+ * @param isPlain whether it is plain JSON-RPC, whose params the gateway does not read
+ * @returns undefined if all are short enough
  */
 export function lengthFault(frame: Frame, isPlain: boolean): Fault | undefined {
   if (frame.idEnd - frame.idStart > TEXT_LIMITS.id) return 'long-id';
@@ -21,8 +22,8 @@ const DELETE = 0x7f;
 const LAST_CONTROL = 0x9f;
 
 /**
- * Whether a method has only characters that methods may have. MCP repeats it in a header, which takes no
- * other than visible ASCII.
+ * Whether a method has only allowed characters. MCP repeats it in a header, which can carry only visible
+ * ASCII.
  */
 export function hasMethodCharacters(method: string, isPlain: boolean): boolean {
   for (let at = 0; at < method.length; at++) {

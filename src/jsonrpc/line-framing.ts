@@ -1,6 +1,6 @@
-// Newline-delimited messages (2025-11-25 basic/transports stdio): frames on byte 0x0A only, gathers
-// what a chunk leaves unfinished, holds no more than the limit of an endless line, and hands on no more
-// lines in one turn of the event loop than the sender has a share of it.
+// Newline-delimited messages (2025-11-25 basic/transports stdio). Splits only at byte 0x0A, keeps the
+// unfinished line between chunks, never keeps more than the limit, and delivers in one turn of the event loop
+// only as many lines as the sender's quota allows.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
@@ -10,14 +10,17 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 export interface LineEvents {
-  /** One line without its end; never empty. */
+  /** One line without its line end; never empty. */
   line(bytes: Buffer): void;
   /**
-   * A line was longer than the limit and was dropped. `head` and `tail` are its two ends.
-   * @param isForRoom it was dropped by `drop`
+   * A line was longer than the limit, and was dropped. `head` and `tail` are its first and last bytes.
+   * @param isForRoom whether `drop` dropped it
    */
   oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
-  /** So many bytes came that are for nothing: empty lines, and what is dropped of a line that is too long. */
+  /**
+   * Called with a number of bytes that are of no use: empty lines, and the dropped part of a line that is too
+   * long.
+   */
   wasted?(bytes: number): void;
 }
 
@@ -28,33 +31,33 @@ export class LineFraming {
   #quota: TurnQuota | undefined;
   readonly #unfinished = new GatheredBytes();
   #length = 0;
-  /** The unfinished line when it is over the limit; nothing else is kept then. */
+  /** Set while the unfinished line is over the limit; only these two ends are kept then. */
   #dropped: MessageEnds | undefined;
   #isForRoom = false;
-  /** What the last turn left of a chunk. */
+  /** The part of a chunk that the last turn left. */
   #left: Buffer | undefined;
-  /** Over a large line that is handed on when it is over. */
+  /** Checks a large line before it is delivered. */
   #walk: TextWalk | undefined;
 
-  /** @param quota what the lines may cost in one turn; absent: they are handed on at once */
+  /** @param quota what the lines may cost in one turn; absent: they are delivered at once */
   constructor(maxBytes: number, events: LineEvents, quota?: TurnQuota) {
     this.#maxBytes = maxBytes;
     this.#events = events;
     this.#quota = quota;
   }
 
-  /** Bytes of the unfinished line so far; counts what was dropped too. */
+  /** Bytes of the unfinished line so far, including dropped ones. */
   get pendingBytes(): number {
     return this.#length;
   }
 
-  /** Bytes that are kept. */
+  /** Bytes in memory. */
   get heldBytes(): number {
     const line = this.#dropped === undefined ? this.#unfinished.length : KEPT_BYTES;
     return line + (this.#left?.length ?? 0) + (this.#walk?.bytes.length ?? 0);
   }
 
-  /** There is no room for the unfinished line: only its two ends are kept. */
+  /** Drops the unfinished line, because no more bytes may be held. Only its first and last bytes are kept. */
   drop(): void {
     if (this.#length === 0 || this.#dropped !== undefined) return;
     this.#isForRoom = true;
@@ -62,9 +65,9 @@ export class LineFraming {
   }
 
   /**
-   * Takes the next chunk; not before the last one is worked off. Lines that it completes are handed on
-   * before this returns.
-   * @returns false when the turn was over before the chunk was: `goOn` in another one
+   * Takes the next chunk, after the last one is processed. Lines that it completes are delivered before this
+   * returns.
+   * @returns false if the turn ended before the chunk was processed: call `goOn` in another turn
    */
   push(chunk: Buffer): boolean {
     let from = 0;
@@ -86,8 +89,8 @@ export class LineFraming {
   }
 
   /**
-   * Goes on with a chunk.
-   * @returns false when the turn was over again
+   * Continues with the chunk.
+   * @returns false if the turn ended again
    */
   goOn(): boolean {
     if (this.#walk !== undefined && !this.#goOnWalking(this.#walk)) return false;
@@ -96,14 +99,14 @@ export class LineFraming {
     return left === undefined || this.push(left);
   }
 
-  /** The stream is over: what is left is handed on at once, and what is unfinished is a line too. */
+  /** The stream has ended. The rest is delivered at once, and an unfinished line counts as a line. */
   end(): void {
     this.#quota = undefined;
     this.goOn();
     if (this.#length > 0) this.#finish(Buffer.alloc(0));
   }
 
-  /** @returns whether the line was handed on */
+  /** @returns whether the line was delivered */
   #goOnWalking(walk: TextWalk): boolean {
     this.#quota?.spend(STEP_BYTES);
     if (this.#quota !== undefined && !walk.step()) return false;
@@ -112,7 +115,7 @@ export class LineFraming {
     return true;
   }
 
-  /** Steps over line feeds in a row. @returns where they end */
+  /** Skips empty lines. @returns the offset after them */
   #skipEmpty(chunk: Buffer, from: number): number {
     let at = from;
     while (chunk[at] === LINE_FEED) at++;

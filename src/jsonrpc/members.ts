@@ -1,4 +1,4 @@
-// Editing the members of one JSON object as text: values that stay are copied, never re-serialised.
+// Edits the members of one JSON object as text. Values that stay are copied, not serialized again.
 
 import type { Frame, ValueEnds } from './frame.ts';
 import {
@@ -27,7 +27,7 @@ export interface Member {
 }
 
 /**
- * The members of the object at [start, end); none where another value stands there.
+ * The members of the object at [start, end); none if the value is not an object.
  * @param bytes well-formed JSON text
  */
 export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
@@ -39,7 +39,7 @@ export function membersOf(bytes: Buffer, start: number, end: number): Member[] {
 }
 
 /**
- * The member of a key; of several the last, as parsers take them. Makes nothing of the others.
+ * The member with a key, or the last one of several, as parsers do. The other members cost nothing.
  * @param key in ASCII
  */
 export function lastMember(
@@ -57,7 +57,7 @@ export function lastMember(
 }
 
 /**
- * The members of some keys, in one pass; of several with one key the last.
+ * The members with some keys, in one pass; the last one if a key is duplicated.
  * @param keys in ASCII
  */
 export function lastMembers(
@@ -78,20 +78,20 @@ export function lastMembers(
   return found;
 }
 
-/** The members of an object, one after the other. Makes nothing of them. */
+/** Visits the members of an object one after another, without building anything. */
 export class MemberSpans {
   readonly #bytes: Buffer;
   readonly #end: number;
-  /** Of a large message. */
+  /** Of a large message: where its values end. */
   readonly #ends: ValueEnds | undefined;
   #at: number;
-  /** Where the member stands that `next` went to. */
+  /** The current member. */
   keyStart = -1;
   keyEnd = -1;
   valueStart = -1;
   valueEnd = -1;
 
-  /** @param bytes well-formed JSON text, an object at [start, end); another value has no members */
+  /** @param bytes well-formed JSON text with an object at [start, end); any other value has no members */
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes;
     this.#end = end;
@@ -99,11 +99,11 @@ export class MemberSpans {
     this.#at = bytes[start] === OPEN_BRACE ? start : end;
   }
 
-  /** Goes to the next one. @returns false when there is none */
+  /** Goes to the next member. @returns false if there is none */
   next(): boolean {
     const bytes = this.#bytes;
     const end = this.#end;
-    // Behind the brace, or the comma.
+    // After the brace or the comma.
     const keyStart = skipSpace(bytes, this.#at + 1, end);
     if (keyStart >= end || bytes[keyStart] === CLOSE_BRACE) return this.#finish();
     const keyEnd = skipString(bytes, keyStart, end);
@@ -138,7 +138,7 @@ function walk(
   }
 }
 
-/** The text of that member's value. */
+/** The text of the value of the member with a key. */
 export function memberText(
   bytes: Buffer,
   start: number,
@@ -150,7 +150,7 @@ export function memberText(
 }
 
 /**
- * Whether any object in a value has two members of one key. One pass, however deep it is.
+ * Whether any object within a value has two members with one key. Takes one pass, for any depth.
  * @param bytes well-formed JSON text
  */
 export function hasDuplicateKeys(bytes: Buffer, start: number, end: number): boolean {
@@ -170,7 +170,7 @@ export function hasDuplicateKeys(bytes: Buffer, start: number, end: number): boo
   return false;
 }
 
-/** Notes a string, if it is a key: only a key is followed by a colon. */
+/** Notes a string if it is a key: only a key is followed by a colon. */
 function isDuplicate(
   bytes: Buffer,
   start: number,
@@ -184,11 +184,11 @@ function isDuplicate(
   return false;
 }
 
-/** What becomes of the members of an object. */
+/** How to change the members of an object. */
 export interface ObjectEdit {
-  /** Members that go. */
+  /** Members to remove. */
   readonly remove?: (key: string) => boolean;
-  /** Members that are set, as JSON text; they replace those of the same key. */
+  /** Members to set, as JSON text; they replace those with the same key. */
   readonly set?: ReadonlyMap<string, Buffer>;
 }
 
@@ -199,13 +199,13 @@ const CLOSE = Buffer.from('}');
 
 /**
  * The text of an object with some members removed and some set.
- * @param bytes well-formed JSON text, an object at [start, end); an absent one is given as `{}`
+ * @param bytes well-formed JSON text with an object at [start, end); pass `{}` for an absent one
  */
 export function editObject(bytes: Buffer, start: number, end: number, edit: ObjectEdit): Buffer {
   return joinText(editedParts(bytes, start, end, edit), bytes, true);
 }
 
-/** A message with one of its objects, at [start, end), edited. Nothing is copied twice. */
+/** A message in which the object at [start, end) is edited. Nothing is copied twice. */
 export function withEdited({ bytes }: Frame, start: number, end: number, edit: ObjectEdit): Frame {
   const object = editedParts(bytes, start, end, edit);
   return scan(joinText([bytes.subarray(0, start), ...object, bytes.subarray(end)], bytes));

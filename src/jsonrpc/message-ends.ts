@@ -1,16 +1,16 @@
-// The two ends of a message that is too long to keep: enough to find whose it is, at a cost that
-// does not depend on how the message is cut into chunks.
+// The first and last bytes of a message that is too long to keep: enough to find the call that it belongs to.
+// The cost does not depend on how the message is split into chunks.
 
-/** Kept from each end. */
+/** Bytes kept of each end. */
 const KEPT = 64 * 1024;
-/** What the two ends of one message take. */
+/** Memory for both ends of one message. */
 export const KEPT_BYTES = 3 * KEPT;
 
-/** A message that is being dropped. */
+/** The ends of a message that is being dropped. */
 export class MessageEnds {
   readonly #first = Buffer.allocUnsafe(KEPT);
   #firstLength = 0;
-  /** Twice what is kept, so that what must move moves once per KEPT bytes. */
+  /** Twice as long as what is kept, so that bytes are moved only once for each KEPT bytes. */
   readonly #last = Buffer.allocUnsafe(2 * KEPT);
   #lastLength = 0;
   #length = 0;
@@ -20,17 +20,17 @@ export class MessageEnds {
     return this.#length;
   }
 
-  /** Its beginning. */
+  /** Its first bytes. */
   get head(): Buffer {
     return this.#first.subarray(0, this.#firstLength);
   }
 
-  /** Its end; overlaps the beginning when the message is short. */
+  /** Its last bytes; they overlap the first ones if the message is short. */
   get tail(): Buffer {
     return Buffer.from(this.#last.subarray(Math.max(this.#lastLength - KEPT, 0), this.#lastLength));
   }
 
-  /** Takes the next piece of the message. */
+  /** Adds the next piece of the message. */
   push(piece: Buffer): void {
     this.#length += piece.length;
     this.#firstLength += piece.copy(this.#first, this.#firstLength);

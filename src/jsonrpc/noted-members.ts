@@ -1,9 +1,9 @@
-// The members of messages that the gateway acts on, as the scanner looks for them.
+// The members that the scanner looks for, because the gateway uses them.
 import { FoldedNames } from './keys.ts';
 
-// Members that decide where a message goes. A peer that folds case or cuts at NUL would read
-// another spelling of one as the member itself and do something else than was routed
-// (docs/reliability.md#c01), so other spellings are refused.
+// These members decide where a message goes. A peer that ignores case or cuts at NUL would read another
+// spelling as the same member, and do something else than what was routed (docs/reliability.md#c01). So other
+// spellings are refused.
 /** Of the message itself. */
 export const TOP_MEMBERS = new FoldedNames([
   'jsonrpc',
@@ -20,9 +20,9 @@ export const PARAM_MEMBERS = new FoldedNames(
   ),
 );
 
-// The members of `params` that the protocol has, those that are noted first; `noteParam` knows them by
-// their place. Somewhere the gateway acts on each, so none may stand twice, nor those of `params._meta`:
-// a server that takes the other one of two would do what nobody has checked.
+// The members of `params` that the protocol defines. The first ones are noted; `noteParam` knows them by
+// their index. Since the gateway uses each of them somewhere, none may be duplicated. The same holds for
+// `params._meta`: a server that takes the other one of two would do something that nobody has checked.
 /** Of `params`. */
 export const PARAM_KEYS = (
   'name _meta uri requestId progressToken progress level inputResponses requestState id ' +
@@ -30,9 +30,9 @@ export const PARAM_KEYS = (
 )
   .split(' ')
   .map((key) => Buffer.from(key));
-/** Of `params._meta`, in lower case: other spellings are refused. */
+/** In `params._meta`, in lower case: other spellings are refused. */
 export const META_MEMBERS = new FoldedNames(['progresstoken']);
-/** Of `params._meta`: none may stand twice. */
+/** In `params._meta`: must not be duplicated. */
 export const META_KEYS =
   'protocolVersion clientInfo clientCapabilities logLevel subscriptionId related-task'
     .split(' ')

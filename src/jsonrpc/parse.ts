@@ -1,5 +1,5 @@
-// Spans -> objects, where a message is really read or changed: initialize, capabilities, errors.
-// The only JSON.parse on the data path.
+// Makes objects of spans, where a message must really be read or changed: `initialize`, capabilities, errors.
+// The only JSON.parse of messages.
 import { MAX_MEMBERS } from '../base/text-limits.ts';
 import type { Frame, ValueEnds } from './frame.ts';
 import {
@@ -24,20 +24,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at [start, end) of a well-formed text, or undefined when absent (-1). */
+/** The value at [start, end) of a well-formed text; undefined if it is absent (-1). */
 export function parseSpan(bytes: Buffer, start: number, end: number): unknown {
   return start < 0 ? undefined : JSON.parse(bytes.toString('utf8', start, end));
 }
 
-/** What one value costs besides its text: an empty object, and its place in another one. */
+/** What one value costs in addition to its text: an empty object, and its place in its parent. */
 const VALUE_BYTES = 64;
 
-/** What the objects cost, in bytes and at most, that a well-formed text would be parsed to. */
+/** An upper limit, in bytes, for the objects that a well-formed text would be parsed to. */
 export function parsedCost(bytes: Buffer, start: number, end: number): number {
   let cost = Math.max(end - start, 0);
   for (let at = start; at < end; at++) {
     const byte = bytes[at];
-    // One stands before each value; those in strings count too.
+    // One of these is before each value. Those in strings are counted too.
     if (byte === COMMA || byte === COLON || byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       cost += VALUE_BYTES;
     }
@@ -45,12 +45,12 @@ export function parsedCost(bytes: Buffer, start: number, end: number): number {
   return cost;
 }
 
-/** The value that a text of the gateway's own stands for. */
+/** Parses a text that the gateway wrote. */
 export function parseText(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** The string at [start, end), or undefined when it is absent (-1) or of another type. */
+/** The string at [start, end); undefined if it is absent (-1) or of another type. */
 export function parseString(bytes: Buffer, start: number, end: number): string | undefined {
   return start >= 0 && bytes[start] === QUOTE ? decodeString(bytes, start, end) : undefined;
 }
@@ -61,10 +61,10 @@ export function parseParams(frame: Frame): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** No text that the gateway reads of `params` by itself is longer. */
+/** No text in `params` that the gateway reads in this way is longer. */
 const MAX_TEXT_BYTES = 64 * 1024;
 
-/** A member of `params` that is a short string. Makes nothing of the others, which may be large. */
+/** A member of `params` that is a short string. The other members, which may be large, are not parsed. */
 export function textParam(
   { bytes, paramsStart, paramsEnd }: Frame,
   key: string,
@@ -75,23 +75,25 @@ export function textParam(
   return parseString(bytes, member.valueStart, member.valueEnd);
 }
 
-/** `result` as an object; undefined when there is none or it is of another type. */
+/** `result` as an object; undefined if it is absent or of another type. */
 export function parseResult(frame: Frame): JsonObject | undefined {
   const value = parseSpan(frame.bytes, frame.resultStart, frame.resultEnd);
   return isObject(value) ? value : undefined;
 }
 
-/** The elements of a JSON array, one after the other. Makes nothing of them. */
+/** Visits the elements of a JSON array one after another, without building anything. */
 export class Elements {
   readonly #bytes: Buffer;
-  /** Of a large batch. */
+  /** Of a large batch: where its values end. */
   readonly #ends: ValueEnds | undefined;
   #at: number;
-  /** Where the element stands that `next` went to. */
+  /** The current element. */
   start = -1;
   end = -1;
 
-  /** @param bytes a text that scan() called an `array`, so well-formed; another one has no elements */
+  /**
+   * @param bytes a text that scan() marked as `array`, so it is well-formed; any other text has no elements
+   */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
     this.#ends = walkedText(bytes)?.ends;
@@ -99,11 +101,11 @@ export class Elements {
     this.#at = bytes[start] === OPEN_BRACKET ? start : bytes.length;
   }
 
-  /** Goes to the next one. @returns false when there is none */
+  /** Goes to the next element. @returns false if there is none */
   next(): boolean {
     const bytes = this.#bytes;
     const { length } = bytes;
-    // Behind the bracket, or the comma.
+    // After the bracket or the comma.
     const start = skipSpace(bytes, this.#at + 1, length);
     if (start >= length || bytes[start] === CLOSE_BRACKET) return this.#finish();
     const end = this.#ends?.get(start) ?? skipValue(bytes, start, length, 0);
@@ -122,9 +124,9 @@ export class Elements {
 }
 
 /**
- * The elements of a JSON array, as views on its bytes.
- * @param bytes a text that scan() called an `array`, so well-formed
- * @param most how many are looked for
+ * The elements of a JSON array, as views of its bytes.
+ * @param bytes a text that scan() marked as `array`, so it is well-formed
+ * @param most stops after so many
  */
 export function splitArray(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buffer[] {
   const found: Buffer[] = [];
@@ -135,19 +137,21 @@ export function splitArray(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buff
   return found;
 }
 
-/** A number that is a code has no more digits. */
+/** An error code has no more digits. */
 const MAX_CODE_BYTES = 32;
-/** A server may put anything into an error: of a larger one only code and message are read. */
+/** A server may put anything into an error. Of a larger one only code and message are read. */
 export const READ_ERROR_BYTES = 64 * 1024;
-/** A larger one is not parsed, however few values it has. */
+/** A larger error is not parsed, even if it has few values. */
 const MAX_CHEAP_BYTES = 2 * 1024 * 1024;
-/** A longer message is not read. */
+/** A longer message is replaced by a note. */
 const MAX_MESSAGE_BYTES = 16 * 1024;
 const LONG_MESSAGE = 'The message of the error is too long to be read.';
 const CODE = Buffer.from('code');
 const MESSAGE = Buffer.from('message');
 
-/** `error` as an object, of a large one what is short; undefined when it is absent or of another type. */
+/**
+ * `error` as an object; undefined if it is absent or of another type. Of a large one only the short members.
+ */
 export function parseError(answer: Frame): JsonObject | undefined {
   const { bytes, errorStart, errorEnd } = answer;
   if (isLarge(answer) && !isCheap(bytes, errorStart, errorEnd)) return shortMembers(answer);
@@ -159,7 +163,7 @@ function isLarge({ errorStart, errorEnd }: Frame): boolean {
   return errorEnd - errorStart > READ_ERROR_BYTES;
 }
 
-/** Whether a large error has few values, so that it is parsed fast. */
+/** Whether a large error has few values, so that parsing it is fast. */
 function isCheap(bytes: Buffer, start: number, end: number): boolean {
   return end - start <= MAX_CHEAP_BYTES && parsedCost(bytes, start, end) <= 2 * MAX_CHEAP_BYTES;
 }
@@ -184,7 +188,7 @@ function largeError(bytes: Buffer, start: number, end: number): JsonObject {
   return error;
 }
 
-/** The code of an error response, or undefined when it has none. */
+/** The code of an error response; undefined if it has none. */
 export function errorCodeOf(answer: Frame): number | undefined {
   const error = isLarge(answer) ? shortMembers(answer) : parseError(answer);
   const code = error?.['code'];

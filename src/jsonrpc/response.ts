@@ -1,5 +1,5 @@
-// Responses of the gateway's own as frames, for whoever reads them as it reads those of servers and
-// clients. Their id says nothing.
+// Frames of responses that the gateway makes, for code that reads responses of servers and clients. Their id
+// is not used.
 import type { WireError } from './error.ts';
 import type { Frame } from './frame.ts';
 import { scan } from './scan.ts';

@@ -1,5 +1,5 @@
-// Bytes -> Frame in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
-// message, and notes where the members stand that Sluice reads. Builds no objects
+// Makes a frame of bytes in one pass: checks that the whole text is well-formed JSON and a JSON-RPC 2.0
+// message, and notes the positions of the members that Sluice reads. Builds no objects
 // (docs/architecture.md#bytes-not-objects).
 import { isUtf8 } from 'node:buffer';
 import { MAX_MEMBERS, TEXT_LIMITS } from '../base/text-limits.ts';
@@ -51,8 +51,8 @@ const MCP_RULES: ScanOptions = { anyParams: false };
 /**
  * Scans one message.
  * @param bytes the whole message; the frame keeps a reference
- * @returns a frame; when it is not valid its `fault` says why and `idBytes` is still set if an id
- *   could be read, so that the error can echo it (docs/protocol.md#error-ids)
+ * @returns a frame. If the message is invalid, `fault` says why. If an id could be read, `idBytes` is set
+ *   nevertheless, so that the error can echo it (docs/protocol.md#error-ids)
  */
 export function scan(bytes: Buffer, options: ScanOptions = MCP_RULES): Frame {
   const frame = new Frame(bytes);
@@ -91,7 +91,7 @@ function invalid(frame: Frame, fault: Fault): Frame {
   return frame;
 }
 
-/** Walks the members of the message itself. */
+/** Scans the members of the message itself. */
 function scanTop(frame: Frame, open: number, options: ScanOptions): number {
   const { bytes } = frame;
   const end = bytes.length;
@@ -147,7 +147,7 @@ function scanTopMember(
   } else if (isKey(bytes, key, keyEnd, JSONRPC)) {
     if (frame.kind === 'request') frame.fault = 'duplicate';
     else if (!isTwoPointZero(bytes, value, after)) frame.fault ??= 'version';
-    else frame.kind = 'request'; // marks that the member is there; classify() decides
+    else frame.kind = 'request'; // notes that the member is there; classify() decides
   } else if (isResult) {
     if (frame.resultStart >= 0) frame.fault = 'duplicate';
     frame.resultStart = value;
@@ -162,7 +162,7 @@ function scanTopMember(
   return after;
 }
 
-/** Skips one of more members than anybody sends: nothing is looked for among them. */
+/** Skips a member beyond the limit. Nothing is looked for in these. */
 function skipExcess(frame: Frame, open: number, value: number, depth: number): number {
   frame.fault = 'members';
   return skipRest(frame, open, value, depth);
@@ -172,11 +172,11 @@ function noteMethod(frame: Frame, value: number, after: number): void {
   if (frame.method !== '') frame.fault = 'duplicate';
   if (after - value > TEXT_LIMITS.method) frame.fault ??= 'long-method';
   else if (frame.bytes[value] === QUOTE) frame.method = decodeString(frame.bytes, value, after);
-  // An empty name would hide that another `method` came before the next one.
+  // Otherwise a second `method` could hide behind an empty one.
   if (frame.method === '') frame.fault ??= 'method';
 }
 
-/** Walks the members of `result`. */
+/** Scans the members of `result`. */
 function scanResult(frame: Frame, open: number): number {
   const { bytes, ends } = frame;
   const end = bytes.length;
@@ -189,12 +189,12 @@ function scanResult(frame: Frame, open: number): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    // Results of MCP have few members: in a large one, so many are not all looked at.
+    // Results of MCP have few members, so the rest of very many members in a large message is skipped.
     const isRest = ++members > MAX_MEMBERS && ends !== undefined;
     const after = skipInner(frame, open, value, isRest);
     if (after < 0) return after;
     if (isRest) {
-      // Nothing is looked for among these.
+      // Not looked for beyond the limit.
     } else if (isKey(bytes, at, keyEnd, META)) {
       frame.resultMetaStart = value;
       frame.resultMetaEnd = after;
@@ -212,7 +212,7 @@ function scanResult(frame: Frame, open: number): number {
   }
 }
 
-/** Walks the members of `params`. */
+/** Scans the members of `params`. */
 function scanParams(frame: Frame, open: number, options: ScanOptions): number {
   const { bytes } = frame;
   const end = bytes.length;
@@ -226,7 +226,7 @@ function scanParams(frame: Frame, open: number, options: ScanOptions): number {
     if (keyEnd < 0) return keyEnd;
     const value = skipColon(bytes, keyEnd, end);
     if (value < 0) return value;
-    // Of plain JSON-RPC nobody knows what the members are.
+    // The members of plain JSON-RPC params are unknown, so any number is allowed.
     const isExcess = ++members > MAX_MEMBERS && (!options.anyParams || frame.ends !== undefined);
     const isMeta = !isExcess && bytes[value] === OPEN_BRACE && isKey(bytes, at, keyEnd, META);
     const after = isMeta ? scanMeta(frame, value) : skipInner(frame, open, value, isExcess);
@@ -247,7 +247,7 @@ function skipInner(frame: Frame, open: number, value: number, isExcess: boolean)
   return isExcess ? skipRest(frame, open, value, 2) : skipMember(frame, value, 2);
 }
 
-/** @returns a bit of its own for a member that may not stand twice, 0 for others */
+/** @returns a separate bit for each member that must not be duplicated, 0 for others */
 function noteParam(
   frame: Frame,
   key: number,
@@ -308,7 +308,7 @@ function noteParam(
   return 1 << index;
 }
 
-/** Walks the members of `params._meta`. */
+/** Scans the members of `params._meta`. */
 function scanMeta(frame: Frame, open: number): number {
   const { bytes } = frame;
   const end = bytes.length;
@@ -335,7 +335,7 @@ function scanMeta(frame: Frame, open: number): number {
   }
 }
 
-/** @returns a bit of its own for a member that may not stand twice, 0 for others */
+/** @returns a separate bit for each member that must not be duplicated, 0 for others */
 function noteMeta(frame: Frame, key: number, keyEnd: number, value: number, after: number): number {
   const { bytes } = frame;
   if (isKey(bytes, key, keyEnd, PROGRESS_TOKEN)) {
@@ -360,13 +360,13 @@ function noteToken(frame: Frame, value: number, after: number): void {
   frame.tokenEnd = after;
 }
 
-/** Decides what the message is, from the members that were found. */
+/** Decides the kind of the message, from its members. */
 function classify(frame: Frame, options: ScanOptions): void {
   const hasVersion = frame.kind === 'request';
   frame.kind = 'invalid';
   const long = lengthFault(frame, options.anyParams);
   if (long !== undefined) frame.fault = long;
-  // Nobody wants it back, and nobody is to read it as a number.
+  // An error for a too long id must not echo it, and it must not be parsed as a number.
   if (long === 'long-id') frame.idStart = -1;
   const hasMethod = frame.method !== '';
   const hasAnswer = frame.resultStart >= 0 || frame.errorStart >= 0;

@@ -1,5 +1,5 @@
-// Objects -> bytes, for the few messages that Sluice writes itself. With parse.ts the only place
-// where JSON of messages meets objects.
+// Makes bytes of objects, for the few messages that Sluice writes itself. Only this file and parse.ts convert
+// between JSON of messages and objects.
 import type { WireError } from './error.ts';
 import { joinText } from './text-walk.ts';
 
@@ -13,18 +13,18 @@ export function resultMessage(id: Uint8Array, result: Buffer): Buffer {
   return joinText([RESULT_HEAD, id, RESULT_MIDDLE, result, CLOSE], result);
 }
 
-/** The same in pieces, so that a large result need not be copied. */
+/** Like `resultMessage`, in pieces, so that a large result need not be copied. */
 export function resultParts(id: Uint8Array, result: Buffer): readonly Buffer[] {
   return [Buffer.concat([RESULT_HEAD, id, RESULT_MIDDLE]), result, CLOSE];
 }
 
-/** A response with an error; `id` is JSON text, undefined when it could not be read. */
+/** A response with an error. `id` is JSON text; undefined if it could not be read. */
 export function errorMessage(id: Uint8Array | undefined, error: WireError): Buffer {
   const tail = Buffer.from(`,"error":${JSON.stringify(error)}}`);
   return Buffer.concat([RESULT_HEAD, id ?? NULL, tail]);
 }
 
-/** A request or, without `id`, a notification. */
+/** A request, or a notification if `id` is absent. */
 export function callMessage(method: string, params?: unknown, id?: number | string): Buffer {
   return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
 }
@@ -39,7 +39,7 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Texts with commas between them. Not `join`, which copies a text once for each level that it stands at. */
+/** Joins texts with commas. `join` would copy a text once for each level of nesting. */
 export function commaSeparated(items: readonly string[]): string {
   let text = '';
   for (const item of items) text += text === '' ? item : `,${item}`;

@@ -1,4 +1,4 @@
-// Frame + replacements -> bytes. What is not replaced is copied as it stands
+// Copies a message with some parts replaced. Everything else stays byte for byte
 // (docs/architecture.md#bytes-not-objects).
 
 import type { Frame } from './frame.ts';
@@ -26,7 +26,7 @@ export function replaceSpan(
 }
 
 /**
- * The message with another value of a member that scan.ts noted, a string or number; not `method`.
+ * The message with another string or number as the value of a member that scan.ts noted; not for `method`.
  * @param value JSON text
  */
 export function withValue(frame: Frame, start: number, end: number, value: Uint8Array): Frame {
@@ -34,7 +34,7 @@ export function withValue(frame: Frame, start: number, end: number, value: Uint8
   return frame.replaced(bytes, end, value.length - (end - start));
 }
 
-/** A request with an id of ours, and that id as progress token where its sender gave one. */
+/** A request with an id of the gateway, which also replaces the progress token, if there is one. */
 export function withOwnId(request: Frame, id: number): Buffer {
   const text = Buffer.from(String(id), 'latin1');
   const { bytes, idStart, idEnd, tokenStart, tokenEnd } = request;
@@ -78,7 +78,7 @@ function partsOfTwo(
   ];
 }
 
-/** Copies `bytes` with two spans replaced; the spans don't overlap and may come in any order. */
+/** Copies `bytes` with two spans replaced. The spans must not overlap; their order does not matter. */
 export function replaceTwoSpans(bytes: Buffer, first: Replacement, second: Replacement): Buffer {
   const [left, right] = inOrder(first, second);
   const more = left[2].length - (left[1] - left[0]) + right[2].length - (right[1] - right[0]);
@@ -96,8 +96,8 @@ export function replaceTwoSpans(bytes: Buffer, first: Replacement, second: Repla
 }
 
 /**
- * The message with raw line breaks between tokens turned into spaces, so that it fits on one line
- * of stdio and in one `data:` field. Well-formed JSON has none inside strings.
+ * The message with line breaks between tokens replaced by spaces, so that it fits on one line of stdio and in
+ * one `data:` field. Strings of well-formed JSON contain no line breaks.
  */
 export function onOneLine(bytes: Buffer): Buffer {
   if (!bytes.includes(LINE_FEED) && !bytes.includes(CARRIAGE_RETURN)) return bytes;

@@ -1,5 +1,5 @@
-// Server-sent events, outgoing: one JSON-RPC message per event on a single `data:` line (WHATWG
-// HTML, server-sent events). JSON text has no raw line break once onOneLine() has seen it.
+// Writes server-sent events (WHATWG HTML): one JSON-RPC message for each event, on a single `data:` line.
+// After onOneLine(), JSON text has no line breaks.
 import { onOneLine } from './splice.ts';
 
 const MESSAGE = 'event: message\ndata: ';
@@ -33,7 +33,7 @@ function eventOf(head: Buffer, message: readonly Buffer[]): readonly Buffer[] {
 /** How long a client should wait before it reconnects, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** An event that carries nothing but an id to resume behind, and when to do so (SEP-1699). */
+/** An event with only an id to resume after, and the time to wait before that (SEP-1699). */
 export function primingEvent(id: string): Buffer {
   return Buffer.from(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`, 'latin1');
 }
@@ -43,7 +43,7 @@ export function endpointEvent(uri: string): Buffer {
   return Buffer.from(`event: endpoint\ndata: ${uri}\n\n`);
 }
 
-/** A line that parsers skip; keeps proxies from cutting an idle stream. */
+/** A comment, which parsers skip. It keeps proxies from closing an idle stream. */
 export function comment(text: string): Buffer {
   return Buffer.from(`: ${text}\n\n`, 'latin1');
 }

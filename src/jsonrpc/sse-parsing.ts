@@ -1,5 +1,5 @@
-// Server-sent events, incoming (WHATWG HTML, server-sent events): bytes -> events whose data stays
-// bytes, since an answer must arrive as it was sent. Holds no more than the limit of an endless event.
+// Reads server-sent events (WHATWG HTML). Their data stays bytes, because messages must arrive as they were
+// sent. Never keeps more than the limit.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import type { TurnQuota } from '../base/turns.ts';
 import { KEPT_BYTES, MessageEnds } from './message-ends.ts';
@@ -11,14 +11,14 @@ const SPACE = 0x20;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEWLINE = Buffer.from('\n');
 const DATA = 'data';
-/** Room for the name of a field on top of its value. */
+/** Room for the name of a field, in addition to its value. */
 const FIELD_NAME_BYTES = 64;
 
 /** One event. */
 export interface SseEvent {
-  /** `message` when the event does not say. */
+  /** `message` if the event has no type. */
   readonly type: string;
-  /** The `data` lines; undefined when there is none. */
+  /** The `data` lines; undefined if there are none. */
   readonly data: Buffer | undefined;
   readonly id: string | undefined;
   /** How long to wait before reconnecting, in milliseconds. */
@@ -28,21 +28,24 @@ export interface SseEvent {
 export interface SseEvents {
   event(event: SseEvent): void;
   /**
-   * An event was larger than the limit and was dropped; `head` and `tail` are its data's two ends.
-   * @param isForRoom it was dropped by `drop`
+   * An event was larger than the limit, and was dropped. `head` and `tail` are the first and last bytes of
+   * its data.
+   * @param isForRoom whether `drop` dropped it
    */
   oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
 }
 
-/** Reads one event stream. */
+/** Parses one event stream. */
 export class SseParser {
   readonly #maxBytes: number;
   readonly #events: SseEvents;
   readonly #unfinished = new GatheredBytes();
-  /** The unfinished line is over the limit: what is kept of it, or nothing if it is no data. */
+  /**
+   * Set while the unfinished line is over the limit: the ends of its data, or `skipped` if it is not data.
+   */
   #longLine: MessageEnds | 'skipped' | undefined;
   #isFirstLine = true;
-  /** The last chunk ended in CR: an LF at the start of the next belongs to it. */
+  /** The last chunk ended in CR: an LF at the start of the next one belongs to it. */
   #skipsLineFeed = false;
   readonly #data = new GatheredBytes();
   #hasData = false;
@@ -52,19 +55,22 @@ export class SseParser {
   #id: string | undefined;
   #retryMs: number | undefined;
 
-  /** @param maxBytes of the data of one event */
+  /** @param maxBytes limit for the data of one event */
   constructor(maxBytes: number, events: SseEvents) {
     this.#maxBytes = maxBytes;
     this.#events = events;
   }
 
-  /** Bytes that are kept. */
+  /** Bytes in memory. */
   get heldBytes(): number {
     const ends = this.#dropped === undefined && this.#longLine === undefined ? 0 : KEPT_BYTES;
     return this.#unfinished.length + this.#data.length + ends;
   }
 
-  /** There is no room for the unfinished event: only the two ends of its data are kept. */
+  /**
+   * Drops the unfinished event, because no more bytes may be held. Only the first and last bytes of its data
+   * are kept.
+   */
   drop(): void {
     if (this.#unfinished.length + this.#data.length === 0) return;
     this.#isForRoom = true;
@@ -73,10 +79,10 @@ export class SseParser {
   }
 
   /**
-   * Takes the next chunk. Events that it completes are handed on before this returns.
-   * @param begin where in the chunk to go on that was not read to its end
-   * @param quota how much may be read in this turn; lines cost, however short they are
-   * @returns how far it was read: to its end, unless the turn was over before
+   * Takes the next chunk. Events that it completes are delivered before this returns.
+   * @param begin where to continue in a chunk that was not read completely
+   * @param quota what may be read in this turn; each line costs something, even if it is short
+   * @returns how far it was read: to the end, unless the turn ended before
    */
   push(chunk: Buffer, begin = 0, quota?: Pick<TurnQuota, 'isSpent' | 'spend'>): number {
     let from = this.#skipsLineFeed && chunk[begin] === LINE_FEED ? begin + 1 : begin;
@@ -111,7 +117,7 @@ export class SseParser {
     if (this.#unfinished.length > this.#maxBytes + FIELD_NAME_BYTES) this.#keepEnds();
   }
 
-  /** Of the unfinished line. */
+  /** Keeps only the ends of the unfinished line. */
   #keepEnds(): void {
     const line = this.#withoutMark(this.#unfinished.take());
     const [name, value] = fieldOf(line);
@@ -161,11 +167,11 @@ export class SseParser {
         if (/^\d{1,9}$/.test(value.toString('latin1'))) this.#retryMs = Number(value);
         break;
       default:
-        break; // a comment, or a field that nobody knows
+        break; // a comment, or an unknown field
     }
   }
 
-  // A line without a value counts too, by what stands between it and the next.
+  // A line without a value counts too, because of the line break that it adds.
   #takeData(value: Buffer): void {
     if (this.#dropped !== undefined) {
       this.#dropped.push(NEWLINE);
@@ -209,7 +215,7 @@ export class SseParser {
   }
 }
 
-/** Where the lines of a chunk end. Each byte is looked at once for either of the two ends. */
+/** Finds the line ends of a chunk. Each byte is checked only once for each of the two characters. */
 class LineEnds {
   readonly #chunk: Buffer;
   #lineFeed = -1;
@@ -219,7 +225,10 @@ class LineEnds {
     this.#chunk = chunk;
   }
 
-  /** Of the line that starts at `start`, which only grows; the chunk's length when it does not end. */
+  /**
+   * The end of the line that starts at `start`; the length of the chunk if it does not end there. `start`
+   * must not decrease.
+   */
   of(start: number): number {
     if (this.#lineFeed < start) this.#lineFeed = this.#find(LINE_FEED, start);
     if (this.#carriageReturn < start) this.#carriageReturn = this.#find(CARRIAGE_RETURN, start);
@@ -237,6 +246,6 @@ function fieldOf(line: Buffer): [name: string, value: Buffer] {
   const colon = line.indexOf(COLON);
   if (colon < 0) return [line.toString('latin1', 0, FIELD_NAME_BYTES), Buffer.alloc(0)];
   const start = line[colon + 1] === SPACE ? colon + 2 : colon + 1;
-  // A name that is longer than any that is known is none.
+  // A longer name than any known one is not a known name.
   return [line.toString('latin1', 0, Math.min(colon, FIELD_NAME_BYTES)), line.subarray(start)];
 }

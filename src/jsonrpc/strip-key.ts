@@ -1,5 +1,5 @@
-// Takes all members of one name out of a JSON text, wherever they stand, in one pass over it: what
-// somebody else wrote may be large and deep.
+// Removes all members with one name from a JSON text, at any depth, in one pass. The text comes from a peer
+// and may be large and deep.
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -14,9 +14,9 @@ import {
 import { isKey } from './keys.ts';
 
 /**
- * A text without the members of a name; all else stays as it stands.
- * @param text well-formed JSON text, nested no deeper than scan() lets through
- * @returns the same object where there is none
+ * A text without the members of that name; everything else is unchanged.
+ * @param text well-formed JSON text, nested no deeper than scan() allows
+ * @returns the same buffer if there is no such member
  */
 export function withoutKey(text: Buffer, key: Buffer): Buffer {
   return new Stripper(text, key).strip();
@@ -40,7 +40,7 @@ class Stripper {
     return Buffer.concat(this.#kept);
   }
 
-  /** Each of these takes where something begins, and gives where it ends. */
+  /** Each of these methods takes the start of a value and returns its end. */
   #value(at: number): number {
     switch (this.#text[at]) {
       case OPEN_BRACE:
@@ -64,7 +64,7 @@ class Stripper {
       const isGone = isKey(text, start, keyEnd, this.#key);
       const end = isGone ? this.#after(skipValue(text, value, text.length, 0)) : this.#value(value);
       at = this.#toNext(end);
-      // With the comma in front of it, or the one behind where none is in front.
+      // With the comma before it, or the one after it if there is none before.
       if (isGone) this.#cut(isKept ? before : start, isKept ? end : at);
       else isKept = true;
       before = end;

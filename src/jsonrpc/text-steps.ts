@@ -1,4 +1,5 @@
-// Edits of texts that can be large: in one pass, and in several turns of the event loop where they are.
+// Edits of texts that may be large: in one pass, which takes several turns of the event loop for a large
+// text.
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { inTurns, LOOK_COST, type StepsTo } from '../base/steps.ts';
 import { TurnQuota } from '../base/turns.ts';
@@ -10,20 +11,21 @@ import { Elements } from './parse.ts';
 import { replaceSpan } from './splice.ts';
 import { viewOf } from './text-walk.ts';
 
-/** Work on a text that can be interrupted: yields the bytes that were looked at, and gives the new text. */
+/** An edit in steps: yields the number of bytes that each step read, and returns the new text. */
 export type Steps = StepsTo<Buffer>;
 
+/** An edit of a text. */
 export type Edit = (text: Buffer) => Steps;
 
-/** What is worked on in one turn of the event loop, of all texts. */
+/** What is edited in one turn of the event loop, over all texts. */
 const IN_TURN = new TurnQuota(512 * 1024);
 
-/** The text of an edit, in a later turn if it takes long. */
+/** The result of an edit; a promise if it takes more than one turn. */
 export function finishedInTurns(steps: Steps): Buffer | Promise<Buffer> {
   return inTurns(steps, IN_TURN);
 }
 
-/** The same as `lastMember` of a whole text: what stands before a member can be interrupted. */
+/** Like `lastMember`, in steps. */
 export function* memberSteps(text: Buffer, key: string): StepsTo<Member | undefined> {
   const name = Buffer.from(key);
   const spans = new MemberSpans(text, 0, text.length);
@@ -40,7 +42,7 @@ export function* memberSteps(text: Buffer, key: string): StepsTo<Member | undefi
   return last;
 }
 
-/** Changes one member of an object. */
+/** Edits one member of an object. */
 export function* within(text: Buffer, key: string, edit: Edit): Steps {
   if (text[0] !== OPEN_BRACE) return text;
   const member = yield* memberSteps(text, key);
@@ -53,8 +55,8 @@ export function* within(text: Buffer, key: string, edit: Edit): Steps {
 }
 
 /**
- * Changes the values of an object, of which a server may have put in many: in one pass.
- * @param mark what a value has that could change; absent: any could
+ * Edits the values of an object, in one pass. A server may send very many.
+ * @param mark bytes that every value that may change contains; absent: any value may change
  */
 export function* eachValue(text: Buffer, edit: Edit, mark?: Buffer): Steps {
   const spans = new MemberSpans(text, 0, text.length);
@@ -64,8 +66,8 @@ export function* eachValue(text: Buffer, edit: Edit, mark?: Buffer): Steps {
 }
 
 /**
- * Changes the items of an array, in one pass.
- * @param mark what an item has that could change; absent: any could
+ * Edits the items of an array, in one pass.
+ * @param mark bytes that every item that may change contains; absent: any item may change
  */
 export function* each(list: Buffer, edit: Edit, mark?: Buffer): Steps {
   const elements = new Elements(list);
@@ -77,7 +79,7 @@ interface Span {
   readonly end: number;
 }
 
-/** What an edit of an item returns for one that goes. */
+/** An edit returns this for an item to be removed. */
 export const REMOVED = Buffer.alloc(0);
 
 function* eachSpan(
@@ -92,7 +94,7 @@ function* eachSpan(
   for (let span = next(); span !== undefined; span = next()) {
     const { start, end } = span;
     edited.begin(start, end);
-    // Nothing changes there any more.
+    // Nothing after this changes.
     if (marks?.isOver === true) break;
     if (end - looked > LOOK_COST) {
       yield end - looked;
@@ -109,7 +111,7 @@ function* eachSpan(
   return edited.take();
 }
 
-/** Where a mark stands in a text, which is looked for once. */
+/** Finds the places of a mark in a text, in one pass. */
 class Marks {
   readonly #text: Buffer;
   readonly #mark: Buffer;
@@ -125,22 +127,22 @@ class Marks {
     return this.#at < 0;
   }
 
-  /** Whether one begins in a span, behind those that were asked about before. */
+  /** Whether a mark begins in a span. Spans must be asked for in order. */
   isIn(start: number, end: number): boolean {
     if (this.#at >= 0 && this.#at < start) this.#at = this.#text.indexOf(this.#mark, start);
     return this.#at >= 0 && this.#at < end;
   }
 }
 
-/** A list whose items are replaced or removed one after the other. */
+/** A list whose items are replaced or removed one after another. */
 class EditedItems {
   readonly #text: Buffer;
   readonly #edited = new GatheredBytes();
-  /** Up to here the text is copied, or left out. */
+  /** Up to here the text was copied or left out. */
   #copied = 0;
   #start = 0;
   #end = 0;
-  /** Where the item before ends, and whether any is left of those before. */
+  /** The end of the item before, and whether all items before were removed. */
   #before = 0;
   #isFirst = true;
   isOther = false;
@@ -164,7 +166,7 @@ class EditedItems {
     this.#isFirst = false;
   }
 
-  /** With the comma before it, or behind it where none is left before. */
+  /** With the comma before it, or the one after it if all items before were removed. */
   remove(): void {
     this.#leaveOut(this.#isFirst ? this.#start : this.#before);
   }
@@ -182,9 +184,9 @@ class EditedItems {
 }
 
 /**
- * Changes the items of a list in a result, in several turns if it is large.
- * @param mark what an item has that could change; absent: any could
- * @returns the answer itself when nothing changes
+ * Edits the items of a list in a result, in several turns if it is large.
+ * @param mark bytes that every item that may change contains; absent: any item may change
+ * @returns the answer itself if nothing changes
  */
 export function withEditedList(
   answer: Frame,

@@ -1,6 +1,6 @@
-// Checks a large JSON text in steps, in several turns of the event loop, before it is scanned: to scan
-// 16 MiB at once takes up to 0.2 s. A walk notes where large values end and what is wrong with the text;
-// whoever reads the same buffer afterwards jumps over those values.
+// Checks a large JSON text in steps, over several turns of the event loop, before it is scanned: scanning 16
+// MiB at once takes up to 0.2 s. A walk notes where large values end, and what is wrong with the text. Code
+// that reads the same buffer afterwards can skip these values.
 import { nextTurn, TurnQuota, turnFor } from '../base/turns.ts';
 import type { Frame, ValueEnds } from './frame.ts';
 import {
@@ -21,34 +21,34 @@ import {
   TOO_DEEP,
 } from './json-text.ts';
 
-/** Texts of so many bytes are walked over; others are scanned at once. */
+/** Texts of this size are walked first; smaller ones are scanned at once. */
 export const LARGE_TEXT = 1024 * 1024;
-/** How far one step goes, but for a key or a number, which is never left in the middle. */
+/** The length of one step. Keys and numbers are never split, so a step may be longer. */
 export const STEP_BYTES = 256 * 1024;
-/** Ends of shorter values are found as fast again. */
+/** The ends of shorter values are not noted, because finding them again is as fast. */
 const NOTED_BYTES = 4 * 1024;
-/** The message, its result, the content, its blocks, the resource in one, and the text or blob of that. */
+/** The message, its result, the content, its blocks, the resource in a block, and its text or blob. */
 const NOTED_DEPTH = 6;
-/** What is walked over in one turn of the event loop, where nobody else bounds it. */
+/** What is walked in one turn of the event loop, if the caller has no limit. */
 const IN_TURN = new TurnQuota(STEP_BYTES);
 
-/** What a walk found out about a text. */
+/** What is known about a text after a walk. */
 export interface WalkedText {
-  /** Where values end, by where they begin: the large ones that are not deep in the text. */
+  /** The ends of values by their start, for large values that are not too deep in the text. */
   readonly ends: ValueEnds;
-  /** Why it is not well-formed, as `skipValue` says it. */
+  /** What is wrong with the text, as `skipValue` returns it. */
   readonly fault: number | undefined;
 }
 
 const WALKED = new WeakMap<Buffer, WalkedText>();
 
-/** What is known about a text; undefined when it is small, or nobody has walked over it. */
+/** What is known about a text; undefined if it is small, or was not walked. */
 export function walkedText(bytes: Buffer): WalkedText | undefined {
   return bytes.length < LARGE_TEXT ? undefined : WALKED.get(bytes);
 }
 
 /**
- * A value in a text, for which the ends are known that a walk over the text has found.
+ * A view of a value in a text. What a walk has found in the text stays known for the view.
  * @param text well-formed JSON
  */
 export function viewOf(text: Buffer, start: number, end: number): Buffer {
@@ -68,17 +68,17 @@ function endsFrom(ends: ValueEnds, offset: number): ValueEnds {
   };
 }
 
-/** A part of a new text that was a part of another one. */
+/** A part of a new text that was copied from another text. */
 interface Piece {
-  /** Of the other one, where it stands from `start` to `end`. */
+  /** Of the other text; the part was there from `start` to `end`. */
   readonly ends: ValueEnds;
   readonly start: number;
   readonly end: number;
-  /** Where it stands in the new one. */
+  /** Its place in the new text. */
   readonly at: number;
 }
 
-/** Joins texts to a new one, of which is known what is known of them: see `noteParts`. */
+/** Joins texts. What is known about the parts stays known: see `noteParts`. */
 export function joinText(parts: readonly Uint8Array[], source: Buffer, isValue = false): Buffer {
   const text = Buffer.concat(parts);
   if (text.length >= LARGE_TEXT) noteParts(text, parts, source, isValue);
@@ -86,18 +86,18 @@ export function joinText(parts: readonly Uint8Array[], source: Buffer, isValue =
 }
 
 /**
- * Copies a part of a text, so that it does not keep the whole.
- * @param part a view on `source`
+ * Copies a part of a text, so that the whole text can be freed.
+ * @param part a view of `source`
  */
 export function copyText(part: Buffer, source = part): Buffer {
   return joinText([part], source, true);
 }
 
 /**
- * Notes what a text was made of that is well-formed if its parts are: what walks have found in them stays
- * known, so that it need not be walked over.
- * @param source the text that parts are views on; others may be texts of their own
- * @param isValue whether it is one value, and nothing else
+ * Notes the parts of a new text. If the parts are well-formed, so is the text. What walks have found in them
+ * stays known, so the text need not be walked.
+ * @param source the text that parts are views of; other parts may be separate texts
+ * @param isValue whether the new text is one value, and nothing else
  */
 export function noteParts(
   text: Buffer,
@@ -108,7 +108,8 @@ export function noteParts(
   const pieces: Piece[] = [];
   let at = 0;
   for (const [index, part] of parts.entries()) {
-    // In shorter ones, and around them, ends are found as fast again; but much is between the first and last.
+    // Ends in shorter parts are found again as fast. The first and last part count, because much may be
+    // between them.
     const counts = index === 0 || index === parts.length - 1 || part.length >= NOTED_BYTES;
     const piece = counts ? pieceOf(part, at, source) : undefined;
     if (piece !== undefined) pieces.push(piece);
@@ -130,7 +131,10 @@ function pieceOf(part: Uint8Array, at: number, source: Buffer): Piece | undefine
   return ends !== undefined && isView ? { ends, start, end, at } : undefined;
 }
 
-/** Where a value ends that begins in one of the pieces, and ends there or in a later piece of the same text. */
+/**
+ * The end of a value that begins in one of the pieces, and ends in the same piece or a later one of the same
+ * text.
+ */
 function endIn(pieces: readonly Piece[], from: number): number | undefined {
   const piece = pieces.find((one) => one.at <= from && from < one.at + one.end - one.start);
   const end = piece?.ends.get(from - piece.at + piece.start);
@@ -139,28 +143,31 @@ function endIn(pieces: readonly Piece[], from: number): number | undefined {
   return last && end - last.start + last.at;
 }
 
-/** Skips a value of a message, at once where a walk has found its end. */
+/** Skips a value of a message; at once, if a walk has found its end. */
 export function skipMember(frame: Frame, value: number, depth: number): number {
   const { bytes, ends } = frame;
   const end = ends?.get(value);
   return end === undefined ? skipValue(bytes, value, bytes.length, depth) : end;
 }
 
-/** Skips a member, and all behind it in an object whose end is known. @returns before a comma or the brace */
+/**
+ * Skips a member, and all members after it if the end of their object is known. @returns the offset of a
+ * comma or brace
+ */
 export function skipRest(frame: Frame, open: number, value: number, depth: number): number {
   const close = frame.ends?.get(open);
   return close === undefined ? skipMember(frame, value, depth) : close - 1;
 }
 
-/** A walk over one text. What it finds is known of the text once it is over. */
+/** A walk over one text. Its results are known for the text when it is over. */
 export class TextWalk {
   readonly bytes: Buffer;
   readonly #ends = new Map<number, number>();
-  /** Where the open objects and arrays begin. */
+  /** The starts of the open objects and arrays. */
   readonly #open: number[] = [];
-  /** Where the next item, or member of an object, begins. */
+  /** The start of the next item of an array, or member of an object. */
   #at: number;
-  /** Where the string begins whose middle that is; -1: none. */
+  /** The start of the string that the walk is in; -1: none. */
   #string = -1;
   #isOver = false;
 
@@ -169,7 +176,7 @@ export class TextWalk {
     this.#at = skipSpace(bytes, 0, bytes.length);
   }
 
-  /** Goes on by about `STEP_BYTES`. @returns whether it is over */
+  /** Goes on for about `STEP_BYTES`. @returns whether the walk is over */
   step(): boolean {
     const until = this.#at + STEP_BYTES;
     while (!this.#isOver && this.#at < until) {
@@ -180,7 +187,10 @@ export class TextWalk {
     return this.#isOver;
   }
 
-  /** Takes one item. @returns where the next one begins, inside this one or behind it; or what is wrong */
+  /**
+   * Reads one item. @returns the start of the next one, inside or after this one; negative if something is
+   * wrong
+   */
   #item(from: number): number {
     const { bytes } = this;
     const value = this.#isIn(OPEN_BRACE) ? skipKey(bytes, from) : from;
@@ -217,7 +227,7 @@ export class TextWalk {
     return this.bytes[this.#open[this.#open.length - 1] ?? -1] === bracket;
   }
 
-  /** Closes what ends behind a value. @returns where the next item begins, or what is wrong */
+  /** Closes what ends after a value. @returns the start of the next item; negative if something is wrong */
   #behind(value: number): number {
     const { bytes } = this;
     const { length } = bytes;
@@ -229,7 +239,7 @@ export class TextWalk {
       after = at + 1;
       this.#note(this.#open.pop() ?? 0, after);
     }
-    // What may stand behind the outermost one is the scan's to check.
+    // The scan checks what comes after the outermost value.
     this.#end(undefined);
     return after;
   }
@@ -256,7 +266,7 @@ function skipKey(bytes: Buffer, from: number): number {
 export async function walkOver(bytes: Buffer): Promise<void> {
   if (bytes.length < LARGE_TEXT || WALKED.has(bytes)) return;
   const walk = new TextWalk(bytes);
-  // What came last of it was worked on in this turn.
+  // This turn has already processed its last chunk.
   await nextTurn();
   for (let isOver = false; !isOver; ) {
     await turnFor(IN_TURN, STEP_BYTES);

@@ -1,24 +1,24 @@
-// The names in a client's certificate that the listener has verified against `listen.tls.clientCa`, and
-// how long it is good.
+// The names in a verified client certificate, and when it expires. The listener verifies certificates against
+// `listen.tls.clientCa`.
 import type { IncomingMessage } from 'node:http';
 import { type DetailedPeerCertificate, TLSSocket } from 'node:tls';
 
-/** More than any chain that is sent. */
+/** Longer than any real chain. */
 const MAX_CHAIN = 10;
 
-/** What is known of a client by its certificate. */
+/** What a certificate says about a client. */
 export interface CertificateNames {
-  /** Subject alternative names as Node writes them, `DNS:a.example`. */
+  /** Subject alternative names in Node's form, `DNS:a.example`. */
   readonly names: readonly string[];
-  /** When it, or one that it is signed with, is good no more; in milliseconds since 1970. */
+  /** When it or one of its signers expires, in milliseconds since 1970. */
   readonly expiresAtMs: number;
 }
 
 const NONE: CertificateNames = { names: [], expiresAtMs: Number.POSITIVE_INFINITY };
-/** Reading a certificate costs more than a request; a connection keeps its certificate. */
+/** Reading a certificate costs more than a request, and a connection keeps its certificate. */
 const known = new WeakMap<TLSSocket, CertificateNames>();
 
-/** The names of the certificate that a request's connection came with; none without a verified one. */
+/** The names in the client certificate of a request's connection; none without a verified certificate. */
 export function certificateNames(request: IncomingMessage): CertificateNames {
   const { socket } = request;
   if (!(socket instanceof TLSSocket) || !socket.authorized) return NONE;
@@ -31,20 +31,20 @@ export function certificateNames(request: IncomingMessage): CertificateNames {
   return found;
 }
 
-// Node puts a name that could be taken for several in quotes (CVE-2021-44532): such names are nobody's.
+// Node quotes a name that could be read as several names (CVE-2021-44532). Such names are ignored.
 function namesIn(text: string | undefined): readonly string[] {
   if (text === undefined || text.includes('"')) return [];
   return text.split(', ').filter((name) => /^(DNS|URI|email|IP Address):[^\s,]+$/.test(name));
 }
 
-/** An end that can't be read is one that has come. */
+/** A date that can't be read counts as expired. */
 function endOf(certificate: DetailedPeerCertificate): number {
   let endMs = Number.POSITIVE_INFINITY;
   let one: DetailedPeerCertificate | undefined = certificate;
   for (let length = 0; one !== undefined && length < MAX_CHAIN; length++) {
     const ms = Date.parse(one.valid_to);
     endMs = Math.min(endMs, Number.isNaN(ms) ? 0 : ms);
-    // The last one is its own issuer.
+    // The last certificate of a chain is its own issuer.
     const issuer: DetailedPeerCertificate | undefined = one.issuerCertificate;
     one = issuer === one ? undefined : issuer;
   }

@@ -1,12 +1,12 @@
-// What a proxy in front says of a client: its address and the path prefix. Believed only from proxies
-// that are configured; from everybody else these headers mean nothing (docs/reliability.md#g04).
+// The client's address and the path prefix, as a proxy reports them. These headers are used only from
+// configured proxies; from other senders they are ignored (docs/reliability.md#g04).
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
 const PREFIX = /^(?:\/[\w\-.~]{1,100}){1,10}\/?$/;
 const MAX_HOPS = 20;
 
-/** Proxies that are believed. */
+/** The proxies whose headers are used. */
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
@@ -22,7 +22,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The address of the client that sent a request: the last one that no trusted proxy has. */
+  /** The address of a request's client: the last one that is not a trusted proxy. */
   addressOf(request: IncomingMessage): string {
     const peer = request.socket.remoteAddress ?? 'unknown';
     if (!this.trusts(peer)) return peer;
@@ -35,7 +35,7 @@ export class TrustedProxies {
     return peer;
   }
 
-  /** The path that a trusted proxy took off, without its last slash; undefined when it says nothing. */
+  /** The path prefix that a trusted proxy has removed, without the last slash; undefined if there is none. */
   prefixOf(request: IncomingMessage): string | undefined {
     const prefix = headerText(request, 'x-forwarded-prefix');
     if (prefix === '' || !this.trusts(request.socket.remoteAddress ?? '')) return undefined;
@@ -43,7 +43,7 @@ export class TrustedProxies {
     return isPath ? prefix.replace(/\/$/, '') : undefined;
   }
 
-  /** Whether an address is a trusted proxy's. */
+  /** Whether an address belongs to a trusted proxy. */
   trusts(address: string): boolean {
     if (this.#isEmpty) return false;
     const family = isIP(address);
@@ -51,7 +51,7 @@ export class TrustedProxies {
   }
 }
 
-/** A header that may come several times means the same as one with commas. */
+/** Several headers with one name mean the same as one with commas. */
 function headerText(request: IncomingMessage, name: string): string {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(',') : (value ?? '');

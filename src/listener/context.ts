@@ -1,4 +1,4 @@
-// What every transport of the public listener is given.
+// What all transports of the public listener share.
 import type { Drain } from '../base/drain.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { scan } from '../jsonrpc/scan.ts';
@@ -22,7 +22,7 @@ export interface ListenerContext {
   /** Modern requests in flight. */
   readonly modern: ModernRequests;
   readonly streamTimers: StreamTimers;
-  /** Where clients' messages are logged, if they are. */
+  /** The log of clients' messages; undefined if it is off. */
   readonly messages: MessageLog | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -30,13 +30,13 @@ export interface ListenerContext {
   readonly openStreams: OpenStreams;
   readonly memoryPressure: MemoryPressure;
   readonly bodies: RequestBodies;
-  /** Where what is held for clients counts. */
+  /** Counts the bytes that are held for clients. */
   readonly held: HeldBytes;
-  /** Once it is on only what goes on with calls that were begun is taken. */
+  /** While it is on, only messages that continue a call are accepted. */
   readonly drain: Drain;
 }
 
-/** Logs a client's message, where that is asked for. */
+/** Logs a client's message, if that is configured. */
 export function noteMessage(context: ListenerContext, served: ServedEndpoint, bytes: Buffer): void {
   if (context.messages === undefined) return;
   const { kind, method, idBytes } = scan(bytes, { anyParams: true });

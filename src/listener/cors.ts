@@ -1,5 +1,5 @@
-// CORS for the origins that the guard let through: exact echo, never a wildcard
-// (docs/protocol.md#cors, docs/reliability.md#a04).
+// CORS headers for the allowed origins: the exact origin, never a wildcard (docs/protocol.md#cors,
+// docs/reliability.md#a04).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const EXPOSED = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';
@@ -7,17 +7,17 @@ const METHODS = 'GET, POST, DELETE, OPTIONS';
 const HEADERS =
   'Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, ' +
   'Mcp-Method, Mcp-Name';
-/** Browsers may remember the answer for this long, in seconds. */
+/** How long browsers may cache the answer, in seconds. */
 const MAX_AGE = '600';
 
-/** Lets the page at `origin` read the response. */
+/** Allows the page at `origin` to read the response. */
 export function allowOrigin(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('access-control-expose-headers', EXPOSED);
   response.setHeader('vary', 'Origin');
 }
 
-/** Answers a preflight request; without an allowed origin it grants nothing. */
+/** Answers a preflight request. It grants nothing if the origin is not allowed. */
 export function answerPreflight(request: IncomingMessage, response: ServerResponse): void {
   const headers: Record<string, string> = { allow: METHODS, 'content-length': '0' };
   if (request.headers.origin !== undefined) {

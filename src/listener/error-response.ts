@@ -1,5 +1,5 @@
-// Refusals of the listener itself: an HTTP status with a JSON-RPC error as body, so that both kinds
-// of client code can read it (docs/protocol.md#error-ids, #legacy-http). The only place that makes one.
+// Refusals of the listener: an HTTP status with a JSON-RPC error as the body, so that HTTP and JSON-RPC
+// clients can both read it (docs/protocol.md#error-ids, #legacy-http). No other file makes them.
 import type { ServerResponse } from 'node:http';
 import { FAILED_INSIDE } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from '../jsonrpc/error.ts';
@@ -8,7 +8,7 @@ import { HEADER_MISMATCH, REFUSED, SESSION_NOT_FOUND, wireErrorOf } from '../mcp
 import { FAILURES } from '../mcp/failures.ts';
 import type { NoRoom } from '../session/session-store.ts';
 
-/** What is answered instead of serving a request. */
+/** The answer to a request that is not served. */
 export interface Refusal {
   readonly status: number;
   readonly code: number;
@@ -168,7 +168,7 @@ export const REFUSALS = {
 
 /**
  * Answers with a refusal.
- * @param id of the request, where it could be read
+ * @param id of the request, if it could be read
  */
 export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer): void {
   if (response.headersSent || response.destroyed) return;
@@ -176,8 +176,8 @@ export function refuse(response: ServerResponse, refusal: Refusal, id?: Buffer):
 }
 
 /**
- * What is answered for a path that is no endpoint's.
- * @param paths what there is for whoever asks
+ * The answer for a path without an endpoint.
+ * @param paths the paths that this client may use
  */
 export function notFound(paths: readonly string[]): Refusal {
   if (paths.length === 0) return REFUSALS.notFound;
@@ -195,14 +195,14 @@ export function drainRefusal(
   return isGone ? gone : REFUSALS.draining;
 }
 
-/** What is answered when no session can be opened. */
+/** The answer if no session can be opened. */
 export function sessionRefusal(reason: NoRoom): Refusal {
   if (reason === 'draining') return REFUSALS.draining;
   if (reason === 'held') return REFUSALS.tooMuchHeld;
   return reason === 'own' ? REFUSALS.tooManyOwnSessions : REFUSALS.tooManySessions;
 }
 
-/** What is answered when there is no room for one more stream. */
+/** The answer if no more stream can be opened. */
 export function streamRefusal(reason: 'all' | 'own'): Refusal {
   return reason === 'own' ? REFUSALS.tooManyOwnStreams : REFUSALS.tooManyStreams;
 }
@@ -212,7 +212,7 @@ export function refusalBody({ code, message, data }: Refusal, id?: Buffer): Buff
   return errorMessage(id, data === undefined ? { code, message } : { code, message, data });
 }
 
-/** Up to here head and body are cheaper to send as one string than as two buffers. */
+/** Up to this size, head and body are cheaper to send as one string than as two buffers. */
 const ONE_WRITE_BYTES = 16 * 1024;
 
 /** Answers with JSON text. */
@@ -224,12 +224,12 @@ export function sendJson(
 ): void {
   const length = { 'content-type': 'application/json', 'content-length': body.length };
   response.writeHead(status, headers === undefined ? length : { ...length, ...headers });
-  // Latin-1 maps every byte onto one character and back, so the bytes stay what they are.
+  // Latin-1 maps each byte to one character and back, so the bytes don't change.
   if (body.length <= ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1');
   else response.end(body);
 }
 
-/** Answers with JSON text in pieces. */
+/** Like `sendJson`, for text in pieces. */
 export function sendJsonParts(
   response: ServerResponse,
   status: number,

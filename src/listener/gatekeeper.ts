@@ -1,5 +1,5 @@
-// Whether a request may come in: who sends it, whether that principal may open the endpoint, and whether
-// it sends too much. Asked for every request of every transport, before a byte of a body is read.
+// Decides whether a request is accepted: who sends it, whether this principal may use the endpoint, and
+// whether it sends too much. Every request of every transport passes here, before any of its body is read.
 import type { IncomingMessage } from 'node:http';
 import { ANONYMOUS, OPEN_POLICY } from '../auth/anonymous.ts';
 import { type AuthenticationFailure, Authenticator, type Identity } from '../auth/authenticator.ts';
@@ -24,29 +24,29 @@ import type { LimitOptions, ListenOptions } from './options.ts';
 import type { Route } from './paths.ts';
 import { credentialsOf, ticketOf } from './presented.ts';
 
-/** Somebody who may come in, or what is answered instead. */
+/** A client that is accepted, or the answer that refuses it. */
 export type AccessDecision =
   | { readonly principal: Principal }
   | { readonly refusal: Refusal }
-  /** Known, but there is nothing for this client: no such endpoint, or a hidden one. */
+  /** The client is known, but the endpoint does not exist for it. */
   | { readonly nothingFor: Principal };
 
 export interface GatekeeperParts {
   readonly listen: ListenOptions;
   readonly limits: LimitOptions;
-  /** undefined: nobody has to authenticate. */
+  /** Undefined without authentication. */
   readonly auth: AuthOptions | undefined;
   /** Looked up each time: a reload may put others in their place. */
   readonly watchers: Pick<RequestWatchers, 'audit' | 'loads'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly proxies: ProxyRules | undefined;
-  /** Told when principals may have lost what they had. */
+  /** Called when principals may have lost access. */
   changed(): void;
 }
 
-/** What there is only with authentication. */
-interface OriginGuards {
+/** Parts that exist only with authentication. */
+interface AuthParts {
   readonly authenticator: Authenticator;
   readonly policy: RulePolicy;
   readonly resource: ProtectedResource;
@@ -54,11 +54,11 @@ interface OriginGuards {
 }
 
 const ADMIT_ANYBODY: AccessDecision = { principal: ANONYMOUS };
-/** Decides about requests. */
+/** Accepts or refuses requests. */
 export class Gatekeeper {
   readonly proxies: TrustedProxies;
   readonly #parts: GatekeeperParts;
-  #guards: OriginGuards | undefined;
+  #guards: AuthParts | undefined;
   #auth: AuthOptions | undefined;
   #limits: LimitOptions;
   #audiences = new WeakMap<object, ReadonlySet<string>>();
@@ -111,7 +111,7 @@ export class Gatekeeper {
     };
   }
 
-  #createGuards(auth: AuthOptions, before?: OriginGuards): OriginGuards {
+  #createGuards(auth: AuthOptions, before?: AuthParts): AuthParts {
     const { listen, logger, changed, proxies } = this.#parts;
     const { allow, onDenied } = this.#auth ?? {};
     const haveSameRules =
@@ -125,18 +125,18 @@ export class Gatekeeper {
     };
   }
 
-  /** What principals may see and use. */
+  /** What each principal may see and use. */
   get policy(): AccessPolicy {
     return this.#guards?.policy ?? OPEN_POLICY;
   }
 
-  /** Whether anybody has to authenticate. */
+  /** Whether authentication is required. */
   get isOn(): boolean {
     return this.#guards !== undefined;
   }
 
   /**
-   * Reads what has to be read.
+   * Reads the key file.
    * @throws KeyFileError
    */
   open(): void {
@@ -147,7 +147,7 @@ export class Gatekeeper {
     this.#guards?.authenticator.close();
   }
 
-  /** Whether a principal would still come in. */
+  /** Whether a principal would still be accepted. */
   holds(principal: Principal): boolean {
     return this.#guards?.authenticator.holds(principal) ?? true;
   }
@@ -158,8 +158,8 @@ export class Gatekeeper {
   }
 
   /**
-   * Decides about a request; at once, unless a token has to be verified. Who has to authenticate does
-   * so for every path, so that strangers learn of none whether it is an endpoint's.
+   * Decides about a request; a promise only if a token must be verified. With authentication every path
+   * requires it, so that strangers can't find out which paths are endpoints.
    * @param route undefined: there is no such endpoint
    */
   admit(
@@ -180,8 +180,8 @@ export class Gatekeeper {
     const audiences = this.#audiencesOf(guards, route);
     const identity = guards.authenticator.identify(credentials, audiences);
     if (identity !== undefined) return this.#conclude(guards, request, route, identity);
-    // Only what costs something to look at is refused for what came from the address before: nobody is
-    // locked out by neighbours while the credentials are known.
+    // After failed logins from the same address, only credentials that are not known yet are refused, because
+    // checking them costs something. So nobody can lock out a neighbour.
     const failedMs = this.#failures.waitMs(this.#networkOf(request), monotonicMs());
     if (failedMs > 0) return { refusal: this.#tooMany(failedMs) };
     return guards.authenticator
@@ -190,8 +190,8 @@ export class Gatekeeper {
   }
 
   /**
-   * Decides again about somebody who was let in before the body came.
-   * @returns undefined: may still come in
+   * Decides again when the body has arrived, which may be much later.
+   * @returns undefined if the client may continue
    */
   recheck(request: IncomingMessage, route: Route, principal: Principal): Refusal | undefined {
     const guards = this.#guards;
@@ -200,21 +200,21 @@ export class Gatekeeper {
   }
 
   /**
-   * Counts a message of a principal that is let in already, on a channel that stays open.
+   * Counts a message of an accepted principal, on a channel that stays open.
    * @returns 0, or how many milliseconds it is too early
    */
   takeMessage(principal: Principal): number {
     return this.#perPrincipal?.take(quotaKeyOf(principal), monotonicMs()) ?? 0;
   }
 
-  /** Counts the other messages of a batch, of which the first was counted. */
+  /** Counts the messages of a batch after the first one, which is already counted. */
   takeBatch(principal: Principal, messages: number): void {
     this.#perPrincipal?.owe(quotaKeyOf(principal), messages - 1, monotonicMs());
   }
 
   /**
-   * What the head of a 403 says to a client that may get more scopes.
-   * @param scopes that would do; none: it is told of no way
+   * The headers of a 403 for a client that may get more scopes.
+   * @param scopes that would be enough; none: more scopes would not help
    */
   stepUp(route: Route, scopes: readonly string[]): Refusal['headers'] {
     const resource = this.#guards?.resource;
@@ -223,7 +223,7 @@ export class Gatekeeper {
     return { 'www-authenticate': resource.challenge(challengedPath(route), { error, scopes }) };
   }
 
-  /** Whether an endpoint is there for a principal. */
+  /** Whether an endpoint exists for a principal. */
   opens(route: Route, principal: Principal | undefined): boolean {
     const guards = this.#guards;
     if (guards === undefined) return true;
@@ -235,12 +235,14 @@ export class Gatekeeper {
     return this.#guards === undefined || isOpenTo(this.#guards.policy, endpoint, principal);
   }
 
-  /** A ticket for a principal that was let in. */
+  /** Makes a ticket for an accepted principal. */
   issueTicket(principal: Principal, route: Route): ReturnType<Tickets['issue']> {
     return this.#guards?.tickets.issue(principal, route.served.endpoint.name);
   }
 
-  /** The metadata document that a target asks for (RFC 9728); undefined when it asks for none. */
+  /**
+   * The metadata document for a request target (RFC 9728); undefined if it is the target of something else.
+   */
   metadata(target: string, find: (path: string) => Route | undefined): object | undefined {
     const guards = this.#guards;
     const path = guards?.resource.resourcePath(target.split('?', 1)[0] ?? '');
@@ -254,13 +256,16 @@ export class Gatekeeper {
     return guards.resource.document(route.path, guards.policy.scopesFor(serversOf(route)));
   }
 
-  /** Where what comes from an address counts: who has one of version 6 can send from very many. */
+  /**
+   * The network of a request's address, which is what is limited: one client may have very many IPv6
+   * addresses.
+   */
   #networkOf(request: IncomingMessage): string {
     return networkOf(this.proxies.addressOf(request));
   }
 
   #conclude(
-    guards: OriginGuards,
+    guards: AuthParts,
     request: IncomingMessage,
     route: Route | undefined,
     identity: Identity,
@@ -284,7 +289,7 @@ export class Gatekeeper {
   }
 
   #denied(
-    guards: OriginGuards,
+    guards: AuthParts,
     request: IncomingMessage,
     route: Route | undefined,
     denial: AuthenticationFailure | RefusedToken,
@@ -307,14 +312,14 @@ export class Gatekeeper {
     return unauthorized(challenge, description);
   }
 
-  // What more scopes would open is told, since clients can get them; anything else is hidden.
-  #forbidden({ policy }: OriginGuards, route: Route, principal: Principal): AccessDecision {
+  // Missing scopes are told, since clients can request them. Everything else is hidden.
+  #forbidden({ policy }: AuthParts, route: Route, principal: Principal): AccessDecision {
     const headers = this.stepUp(route, policy.missingScopesFor(principal, serversOf(route)));
     if (headers !== undefined) return { refusal: { ...REFUSALS.forbidden, headers } };
     return policy.hidesDenied ? { nothingFor: principal } : { refusal: REFUSALS.forbidden };
   }
 
-  #audiencesOf(guards: OriginGuards, route: Route | undefined): ReadonlySet<string> {
+  #audiencesOf(guards: AuthParts, route: Route | undefined): ReadonlySet<string> {
     if (route === undefined) return guards.resource.audiences([]);
     const { served } = route;
     let audiences = this.#audiences.get(served);
@@ -337,7 +342,7 @@ export class Gatekeeper {
     who?: Principal,
   ): void {
     this.#parts.metrics.auth.inc({ outcome });
-    // Every login of OAuth begins with a request without a token.
+    // Every OAuth login begins with a request without a token.
     if (outcome === 'missing') return;
     this.#parts.watchers.audit?.refused({
       outcome,
@@ -354,16 +359,16 @@ function unauthorized(challenge: string, why: string | undefined): Refusal {
   return { ...refusal, headers, message: why === undefined ? message : `${message} ${why}` };
 }
 
-/** The refusal of somebody who sends too much. */
+/** The answer to a client that sends too much. */
 export function tooManyRequests(waitMs: number): Refusal {
   const seconds = String(Math.max(1, Math.ceil(waitMs / 1_000)));
   return { ...REFUSALS.tooManyRequests, headers: { 'retry-after': seconds } };
 }
 
 function isOpenTo(policy: AccessPolicy, endpoint: Endpoint, principal: Principal): boolean {
-  // Of plain JSON-RPC everything is carried, so everything must be allowed.
+  // All methods of plain JSON-RPC are passed on, so everything must be allowed.
   const isPlain = endpoint.protocol === 'jsonrpc';
-  // One that merges servers shows of each what its rules allow.
+  // A merged endpoint shows of each server what the rules allow.
   return serversAt(endpoint).some((server) =>
     isPlain
       ? policy.allows(principal, { server, kind: 'method', name: '*' })
@@ -371,7 +376,7 @@ function isOpenTo(policy: AccessPolicy, endpoint: Endpoint, principal: Principal
   );
 }
 
-/** Without an endpoint it is about the gateway as a whole. */
+/** Without an endpoint the gateway as a whole is meant. */
 function serversOf(route: Route | undefined): readonly string[] {
   if (route === undefined) return ['*'];
   return serversAt(route.served.endpoint);
@@ -381,7 +386,7 @@ function serversAt(endpoint: Endpoint): readonly string[] {
   return endpoint.servers ?? [endpoint.server];
 }
 
-/** Whoever POSTs to the messages of an event stream is a client of that stream's address. */
+/** A POST to the `messages` path of an event stream is about the stream's path. */
 function challengedPath(route: Route | undefined): string {
   if (route === undefined) return '';
   if (route.kind === 'messages') return route.path.replace(/\/messages$/, '/sse');

@@ -1,18 +1,17 @@
-// How much time and how many connections clients of the public listener get before anything is known
-// of them (docs/reliability.md#a11, #a12). The same for everybody: a value of a test's own shows that
-// they hold.
+// Limits of time and connections for clients of the public listener, before anything is known about them
+// (docs/reliability.md#a11, #a12). Not configurable; tests use other values.
 
-/** Bounds of the HTTP server itself. */
+/** Limits of the HTTP server. */
 export interface HttpBounds {
-  /** From the connection, or the end of the request before, to the end of the headers. */
+  /** Time for the headers, from the connection or the end of the previous request. */
   readonly headersMs: number;
-  /** To the end of the body. */
+  /** Time until the end of the body. */
   readonly requestMs: number;
-  /** How often connections are looked at; Node would do it every 30 s. */
+  /** How often connections are checked. The default of Node is 30 s. */
   readonly sweepMs: number;
-  /** Without a request. */
+  /** Time without a request. */
   readonly keepAliveMs: number;
-  /** Open at once, where the process may have as many descriptors. */
+  /** The most open connections, if there are enough file descriptors. */
   readonly connections: number;
 }
 
@@ -24,13 +23,19 @@ export const HTTP_BOUNDS: HttpBounds = {
   connections: 20_000,
 };
 
-/** Descriptors of Node itself, the listeners, logs. */
+/** File descriptors of Node itself, the listeners and logs. */
 const OWN_DESCRIPTORS = 32;
-/** For processes, remote servers, the admin listener, files: half of what there is, up to this many. */
+/**
+ * File descriptors for processes, remote servers, the admin listener and files: half of all, at most this
+ * many.
+ */
 const MAX_OTHER_DESCRIPTORS = 2_048;
 const MIN_CONNECTIONS = 4;
 
-/** Connections for which there are descriptors, of as many as the process may have. */
+/**
+ * The number of connections for which there are file descriptors.
+ * @param descriptors the most that the process may have
+ */
 export function connectionsWithin(descriptors: number): number {
   if (!Number.isFinite(descriptors)) return Number.POSITIVE_INFINITY;
   const left = descriptors - OWN_DESCRIPTORS;

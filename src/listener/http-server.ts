@@ -1,6 +1,5 @@
-// The public listener: one fastify instance, its limits, and the checks that come before everything
-// else: Host, Origin, target and type, then the path, then who it is. Which route a request takes is
-// decided by the path table alone.
+// The public listener: one fastify instance, its limits, and the first checks: Host, Origin, target and type,
+// then the path, then authentication. Only the path table decides where a request goes.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
@@ -38,24 +37,24 @@ import { refuseUpgrade, WebSockets } from './websocket/upgrade.ts';
 const TICKETS_WAIT_MS = 30_000;
 
 const NO_STORE = { 'cache-control': 'no-store' };
-/** What clients of authorization servers read first; the only thing that every page may read. */
+/** Metadata for clients of authorization servers; the only documents that every page may read. */
 const METADATA = '/.well-known/';
 const READABLE = { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' };
 
-/** A request that was let in. */
+/** A request that was accepted. */
 interface AdmittedRequest {
   readonly route: Route;
   readonly principal: Principal;
-  /** What its client may cost in a turn, where it was not counted yet. */
+  /** What its client may cost in a turn, if the request is not counted yet. */
   readonly quota: TurnQuota | undefined;
 }
 
-/** A request of which may be decided whether it is let in. */
+/** A request that is not accepted yet. */
 interface IncomingRequest extends IncomingMessage {
   admitted?: AdmittedRequest;
 }
 
-/** The listener that clients connect to. */
+/** The listener for clients. */
 export class HttpServer {
   readonly #context: ListenerContext;
   readonly #paths: PathTable;
@@ -92,20 +91,20 @@ export class HttpServer {
     );
   }
 
-  /** Open WebSockets. */
+  /** Number of open WebSockets. */
   get webSockets(): number {
     return this.#webSockets.size;
   }
 
-  /** Open connections, and how many there may be. */
+  /** Number of open connections, and their limit. */
   get connections(): { readonly open: number; readonly limit: number } {
     return { open: this.#sockets.size, limit: this.#limits.connections };
   }
 
   /**
    * Starts to listen.
-   * @returns the address, `http://127.0.0.1:8080`
-   * @throws when the address can't be had
+   * @returns the address, such as `http://127.0.0.1:8080`
+   * @throws if it can't listen on the address
    */
   async listen(): Promise<string> {
     const { host, port, tls } = this.#context.options;
@@ -133,20 +132,20 @@ export class HttpServer {
   }
 
   /**
-   * The gateway stops: connections that nobody uses are closed. New ones are still taken, since what
-   * calls in flight wait for may come on them.
+   * The gateway stops: closes unused connections. New ones are still accepted, because calls in flight may
+   * need them.
    */
   drain(): void {
-    // Node takes an answer that is still on its way for one that has arrived.
+    // Node treats a connection whose answer was not sent completely as idle.
     if (!this.hasUnsent) this.#app.server.closeIdleConnections();
   }
 
-  /** Whether anything is on its way to a client. */
+  /** Whether any output waits for a client. */
   get hasUnsent(): boolean {
     return this.#sockets.hasUnsent;
   }
 
-  /** Ends every connection. What clients were sent last, they have a moment to read. */
+  /** Closes every connection. Clients get a moment to read the last output. */
   async close(): Promise<void> {
     this.#tlsFiles?.close();
     this.#context.gatekeeper.close();
@@ -200,7 +199,7 @@ export class HttpServer {
         refuse(reply.raw, REFUSALS.notFound);
         return;
       }
-      // A slow body may come after the end of what its head was let in with.
+      // The credentials may have expired while the body arrived.
       const late = this.#context.gatekeeper.recheck(raw, admitted.route, admitted.principal);
       if (late !== undefined) refuse(reply.raw, late);
       else if (admitted.quota === undefined) this.#serveSafely(admitted, raw, reply.raw, body);
@@ -213,8 +212,8 @@ export class HttpServer {
   }
 
   /**
-   * Everything that is decided before a byte of the body is read, and before anything is made of the
-   * request: to refuse must cost less than to serve.
+   * Everything that is decided before any of the body is read, and before objects are made for the request:
+   * refusing must cost less than serving.
    */
   #takeIn(request: IncomingRequest, response: ServerResponse, serve: RequestListener): void {
     if (this.#context.drain.isOn) response.shouldKeepAlive = false;
@@ -240,7 +239,7 @@ export class HttpServer {
     else decision.then(proceed).catch((error: unknown) => this.#onError(error, response));
   }
 
-  /** Host, Origin, target and Content-Type. */
+  /** Checks Host, Origin, target and Content-Type. */
   #isHarmless(request: IncomingMessage, response: ServerResponse): boolean {
     const isPublic = request.url?.startsWith(METADATA) === true;
     const refusal = this.#guard.check(request, isPublic);
@@ -272,20 +271,20 @@ export class HttpServer {
     return route?.kind === 'tickets' && !this.#context.gatekeeper.isOn ? undefined : route;
   }
 
-  /** @param kind how the client connects */
+  /** @param kind the kind of path that the client uses */
   #refusalOf(decision: AccessDecision, kind: PathKind): Refusal | undefined {
     if ('refusal' in decision) return decision.refusal;
     return 'nothingFor' in decision ? this.#notFound(kind, decision.nothingFor) : undefined;
   }
 
-  /** Says what there is for this client. */
+  /** A 404 with the paths that exist for this client. */
   #notFound(kind: PathKind, principal?: Principal): Refusal {
     const { gatekeeper } = this.#context;
     const routes = this.#paths.all(kind).filter((route) => gatekeeper.opens(route, principal));
     return notFound(routes.map(({ path }) => path));
   }
 
-  /** What breaks ends this request, and nothing else. */
+  /** An exception ends only this request. */
   #serveSafely(
     admitted: AdmittedRequest,
     request: IncomingMessage,
@@ -346,8 +345,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers for a path that is no endpoint's: a metadata document, or that there is nothing.
-   * @returns false: not before it is known who asks, for whom an endpoint looks the same
+   * Answers a request for a path without an endpoint: with a metadata document or a 404.
+   * @returns false if the client must authenticate first, so that the path looks like that of an endpoint
    */
   #answerOther(request: IncomingMessage, response: ServerResponse): boolean {
     const { gatekeeper } = this.#context;
@@ -359,7 +358,7 @@ export class HttpServer {
       sendJson(response, 200, jsonBytes(document), READABLE);
       return true;
     }
-    // Clients look for documents of several names before they log in, and go on after a 404.
+    // Clients look for several documents before they log in, and continue after a 404.
     const isPublic = request.url?.startsWith(METADATA) === true;
     if (gatekeeper.isOn && !isPublic) return false;
     this.#reject(response, this.#notFound('mcp'));
@@ -392,7 +391,7 @@ export class HttpServer {
     const { principal } = decision;
     this.#turns.assign(request, this.#principals.of(principal));
     const turns = this.#turns.quotaOf(request);
-    // Without, the connection is closed.
+    // Without a quota the connection is closed already.
     if (turns === undefined) return;
     this.#webSockets.upgrade(route.served, principal, { request, socket, head, turns });
   }

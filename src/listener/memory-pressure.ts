@@ -1,12 +1,12 @@
-// Whether there is memory for more: while the heap or the container is nearly full, new requests are
-// turned away so that those that run can end (docs/reliability.md#c06, #f25).
+// Refuses new requests while the heap or the container's memory is nearly full, so that running requests can
+// finish (docs/reliability.md#c06, #f25).
 import { every, type Timer } from '../base/clock.ts';
 import { MemoryGauge, type MemoryUse } from '../base/memory.ts';
 
 const PERIOD_MS = 500;
 const FULL = 0.9;
 
-/** Watches memory. */
+/** Checks memory regularly. */
 export class MemoryPressure {
   readonly #timer: Timer;
   #isHigh = false;
@@ -17,7 +17,7 @@ export class MemoryPressure {
     });
   }
 
-  /** Whether new requests have to be turned away. */
+  /** Whether new requests must be refused. */
   get isHigh(): boolean {
     return this.#isHigh;
   }
@@ -27,7 +27,7 @@ export class MemoryPressure {
   }
 }
 
-/** Whether so much is in use that one more request could be the last. */
+/** Whether one more request could exceed the memory. */
 export function isNearlyFull(use: MemoryUse): boolean {
   const { heapBytes, heapLimitBytes, residentBytes, containerLimitBytes } = use;
   return heapBytes > heapLimitBytes * FULL || residentBytes > containerLimitBytes * FULL;

@@ -1,5 +1,4 @@
-// Node's HTTP server as the public listener wants it: with its bounds, and on every address that a name
-// stands for.
+// Node's HTTP server, configured for the public listener; it listens on every address of a name.
 import { lookup } from 'node:dns/promises';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -15,7 +14,7 @@ import type { HttpBounds } from './http-bounds.ts';
 import type { TlsOptions } from './options.ts';
 import { tlsOptions } from './tls-files.ts';
 
-/** The server, which does not listen yet. */
+/** Creates the server. It does not listen yet. */
 export function createNodeServer(
   bounds: HttpBounds,
   tls: TlsOptions | undefined,
@@ -26,7 +25,7 @@ export function createNodeServer(
     requestTimeout: bounds.requestMs,
     keepAliveTimeout: bounds.keepAliveMs,
     connectionsCheckingInterval: bounds.sweepMs,
-    // Another protocol than that is not switched to, which the client has to expect (RFC 9110 7.8).
+    // Upgrades to other protocols are ignored, which clients must expect (RFC 9110 7.8).
     shouldUpgradeCallback: ({ headers }) =>
       /(?:^|,) *websocket *(?:,|$)/i.test(headers.upgrade ?? ''),
   };
@@ -36,10 +35,10 @@ export function createNodeServer(
 }
 
 /**
- * To be called once it listens: outlives errors, and listens on the other addresses of `localhost`, since
- * clients try one or the other first.
- * @param server listens on one of them
- * @returns what listens there for it
+ * Called when the server listens. Keeps it running after errors, and listens on the other addresses of
+ * `localhost`, since clients may try any of them first.
+ * @param server listens on one of the addresses
+ * @returns the servers for the other addresses
  */
 export async function listenBeside(
   server: Server,
@@ -55,7 +54,7 @@ export async function listenBeside(
     const beside = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       server.emit('connection', socket);
     });
-    // Where this machine has a name for it and no such address, nobody can connect there.
+    // If this machine does not have the address, nobody can connect to it.
     const isOpen = await new Promise((resolve) => {
       beside.once('error', () => resolve(false)).listen(port, address, () => resolve(true));
     });
@@ -66,10 +65,10 @@ export async function listenBeside(
   return (await Promise.all(opened)).flat();
 }
 
-/** A server that listens goes on when it can't take a connection, since no descriptor is left for it. */
+/** When no file descriptor is left, a connection can't be accepted, but the server must keep listening. */
 function outliveErrors(server: TcpServer, logger: Logger): void {
   const line = new RareLine<Error>((count, err) => {
-    logger.error({ err, count }, 'a connection could not be taken');
+    logger.error({ err, count }, 'a connection could not be accepted');
   });
   server.on('error', (error) => line.note(error));
 }

@@ -1,24 +1,24 @@
-// What clients hold open: event streams and WebSockets. Counted for each principal, and ended when the
-// principal would not be let in any more: a revoked key, an expired token (docs/reliability.md#g08).
+// Event streams and WebSockets that clients keep open. Counts them for each principal, and ends them when the
+// principal would no longer be accepted: a revoked key, an expired token (docs/reliability.md#g08).
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const MAX_OPEN = 20_000;
 
-/** Something that is open for a client. */
+/** A stream that a client keeps open. */
 export interface OpenStream {
   readonly principal: Principal;
-  /** Ends what is open; `release` follows. */
+  /** Ends the stream; it then calls `release`. */
   end(): void;
 }
 
 export interface OpenStreamRules {
-  /** Whether a principal would still be let in. */
+  /** Whether a principal would still be accepted. */
   holds(principal: Principal): boolean;
-  /** What one principal may hold open; undefined is no limit of its own. */
+  /** The limit for one principal; undefined: no limit. */
   readonly maxPerPrincipal: number | undefined;
 }
 
-/** Everything that is open. */
+/** All open streams. */
 export class OpenStreams {
   readonly #rules: OpenStreamRules;
   readonly #open = new Set<OpenStream>();
@@ -28,7 +28,7 @@ export class OpenStreams {
     this.#rules = rules;
   }
 
-  /** Why there is no room for one more of this principal, if there is none. */
+  /** The limit that is reached for this principal, if any. */
   refusal(principal: Principal): 'all' | 'own' | undefined {
     const { maxPerPrincipal } = this.#rules;
     const own = this.#perPrincipal.get(quotaKeyOf(principal)) ?? 0;
@@ -50,7 +50,7 @@ export class OpenStreams {
     else this.#perPrincipal.set(key, own);
   }
 
-  /** Ends what is held by principals that would not be let in any more. */
+  /** Ends streams of principals that would no longer be accepted. */
   sweep(): void {
     for (const openStream of [...this.#open])
       if (!this.#rules.holds(openStream.principal)) openStream.end();

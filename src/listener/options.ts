@@ -1,5 +1,5 @@
-// What a user may say about the public listener (docs/configuration.md#listen), its sessions and
-// limits. What is safe together is decided in config/exposure.ts.
+// Options of the public listener (docs/configuration.md#listen), its sessions and limits. config/exposure.ts
+// checks which combinations are safe.
 import { isIP } from 'node:net';
 import {
   address,
@@ -18,7 +18,7 @@ import {
   text,
 } from '../base/options.ts';
 
-/** More than any machine has to spare for it. */
+/** More memory than any machine needs for this. */
 const MAX_HELD_BYTES = 64 * 1024 ** 3;
 
 const ORIGIN = 'must be an origin such as https://app.example or http://localhost:5173';
@@ -50,7 +50,8 @@ const tls = section({
 }).refine((value) => value.clientCerts === 'none' || value.clientCa !== undefined, {
   path: ['clientCa'],
   when: isMap,
-  error: 'is missing: must be the file of who signs the certificates of clients (clientCerts)',
+  error:
+    'is missing: must be the file with the CA certificates for client certificates (clientCerts)',
 });
 
 /** TLS of the public listener. Paths are absolute. */
@@ -162,7 +163,7 @@ export const limitsSchema = section({
     }),
 });
 
-/** How much clients may ask for. Those of a principal count only where there is authentication. */
+/** Limits for clients. Those for a principal apply only with authentication. */
 export type LimitOptions = Options<typeof limitsSchema>;
 
 function isOrigin(value: string): boolean {

@@ -1,4 +1,4 @@
-// Which path means what: an exact table, never a prefix or suffix (docs/reliability.md#a08).
+// Which path is served by what: exact matches only, no prefixes or suffixes (docs/reliability.md#a08).
 import type { ServedEndpoint } from '../session/served-endpoint.ts';
 
 /** What is served under a path. */
@@ -11,9 +11,9 @@ export interface Route {
   readonly kind: PathKind;
   readonly path: string;
   readonly served: ServedEndpoint;
-  /** Every path that clients of the endpoint connect to. */
+  /** Every path of the endpoint that clients connect to. */
   readonly paths: readonly string[];
-  /** For `sse`: the path of its POSTs. */
+  /** For `sse`: the path for its POSTs. */
   readonly messagesPath: string;
 }
 
@@ -21,7 +21,7 @@ export interface Route {
 export class PathTable {
   readonly #routes = new Map<string, Route>();
 
-  /** Adds the faces of an endpoint under `prefix`, which is empty or begins with a slash. */
+  /** Adds the paths of an endpoint under `prefix`, which is empty or begins with a slash. */
   add(prefix: string, served: ServedEndpoint): void {
     const messagesPath = `${prefix}/messages`;
     const paths = ['mcp', 'sse', 'ws'].map((kind) => `${prefix}/${kind}`);

@@ -1,5 +1,5 @@
-// POST to a server that speaks plain JSON-RPC: no handshake, no session id; the answer is the
-// response, and a batch is answered as one array.
+// POST to a server with `protocol: jsonrpc`: no handshake and no session id. The body of the answer is the
+// response; a batch is answered with one array.
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldOwner } from '../base/held-bytes.ts';
 import { faultError } from '../jsonrpc/faults.ts';
@@ -29,19 +29,21 @@ import type { HttpCall } from './streamable-http/routes.ts';
 
 const RULES = { anyParams: true };
 
-/** A session, or why there is none. */
+/** A session, or why none can be opened. */
 type SessionOrRefusal = Session | NoRoom;
 
-/** A client that only POSTs reads nothing but answers. */
-const DEAF: NotificationWriter = {
+/** A client that only sends POSTs gets nothing but answers. */
+const NO_NOTIFICATIONS: NotificationWriter = {
   isOpen: false,
   send: () => undefined,
   prune: () => undefined,
   close: () => undefined,
 };
 
-/** Sessions that stand for the clients of plain servers which only POST: one per endpoint, principal and
- * credentials. */
+/**
+ * Sessions for clients of plain servers, which only send POSTs: one for each endpoint, principal and
+ * credentials.
+ */
 export class PlainPosts {
   readonly #context: ListenerContext;
   readonly #sessions = new Map<string, Promise<SessionOrRefusal>>();
@@ -88,7 +90,7 @@ export class PlainPosts {
     return REFUSALS.tooMuchHeld;
   }
 
-  /** Counts a body while it waits for its session. */
+  /** Counts the bytes of a body while it waits for its session. */
   async #holding<T>({ principal }: HttpCall, { length }: Buffer, opening: Promise<T>): Promise<T> {
     const owner = this.#context.held.client(principal);
     owner.add('call', length);
@@ -125,7 +127,7 @@ export class PlainPosts {
       abandon: () => sendEmpty(response, 202),
     };
     const owner = (): HeldOwner => this.#context.held.client(call.principal);
-    // The answer waits for the last message: what the client sends next must not overtake the rest.
+    // The answer waits for the last message: the client's next request must not be processed before.
     const answers = new BatchAnswers(target, answered + 1, owner);
     const all = answers.writer();
     const late = (): void => all.abandon();
@@ -169,7 +171,7 @@ export class PlainPosts {
       known.continueAs(call.principal);
       return known;
     }
-    // Of several that found it closed, or waited in vain, one opens the next.
+    // If several requests found the session closed or failed, one of them opens the next one.
     if (this.#sessions.get(key) !== pending) return await this.#sessionFor(served, call);
     const opening = this.#open(served, call);
     this.#sessions.set(key, opening);
@@ -183,7 +185,7 @@ export class PlainPosts {
         transport: 'streamable-http',
         served,
         principal: call.principal,
-        notificationWriter: DEAF,
+        notificationWriter: NO_NOTIFICATIONS,
         hasStreamPerRequest: true,
       },
       this.#context.sessions,

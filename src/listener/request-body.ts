@@ -1,13 +1,12 @@
-// The body of a request: read whole, bounded, and held in hardly more memory than it has bytes,
-// however small the chunks are that a client cuts it into (docs/reliability.md#c06). What is on its
-// way counts as held for its principal.
+// Reads the body of a request. It is limited, and takes hardly more memory than it has bytes, even if the
+// client sends tiny chunks (docs/reliability.md#c06). Its bytes count as held for its principal.
 import type { IncomingMessage } from 'node:http';
 import { GatheredBytes } from '../base/gathered-bytes.ts';
 import { HeldAmount, type HeldBytes, type HeldOwner, LARGE_HOLDING } from '../base/held-bytes.ts';
 import { LARGE_TEXT, walkOver } from '../jsonrpc/text-walk.ts';
 import type { Principal } from '../ports/principal.ts';
 
-/** A body that can't be had; `statusCode` is what is answered. */
+/** A body that can't be read; the client gets `statusCode`. */
 export class BodyFailure extends Error {
   override readonly name = 'BodyFailure';
   readonly statusCode: number;
@@ -19,16 +18,16 @@ export class BodyFailure extends Error {
 }
 
 export interface BodyLimits {
-  /** Of one body; more is a failure with 413. */
+  /** For one body; a larger one fails with 413. */
   readonly maxBytes: number;
-  /** Of all bodies on their way; undefined: as much as may be held. */
+  /** For all bodies that are being received; undefined: limited only by the held bytes. */
   readonly allBytes?: number | undefined;
 }
 
-/** Told once: the body, or why there is none. */
+/** Called once: with the body, or with the reason why there is none. */
 export type BodyTaker = (failure: BodyFailure | null, body?: Buffer) => void;
 
-/** All bodies that are on their way in. */
+/** All bodies that are being received. */
 export class RequestBodies {
   readonly #held: HeldBytes;
   readonly #maxBytes: number;
@@ -45,11 +44,11 @@ export class RequestBodies {
     this.#allBytes = allBytes ?? this.#held.limitBytes;
   }
 
-  /** Reads a body. Nothing is kept of one that is too large, or for which there is no room. */
+  /** Reads a body. One that is too large, or for which there is no room, is dropped at once. */
   read(request: IncomingMessage, principal: Principal, done: BodyTaker): void {
     const declared = Number(request.headers['content-length']);
     const owner = this.#held.client(principal);
-    // One of unknown length is counted as it grows.
+    // A body of unknown length is counted as it grows.
     let counted = Number.isNaN(declared) ? Math.min(LARGE_HOLDING, this.#maxBytes) : declared;
     if (counted > this.#maxBytes || !this.#hasRoom(owner, counted)) {
       done(counted > this.#maxBytes ? tooLarge() : noRoom());
@@ -78,7 +77,7 @@ export class RequestBodies {
       const length = bytes.length + chunk.length;
       if (length > this.#maxBytes) end(tooLarge());
       else if (length > counted && !grow(length)) end(noRoom());
-      // What is whole at once must not keep the read buffer that it is a part of.
+      // A body in one chunk is copied, because the chunk is a view of a larger read buffer.
       else bytes.push(bytes.length === 0 ? Buffer.from(chunk) : chunk);
     };
     const finish = (): void => {
@@ -101,7 +100,7 @@ export class RequestBodies {
     room.set(counted);
   }
 
-  /** Whether so much more may be on its way. */
+  /** Whether so many more bytes may be received. */
   #hasRoom(owner: HeldOwner, bytes: number): boolean {
     return this.#held.byKind.body + bytes <= this.#allBytes && owner.hasRoom(bytes);
   }

@@ -1,5 +1,5 @@
-// What is wrong with the head of a request, whoever sent it: its version, how its body is framed, its
-// target, the host and the page that it is for.
+// Checks the head of a request before anything is known about its sender: HTTP version, transfer coding,
+// target, Host and Origin.
 import type { IncomingMessage } from 'node:http';
 import { type GuardOptions, OriginGuard } from '../auth/origin-guard.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -7,7 +7,7 @@ import { RareLine } from '../observe/rare-line.ts';
 import { REFUSALS, type Refusal } from './error-response.ts';
 import { isJsonBody } from './request-headers.ts';
 
-/** Checks heads. */
+/** Checks request heads. */
 export class HeadGuard {
   readonly #origins: OriginGuard;
   readonly #refused: RareLine<string>;
@@ -19,15 +19,15 @@ export class HeadGuard {
     );
   }
 
-  /** Pages that the gateway's own address serves count as its own; called once the port is known. */
+  /** Allows pages that the gateway's own address serves. Called when the port is known. */
   allowOwnPort(scheme: 'http' | 'https', port: number): void {
     this.#origins.allowOwnPort(scheme, port);
   }
 
   /**
    * Checks one request.
-   * @param isPublic for what every page may read
-   * @returns undefined when it may pass
+   * @param isPublic for documents that every page may read
+   * @returns undefined if the request is fine
    */
   check(request: IncomingMessage, isPublic = false): Refusal | undefined {
     const fault = faultOf(request);
@@ -39,12 +39,12 @@ export class HeadGuard {
   }
 }
 
-/** Node's parser takes more versions and codings than are served here. */
+/** Node's parser accepts more versions and codings than are supported here. */
 function faultOf({ httpVersion, headers, url }: IncomingMessage): Refusal | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return REFUSALS.httpVersion;
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') return REFUSALS.coding;
-  // An absolute-form target names a host that was not checked (docs/reliability.md#a07).
+  // A target with a host in it would bypass the check of Host (docs/reliability.md#a07).
   return url?.startsWith('/') === true ? undefined : REFUSALS.badTarget;
 }
 

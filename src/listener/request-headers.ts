@@ -1,15 +1,15 @@
-// What a request's headers say: media types, accepted answers. Strict where a browser could be
-// tricked into sending the request (docs/reliability.md#a03), lenient where clients differ harmlessly.
+// Reads headers of requests: media types, accepted answers. Strict where a web page could make a browser send
+// the request (docs/reliability.md#a03), tolerant where clients differ without harm.
 
-/** `application/json`, alone or with an UTF-8 charset; nothing else, no odd white space. */
+/** `application/json`, alone or with the charset UTF-8. No other parameters, no unusual white space. */
 const JSON_TYPE = /^application\/json(?: ?; ?charset="?utf-8"?)?$/i;
 
-/** Whether a body is JSON that was sent on purpose. */
+/** Whether a body has the type JSON, which a simple form of a web page can't send. */
 export function isJsonBody(contentType: string | undefined, encoding: string | undefined): boolean {
   return contentType !== undefined && encoding === undefined && JSON_TYPE.test(contentType);
 }
 
-/** What a client can read. */
+/** The media types that a client accepts. */
 export interface AcceptHeader {
   readonly json: boolean;
   readonly events: boolean;
@@ -17,16 +17,14 @@ export interface AcceptHeader {
 
 const BOTH: AcceptHeader = { json: true, events: true };
 
-/** What nearly every client sends; reading it anew for each request would cost more than the rest. */
+/** What nearly all clients send. Parsing it for each request would cost more than the rest. */
 const USUAL: ReadonlySet<string> = new Set([
   'application/json, text/event-stream',
   'text/event-stream, application/json',
   '*/*',
 ]);
 
-/**
- * Reads `Accept`. Absent means everything, as HTTP says (RFC 9110 12.5.1).
- */
+/** Reads `Accept`. Without the header everything is accepted (RFC 9110 12.5.1). */
 export function acceptedBy(accept: string | undefined): AcceptHeader {
   if (accept === undefined || accept === '') return BOTH;
   if (USUAL.has(accept)) return BOTH;

@@ -1,21 +1,21 @@
-// A client that does not read the response that waits for it (docs/reliability.md#f04). What waits
-// counts as held for the client.
+// Detects clients that don't read their response (docs/reliability.md#f04). Unsent output counts as held for
+// the client.
 import type { ServerResponse } from 'node:http';
 import { HeldAmount, type HeldBytes } from '../base/held-bytes.ts';
 import { watchStall } from '../base/stalled-socket.ts';
 import type { Principal } from '../ports/principal.ts';
 
-/** Whose response it is, and who is told. */
+/** The client of a response. */
 export interface Reader {
   readonly held: HeldBytes;
   readonly principal: Principal;
-  /** It was cut off because it did not read. */
+  /** Called when the client is disconnected because it does not read. */
   slow(): void;
 }
 
 /**
- * Looks after the last that is sent on a response: cuts its connection if its client does not read, or if
- * too much is held. Costs nothing when nothing waits.
+ * Watches the last output of a response. Disconnects the client if it does not read, or if too much is held.
+ * Costs nothing if nothing waits.
  */
 export function cutIfSlow(response: ServerResponse, reader: Reader): void {
   const waiting = response.writableLength;
@@ -31,14 +31,14 @@ export function cutIfSlow(response: ServerResponse, reader: Reader): void {
   unread.set(waiting);
 }
 
-/** Where what waits for a reader counts. */
+/** Counts the unsent output for a client. */
 export function unreadBytesOf({ held, principal }: Reader, cut: () => void): HeldAmount {
   return new HeldAmount(() => held.client(principal), 'unread', cut);
 }
 
 /**
- * Watches a response until it is over, if anything waits for its client now.
- * @param cut told when the client has read nothing of it for too long
+ * Watches a response until it is over, if output waits for its client.
+ * @param cut called when the client has read nothing of it for too long
  */
 export function watchResponse(response: ServerResponse, cut: () => void): void {
   const { socket } = response;

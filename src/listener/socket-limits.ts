@@ -1,5 +1,5 @@
-// How many connections the public listener takes: of anybody, as many as the process has descriptors
-// for; and of one address, so that it can't take the places of all others.
+// The limits of connections of the public listener: in total, as many as there are file descriptors for; and
+// for one address, so that it can't use all of them.
 import { descriptorLimit } from '../base/descriptors.ts';
 import type { Scarcity, SocketLimits } from '../http/open-sockets.ts';
 import { RareLine } from '../observe/rare-line.ts';
@@ -11,12 +11,12 @@ const REFUSED: Readonly<Record<Scarcity, string>> = {
   address: 'address_connections',
   unused: 'connections',
 };
-/** Clients ask for something as soon as they are connected: of these there are never many. */
+/** Clients send a request as soon as they are connected, so there are never many connections without one. */
 const MAX_UNUSED = 4_096;
 
 /**
- * The limits.
- * @param most connections at once, where there are descriptors for them
+ * Computes the limits.
+ * @param most the most open connections, if there are enough file descriptors
  */
 export function socketLimits(
   { options, gatekeeper, logger, metrics }: ListenerContext,

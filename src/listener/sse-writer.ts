@@ -1,5 +1,5 @@
-// An open event stream on an HTTP response: bounded toward a client that does not read, and kept
-// alive while there is nothing to say.
+// An open event stream on an HTTP response. What waits for a slow client is limited, and an idle stream is
+// kept alive.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldAmount } from '../base/held-bytes.ts';
@@ -8,14 +8,14 @@ import { comment } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import { type Reader, unreadBytesOf, watchResponse } from './slow-client.ts';
 
-/** What may wait for a client before its stream is cut (docs/reliability.md#limits). */
+/** How many bytes may wait for a client before its stream is closed (docs/reliability.md#limits). */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 const KEEP_ALIVE = comment('keep-alive');
 
-/** Told of what becomes of a stream. */
+/** Called about a stream. */
 export interface SseEvents extends Reader {
-  /** The stream is over, whoever ended it. Told once. */
+  /** The stream has ended, for whatever reason. Called once. */
   closed(writer: SseWriter): void;
 }
 
@@ -33,7 +33,7 @@ export class SseWriter implements StreamWriter {
 
   /**
    * Sends the head of the response.
-   * @param headers besides those of every event stream, names and values
+   * @param headers names and values, in addition to those of every event stream
    */
   constructor(response: ServerResponse, headers: Record<string, string>, events: SseEvents) {
     this.#response = response;
@@ -50,7 +50,7 @@ export class SseWriter implements StreamWriter {
     const isRead = (): void => this.#unread.release();
     response.on('drain', isRead).once('finish', isRead).once('close', isRead);
     response.once('close', () => this.#close());
-    // A client that is gone already is not told of again.
+    // If the client has disconnected already, no `close` event follows.
     if (response.destroyed) queueMicrotask(() => this.#close());
   }
 
@@ -69,23 +69,24 @@ export class SseWriter implements StreamWriter {
     if (this.#isClosed) return;
     this.#close();
     this.#response.end();
-    // Nobody looks after the stream any more, and its last message may still wait.
+    // From now on nobody counts the last message, which may still wait.
     this.#unread.set(this.#response.writableLength);
     this.#watch();
   }
 
-  /** What it is on; null when that is over. */
+  /** Its socket; null when the stream is over. */
   get socket(): Socket | null {
     return this.#response.socket;
   }
 
   /**
-   * Sends a comment, and cuts a client that has read nothing for too long.
-   * @param unacknowledged bytes that the client's system has not acknowledged, as far as can be seen
+   * Sends a comment, and disconnects a client that has read nothing for too long.
+   * @param nowMs monotonic
+   * @param unacknowledged bytes that the client's system has not acknowledged, as far as it is known
    */
   keepAlive(nowMs: number, unacknowledged: number): void {
     const waiting = this.#response.writableLength;
-    // Little may wait for long, on many streams.
+    // On many streams, even little that waits adds up over time.
     this.#unread.set(waiting);
     if (this.#isClosed) return;
     if (this.#isGone(nowMs, unacknowledged)) this.#cut();
@@ -93,7 +94,7 @@ export class SseWriter implements StreamWriter {
       this.#stalledAtMs = undefined;
       this.write(KEEP_ALIVE);
     } else if (waiting > MAX_WAITING_BYTES) {
-      // A message so large goes as a whole or not at all, as far as can be seen here: it is watched.
+      // A very large message can't be measured here: the watch on the socket sees its progress.
       this.#stalledAtMs = undefined;
     } else if (this.#stalledAtMs === undefined || waiting < this.#stalledBytes) {
       this.#stalledAtMs = nowMs;
@@ -103,7 +104,7 @@ export class SseWriter implements StreamWriter {
     }
   }
 
-  /** A client that is there acknowledges something of what is sent to it, however slowly. */
+  /** A client that is still connected acknowledges something of its output, however slowly. */
   #isGone(nowMs: number, unacknowledged: number): boolean {
     const acknowledged = (this.socket?.bytesWritten ?? 0) - unacknowledged;
     if (unacknowledged === 0 || acknowledged > this.#acknowledgedBytes) {
@@ -116,9 +117,9 @@ export class SseWriter implements StreamWriter {
   }
 
   #write(bytes: Buffer): void {
-    // Small messages that are read as they come cost nothing here.
+    // Small messages that the client reads at once cost nothing here.
     if (!this.#response.write(bytes)) this.#unread.set(this.#response.writableLength);
-    // One message may be larger than all that may wait otherwise.
+    // One message may be larger than the limit for all others.
     if (bytes.length > MAX_WAITING_BYTES) this.#watch();
   }
 

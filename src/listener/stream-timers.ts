@@ -1,5 +1,5 @@
-// The one timer of all open responses: turns answers that take long into streams, and keeps streams
-// alive. A timer for each request would cost more than the request.
+// One timer for all open responses: turns slow answers into event streams, and keeps streams alive. A timer
+// for each request would cost more than the request.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
@@ -7,19 +7,19 @@ import type { SseWriter } from './sse-writer.ts';
 import { Unacknowledged } from './unacknowledged.ts';
 
 const TICK_MS = 250;
-/** An answer that takes longer becomes a stream, so that proxies see life. */
+/** A slower answer becomes a stream, so that proxies see activity. */
 const SLOW_MS = 1_000;
-/** Well below the 15 s that clients and proxies are promised. */
+/** Well below the 15 s that clients and proxies rely on. */
 const KEEP_ALIVE_MS = 10_000;
 
 /** A response that has not begun. */
 export interface PendingResponse {
   readonly sinceMs: number;
-  /** Begins it as a stream. */
+  /** Starts an event stream for it. */
   beginStream(): void;
 }
 
-/** How long anything may outlive what its client was let in with: credentials expire silently. */
+/** How often the credentials of open streams are checked, because credentials expire without an event. */
 const SWEEP_MS = 1_000;
 
 interface TimedStream {
@@ -27,7 +27,7 @@ interface TimedStream {
   readonly openStream: OpenStream;
 }
 
-/** All responses that are waited for. */
+/** All pending responses and open streams. */
 export class StreamTimers {
   readonly #openStreams: OpenStreams;
   readonly #sweep: () => void;
@@ -39,14 +39,16 @@ export class StreamTimers {
   #lastKeepAliveMs = monotonicMs();
   #lastSweepMs = monotonicMs();
 
-  /** @param sweep ends what clients have that are not let in any more; called about once a second */
+  /**
+   * @param sweep ends what belongs to clients that would no longer be accepted; called about once a second
+   */
   constructor(openStreams: OpenStreams, sweep: () => void) {
     this.#openStreams = openStreams;
     this.#sweep = sweep;
     this.#timer = every(TICK_MS, () => this.#tick());
   }
 
-  /** Open streams by transport. */
+  /** The number of open streams, by transport. */
   counts(): Record<string, number> {
     const counts: Record<string, number> = { 'streamable-http': 0, sse: 0 };
     for (const { transport } of this.#writers.values()) {
@@ -82,7 +84,7 @@ export class StreamTimers {
   #tick(): void {
     const nowMs = monotonicMs();
     for (const response of this.#pending) {
-      // Responses are in the order they came, so the first young one ends it.
+      // Responses are ordered by age, so the first young one ends the loop.
       if (nowMs - response.sinceMs < SLOW_MS) break;
       this.#pending.delete(response);
       response.beginStream();

@@ -1,6 +1,6 @@
-// The certificate of the public listener: read from files, and read again when they change, so that a
-// renewed one needs no restart. Connections that are open keep the one they have, and are ended where
-// other signers of clients are trusted from now on.
+// The certificate of the public listener. It is read from files, and again when they change, so that a
+// renewed certificate needs no restart. Open connections keep the old one. If other signers of client
+// certificates are trusted, connections with client certificates are closed.
 import { constants } from 'node:crypto';
 import type { Server } from 'node:https';
 import type { TlsOptions as NodeTlsOptions, SecureContextOptions } from 'node:tls';
@@ -12,7 +12,7 @@ import type { TlsOptions } from './options.ts';
 const MAX_PEM_BYTES = 1024 * 1024;
 const MIN_VERSION = 'TLSv1.2';
 
-/** What `node:https` is given. */
+/** The options for `node:https`. */
 export function tlsOptions(options: TlsOptions): NodeTlsOptions {
   return {
     ...contextOf(options),
@@ -22,9 +22,9 @@ export function tlsOptions(options: TlsOptions): NodeTlsOptions {
 }
 
 /**
- * Follows changes of the files.
- * @param distrusted told when clients' certificates are checked against others than before
- * @returns to be closed with the server
+ * Watches the files for changes.
+ * @param distrusted called when client certificates are checked against other signers than before
+ * @returns close it together with the server
  */
 export function reloadTls(
   options: TlsOptions,
@@ -45,7 +45,7 @@ export function reloadTls(
       trusted = now;
       distrusted();
     } catch (error) {
-      // Between the change of one file and of the other they do not fit.
+      // While only one of two files was replaced, they don't match.
       logger.error({ err: error }, 'certificate not reloaded, the old one stays');
     }
   });
@@ -65,7 +65,7 @@ function contextOf({ cert, key, clientCa, clientCerts }: TlsOptions): SecureCont
     key: readPem(key),
     ...(clientCa === undefined ? {} : { ca: readPem(clientCa) }),
     minVersion: MIN_VERSION,
-    // A session that is taken up again is not checked again, however long its certificate is over.
+    // Node does not check the client certificate of a resumed TLS session again, so it could be expired.
     ...(clientCerts === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }

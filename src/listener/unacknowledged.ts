@@ -1,12 +1,14 @@
-// How much of what was sent on a connection its client has not acknowledged. A client whose machine or
-// network is gone acknowledges nothing, and nothing fails: the system sends again for a quarter of an hour
-// (tcp(7), tcp_retries2), and Node has no TCP user timeout. Linux tells how much waits, for all connections
-// at once (proc_net_tcp(5)).
+// How many bytes a client has not acknowledged. If a client's machine or network fails, nothing is
+// acknowledged, but nothing fails either: the system retransmits for a quarter of an hour (tcp(7),
+// tcp_retries2), and Node has no TCP user timeout. Linux shows the unacknowledged bytes of all connections
+// (proc_net_tcp(5)).
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** Local and remote end, and what waits to be acknowledged: not `00000000`. */
+/**
+ * A line with unacknowledged bytes (not `00000000`): ports of both ends, the remote address, and the bytes.
+ */
 const WAITING = /^ *\d+: \w+:(\w{4}) (\w+):(\w{4}) \w\w (?!0{8}:)(\w{8}):/gm;
 const MAPPED = '0000000000000000FFFF0000';
 
@@ -15,7 +17,7 @@ type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 /** Reads one of the tables. */
 export type ReadTable = (path: string) => Promise<string>;
 
-/** What waited to be acknowledged when it was looked at. */
+/** The unacknowledged bytes of all connections, when they were last read. */
 export class Unacknowledged {
   readonly #read: ReadTable;
   #waiting: ReadonlyMap<string, number> = new Map();
@@ -24,7 +26,7 @@ export class Unacknowledged {
     this.#read = read;
   }
 
-  /** Looks again. On other systems than Linux there is nothing to see. */
+  /** Reads the tables again. On systems other than Linux there are none. */
   async look(): Promise<void> {
     const waiting = new Map<string, number>();
     for (const path of TABLES) {
@@ -36,7 +38,7 @@ export class Unacknowledged {
     this.#waiting = waiting;
   }
 
-  /** Of one connection, in bytes. */
+  /** The bytes of one connection. */
   of({ remoteAddress, remotePort, localPort }: Ends): number {
     if (this.#waiting.size === 0 || remoteAddress === undefined) return 0;
     const ends = `${hexOf(localPort)} ${addressInTable(remoteAddress)} ${hexOf(remotePort)}`;
@@ -44,12 +46,12 @@ export class Unacknowledged {
   }
 }
 
-/** IPv4 over a socket of IPv6 is the same address. */
+/** An IPv4 address over an IPv6 socket is the same address. */
 function withoutPrefix(address: string): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
 }
 
-/** An address as the tables have it: words of four bytes, each with its last byte first. */
+/** An address in the form of the tables: words of four bytes, each with its last byte first. */
 export function addressInTable(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   const bytes = plain.includes(':') ? bytesOfIpv6(plain) : plain.split('.').map(Number);

@@ -1,12 +1,16 @@
-// Capability objects of clients and servers: read, and made for the gateway's own two faces.
+// Capability objects of clients and servers: reads them, and makes those of the gateway, which is a client
+// for servers and a server for clients.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from './meta.ts';
 import { ELICITATION, isTaskMethod, ROOTS_LIST, SAMPLING } from './methods.ts';
 
-/** What a client said in `initialize`. */
+/** The capabilities in `initialize`. */
 export type ClientCapabilities = JsonObject;
 
-/** What a shared instance is told: sampling and elicitation; roots only when they are static. */
+/**
+ * The client capabilities for a shared instance: sampling and elicitation, and roots only if they are
+ * configured.
+ */
 export function sharedClientCapabilities(hasStaticRoots: boolean): ClientCapabilities {
   return {
     ...(hasStaticRoots ? { roots: {} } : {}),
@@ -15,40 +19,41 @@ export function sharedClientCapabilities(hasStaticRoots: boolean): ClientCapabil
   };
 }
 
-/** What a modern client declares, as a server of the session era reads it. */
+/** A modern client's capabilities, for a legacy server. */
 export function legacyCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
-  // Such a client can't say that its roots changed, and tasks are another extension there.
+  // A modern client can't announce changed roots, and has another kind of tasks.
   const { roots, ...rest } = withoutClientTasks(capabilities);
   return roots === undefined ? rest : { ...rest, roots: {} };
 }
 
-/** What a client of the session era declares, as a modern server reads it. */
+/** A legacy client's capabilities, for a modern server. */
 export function modernCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
   const { extensions, ...rest } = withoutClientTasks(capabilities);
   return {
     ...rest,
     ...(isObject(rest['roots']) ? { roots: {} } : {}),
-    // It could not use a task of that kind (docs/protocol.md#requests-across-eras).
+    // A legacy client could not use modern tasks (docs/protocol.md#requests-across-eras).
     ...(extensions === undefined ? {} : { extensions: withoutTasksExtension(extensions) }),
   };
 }
 
-/** Extensions without that of tasks. */
+/** Extensions without the tasks extension. */
 export function withoutTasksExtension(extensions: unknown): JsonObject {
   const { [TASKS_EXTENSION]: _, ...rest } = isObject(extensions) ? extensions : {};
   return rest;
 }
 
-// Of a server that several sessions share none could tell whose task an id is.
+// If several sessions share a server, none of them could tell whose task an id is.
 function withoutClientTasks(capabilities: ClientCapabilities): ClientCapabilities {
   const { tasks: _, ...rest } = capabilities;
   return rest;
 }
 
 /**
- * What an instance of all clients of one principal is told: everything that any of them may offer.
- * Whoever comes first must not decide what the next ones are asked; who lacks something is not asked.
- * @param first capabilities of the client that comes first
+ * The client capabilities for an instance that all clients of one principal share: everything that any of
+ * them may support. The first client must not decide what later ones can be asked. A client that does not
+ * support something is not asked for it.
+ * @param first capabilities of the first client
  */
 export function principalClientCapabilities(first: ClientCapabilities): ClientCapabilities {
   const { sampling } = first;
@@ -60,13 +65,13 @@ export function principalClientCapabilities(first: ClientCapabilities): ClientCa
   };
 }
 
-/** Why a client can't be asked something. */
+/** What a client does not support: the method, or only this mode of it. */
 export type UnsupportedPart = 'method' | 'mode';
 
 /**
- * Whether a client that declared `capabilities` may be asked `method`.
- * @param mode of an elicitation, as the server request has it
- * @returns undefined when it may, else whether the whole method or only this mode is missing
+ * Whether a client with these capabilities may be sent a server request.
+ * @param mode of an elicitation, as in the server request
+ * @returns undefined if it may
  */
 export function refusalFor(
   capabilities: ClientCapabilities,
@@ -85,7 +90,7 @@ export function refusalFor(
   }
 }
 
-// 2025-11-25 client/elicitation: an empty object means form only.
+// 2025-11-25 client/elicitation: an empty object means only `form`.
 function elicitationRefusal(elicitation: unknown, mode: unknown): UnsupportedPart | undefined {
   if (!isObject(elicitation)) return 'method';
   if (mode === 'url') return isObject(elicitation['url']) ? undefined : 'mode';
@@ -93,7 +98,7 @@ function elicitationRefusal(elicitation: unknown, mode: unknown): UnsupportedPar
   return isForm ? undefined : 'mode';
 }
 
-/** Whether a server that declares `capability` says when its list changes. */
+/** Whether a server with this capability announces changes of its list. */
 export function tellsChanges(capability: unknown): boolean {
   return isObject(capability) && capability['listChanged'] === true;
 }

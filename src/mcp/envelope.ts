@@ -1,5 +1,5 @@
-// The envelope of a modern request: what a legacy client says once in `initialize` stands in `_meta`
-// of every message (2026-07-28 basic/index).
+// The envelope of a modern request. What a legacy client says once in `initialize` is in `_meta` of every
+// modern message (2026-07-28 basic/index).
 
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
 import { invalidParams, type WireError } from '../jsonrpc/error.ts';
@@ -11,24 +11,24 @@ import { severityOf } from './log-levels.ts';
 import { META } from './meta.ts';
 import { MODERN_VERSION } from './versions.ts';
 
-/** What a modern request says of its client. */
+/** What a modern request says about its client. */
 export interface Envelope {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
-  /** Least severity of log messages that it wants; undefined: none at all. */
+  /** The least severity of log messages that it wants; undefined: none at all. */
   readonly severity: number | undefined;
 }
 
 const TOO_LONG = invalidParams(`${lengthRule('_meta', TEXT_LIMITS.profile)}.`);
 
-/** The version that a request claims, or undefined when the claim is not a string. */
+/** The version in the envelope of a request; undefined if it is not a string. */
 export function claimedVersion(frame: Frame): string | undefined {
   const claim = parseSpan(frame.bytes, frame.claimStart, frame.claimEnd);
   return typeof claim === 'string' ? claim : undefined;
 }
 
-/** Reads the envelope of a request that has a claim. */
+/** Reads the envelope of a request that has a version. */
 function readEnvelope(frame: Frame): Envelope | WireError {
   if (frame.metaEnd - frame.metaStart > TEXT_LIMITS.profile) return TOO_LONG;
   const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
@@ -43,7 +43,7 @@ function readEnvelope(frame: Frame): Envelope | WireError {
   return { version, capabilities, info: values[META.clientInfo], severity };
 }
 
-/** The envelope of a request, or why the request is refused: one for every transport. */
+/** The envelope of a request, or the error that refuses the request. The same for every transport. */
 export function checkEnvelope(
   frame: Frame,
 ): { readonly envelope: Envelope } | { readonly error: WireError } {

@@ -1,7 +1,6 @@
-// The errors that Sluice sends itself, to clients and to servers: each code and each sentence, once. Why a
-// request fails in the gateway is in `failures`; what HTTP adds to both, in listener/error-response. Errors
-// of JSON-RPC that name what is wrong are made in jsonrpc/error, what is wrong with a message in
-// jsonrpc/faults.
+// The errors that Sluice sends to clients and servers: each code and each sentence is here once. Failures of
+// the gateway are in `failures`. listener/error-response adds what HTTP needs. JSON-RPC errors that name what
+// is wrong are made in jsonrpc/error, errors about invalid messages in jsonrpc/faults.
 import type { GatewayError } from '../base/errors.ts';
 import {
   INTERNAL_ERROR,
@@ -13,23 +12,23 @@ import {
   type WireError,
 } from '../jsonrpc/error.ts';
 
-/** A refusal over HTTP, as the official SDKs use it. */
+/** The generic code of a refusal over HTTP, as in the official SDKs. */
 export const REFUSED = -32000;
-/** Not in any specification, but what the SDKs say of a session that they do not know. */
+/** Not in a specification, but used by the SDKs for an unknown session. */
 export const SESSION_NOT_FOUND = -32001;
-/** No resource of a URI, for clients of the session era; modern ones read it as a wrong parameter. */
+/** The error code of legacy revisions for an unknown resource. The modern one uses -32602. */
 export const RESOURCE_NOT_FOUND = -32002;
 export const HEADER_MISMATCH = -32020;
 export const MISSING_CAPABILITY = -32021;
 export const UNSUPPORTED_VERSION = -32022;
 export const URL_ELICITATION_REQUIRED = -32042;
 
-/** Codes to which a revision of MCP gives a meaning, or may give one. */
+/** Codes that a revision of MCP defines, or reserves. */
 export function isSpecCode(code: number): boolean {
   return code <= -32020 && code >= -32099;
 }
 
-/** Codes that mean something else, or nothing, to a modern client. */
+/** Codes that mean something else, or nothing, in the modern revision. */
 export function isReserved(code: number): boolean {
   return code <= -32000 && code >= -32099;
 }
@@ -43,7 +42,7 @@ function invalidRequest(message: string): WireError {
 }
 
 export const ERRORS = {
-  // A message that can't be taken now, or not like this.
+  // Messages that can't be accepted now, or in this form.
   initializeFirst: invalidRequest('Send initialize first.'),
   initializedAlready: invalidRequest('The session is initialized already.'),
   tooManyEarly: invalidRequest('Too many messages before the response to initialize.'),
@@ -66,10 +65,10 @@ export const ERRORS = {
   usedState: invalidParams('requestState was used.'),
   badUri: invalidParams('uri must be a string.'),
   noSuchResource: { code: INVALID_PARAMS, message: 'No server has this resource.' },
-  /** The same for ids that are unknown, foreign or changed: nobody learns which. */
+  /** The same error for unknown, foreign and changed ids, so that nobody learns which one it is. */
   unknownTask: invalidParams('there is no such task.'),
 
-  // What a server says, or does not say.
+  // What a server sent, or did not send.
   serverErrorInvalid: internal('The server answered with an invalid error.'),
   serverErrorNoObject: internal('The server sent an invalid error object.'),
   serverErrorMissing: internal('The server sent no error object.'),
@@ -79,21 +78,21 @@ export const ERRORS = {
   ),
 
   // Subscriptions.
-  clientLeft: internal('The client has left.'),
-  noTaskStream: internal('The server has no stream that tells of tasks.'),
+  clientLeft: internal('The client has disconnected.'),
+  noTaskStream: internal('The server has no stream for notifications about tasks.'),
   notWatched: internal('The server does not watch this resource.'),
-  watchedByNobody: internal('Nobody watches the resource any more.'),
+  watchedByNobody: internal('The resource is no longer watched.'),
 
-  // To servers: why nobody answers their request.
-  askedTooMuch: internal('Too many questions are open.'),
+  // To servers: why their request is not answered.
+  askedTooMuch: internal('Too many server requests are open.'),
   askedWithUsedId: invalidRequest('This id is in use.'),
   callOver: internal('The call is over.'),
   clientEnding: internal('The session of the client is ending.'),
-  clientGone: internal('The client that was asked is gone.'),
+  clientGone: internal('The client of this request has disconnected.'),
   clientLate: internal('The client did not answer in time, and others wait.'),
-  clientNotBack: internal('The client did not come back.'),
+  clientNotBack: internal('The client did not reconnect.'),
   clientSilent: internal('The client did not answer.'),
-  clientHasNoStream: internal('The client has no stream on which it can be asked.'),
+  clientHasNoStream: internal('The client has no open stream for server requests.'),
   modeNotOffered: {
     code: INVALID_PARAMS,
     message: 'The client does not offer this elicitation mode.',
@@ -104,13 +103,13 @@ export const ERRORS = {
   unattributable: {
     ...internal(
       'Several clients have calls at this server, and it is not clear which one to ask. With ' +
-        '`sharing: session` each client has a process of its own, and this does not happen.',
+        '`sharing: session` each client has its own process, and this does not happen.',
     ),
     data: { reason: 'unattributable' },
   },
 } as const satisfies Record<string, WireError>;
 
-/** Why a client can't be asked. */
+/** The errors for server requests to such clients. */
 export const UNASKABLE = {
   modern: internal('This client accepts requests only in results (input_required).'),
   modernServer: {
@@ -118,15 +117,15 @@ export const UNASKABLE = {
     message: 'A modern server must ask in its results (input_required).',
   },
   gateway: internal('No client can be asked: the gateway sent this request itself.'),
-  nobody: { code: METHOD_NOT_FOUND, message: 'Nobody is here to ask.' },
+  nobody: { code: METHOD_NOT_FOUND, message: 'There is no client to ask.' },
 } as const satisfies Record<string, WireError>;
 
-/** The error of a server's request for something that its client does not offer. */
+/** The error for a server request that its client does not support. */
 export function notOfferedByClient(method: string): WireError {
   return { code: METHOD_NOT_FOUND, message: `The client does not offer ${method}.` };
 }
 
-/** The error of a request that needs a capability which its client does not declare. */
+/** The error for a request that needs a capability which its client did not declare. */
 export function missingCapability(requiredCapabilities: Record<string, unknown>): WireError {
   return {
     code: MISSING_CAPABILITY,
@@ -135,12 +134,12 @@ export function missingCapability(requiredCapabilities: Record<string, unknown>)
   };
 }
 
-/** @param uri as the client knows it */
+/** @param uri the client's */
 export function resourceNotFound(uri: string): WireError {
   return { code: RESOURCE_NOT_FOUND, message: 'Resource not found.', data: { uri } };
 }
 
-/** The error of a request of a revision that is not spoken here. */
+/** The error for a request of an unsupported revision. */
 export function unsupportedVersion(supported: readonly string[], requested: unknown): WireError {
   return {
     code: UNSUPPORTED_VERSION,
@@ -149,7 +148,7 @@ export function unsupportedVersion(supported: readonly string[], requested: unkn
   };
 }
 
-/** The error object of a failure that Sluice made itself. */
+/** The error object for a failure of the gateway. */
 export function wireErrorOf(failure: GatewayError): WireError {
   const { retryAfterMs } = failure;
   return {
@@ -159,7 +158,7 @@ export function wireErrorOf(failure: GatewayError): WireError {
       reason: failure.reason,
       outcome: failure.outcome,
       ...(failure.server === undefined ? {} : { server: failure.server }),
-      // In seconds, as the header has it.
+      // In seconds, like the header `Retry-After`.
       ...(retryAfterMs === undefined ? {} : { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
     },
   };

@@ -1,6 +1,6 @@
-// The failures of the gateway's own: why Sluice, not the server, fails a request. The reason, whether the
-// server may have run it, and what its client is told (docs/errors.md). What a transport says of its remote
-// server is said there, with the same reasons.
+// The failures of the gateway: why Sluice, not the server, fails a request. Each has a reason, an outcome and
+// a sentence for the client (docs/errors.md). What happened at a remote server is described by its transport,
+// with the same reasons.
 import { type FailureOutcome, type FailureReason, GatewayError } from '../base/errors.ts';
 
 const HELD_FOR_YOU = 'Too many bytes are held for you, or for all (limits.heldBytes)';
@@ -17,7 +17,7 @@ function rateLimited(message: string): GatewayError {
   return notSent('rate_limited', message);
 }
 
-/** @param what follows the server's name */
+/** @param what it follows the server's name */
 function ofServer(
   reason: FailureReason,
   server: string,
@@ -37,7 +37,7 @@ function wrongAnswer(server: string, what: string): GatewayError {
   return ofServer('server_protocol_error', server, what, { outcome: 'unknown' });
 }
 
-/** What a transport says happened to a request. */
+/** What a transport says about a request. */
 interface Said {
   readonly reason: FailureReason;
   readonly outcome: FailureOutcome;
@@ -45,7 +45,7 @@ interface Said {
   readonly retryAfterMs?: number;
 }
 
-/** Each makes a new failure. */
+/** Each function makes a new failure. */
 export const FAILURES = {
   // The gateway.
   stopping: () => notSent('draining', 'The gateway is stopping. Connect again.'),
@@ -53,16 +53,16 @@ export const FAILURES = {
   lowOnMemory: () => overloaded('The gateway is low on memory; try again later.'),
   noAuditLog: () =>
     overloaded(
-      "Nothing is done while the gateway can't write its audit log (audit.required); see the gateway's log.",
+      "Calls are refused while the gateway can't write its audit log (audit.required); see the gateway's log.",
     ),
   cancelled: () =>
     new GatewayError('internal', 'The request was cancelled.', { outcome: 'unknown' }),
 
-  // What a client has of it.
+  // Limits of a client.
   tooMuchHeld: (outcome: FailureOutcome = 'not_sent') =>
     new GatewayError(
       'overloaded',
-      'Too many bytes are held for this client, or for all (limits.heldBytes); read your answers, wait, and try again.',
+      'Too many bytes are held for this client, or for all (limits.heldBytes); read pending responses, or try again later.',
       { outcome },
     ),
   tooManySessions: () =>
@@ -98,9 +98,11 @@ export const FAILURES = {
   toolQueueFull: (max: number) => toolBusy('overloaded', `already has ${max} calls that wait`),
   toolBusy: (limitMs: number) => toolBusy('queue_timeout', `was busy for ${limitMs} ms`),
   notChecked: () =>
-    overloaded('The arguments could not be checked now, since there is too much to check.'),
+    overloaded(
+      'The arguments can not be checked now, because too many checks are waiting; try again later.',
+    ),
 
-  // The way to a server.
+  // Before the server has the request.
   unavailable: (server: string, what: string) => ofServer('server_unavailable', server, what),
   beingStopped: (server: string, reason: 'server_unavailable' | 'draining') =>
     ofServer(reason, server, 'is being stopped.'),
@@ -113,11 +115,11 @@ export const FAILURES = {
     ),
   waitedTooLong: (server: string, what: string) => ofServer('queue_timeout', server, what),
   noProcess: (server: string, limit: string) => {
-    const what = `needs a process of its own for this client, and there are ${limit} already.`;
+    const what = `needs a separate process for this client, but there are ${limit} already.`;
     return ofServer('overloaded', server, what);
   },
   unlisted: (server: string) =>
-    ofServer('server_timeout', server, 'did not say in time what it has; try later.'),
+    ofServer('server_timeout', server, 'did not send its list in time; try again later.'),
   notTaken: (server: string, why: string) => {
     const what = `ended (${why}) and did not take the request; send it again.`;
     return ofServer('server_unavailable', server, what);
@@ -125,7 +127,7 @@ export const FAILURES = {
   ofTransport: (server: string, { reason, what, outcome, retryAfterMs }: Said) =>
     ofServer(reason, server, what, { outcome, retryAfterMs }),
 
-  // No answer, or a wrong one.
+  // No response, or a wrong one.
   stoppedBeforeAnswer: (server: string) =>
     unknown(
       'draining',
@@ -143,32 +145,32 @@ export const FAILURES = {
     return ofServer('server_exited', server, what, { outcome: 'unknown' });
   },
   noAnswerInTime: (server: string, limitMs: number) => {
-    const what = `did not answer within ${limitMs} ms; it was told to cancel.`;
+    const what = `did not answer within ${limitMs} ms; the call was cancelled.`;
     return ofServer('server_timeout', server, what, { outcome: 'unknown' });
   },
   answerTooLarge: (server: string, bytes: number) =>
     unknown(
       'response_too_large',
       server,
-      `The answer of server "${server}" has ${bytes} bytes, over its limit; raise limits.message to let it through.`,
+      `The answer of server "${server}" has ${bytes} bytes, over its limit; raise limits.message.`,
     ),
   noRoomForAnswer: (server: string, bytes: number) =>
     unknown(
       'overloaded',
       server,
-      `The answer of server "${server}" has ${bytes} bytes, for which there was no room (limits.heldBytes); ask for less, or try again later.`,
+      `The answer of server "${server}" has ${bytes} bytes, for which there was no room (limits.heldBytes); request less, or try again later.`,
     ),
   answerNotJsonRpc: (server: string) =>
     wrongAnswer(server, 'sent an answer that is not valid JSON-RPC.'),
   answerIdIsText: (server: string, id: number) =>
     wrongAnswer(
       server,
-      `answered with the id "${id}", a text, instead of the number ${id}: JSON-RPC wants it back as it was sent.`,
+      `answered with the id "${id}", a string, instead of the number ${id}: JSON-RPC requires the id that was sent.`,
     ),
   resultNoObject: (server: string) =>
-    wrongAnswer(server, 'answered with a result that is no object, as MCP asks for.'),
+    wrongAnswer(server, 'answered with a result that is not an object, as MCP requires.'),
   tooManyServerRequests: (server: string, count: number, max: number) =>
-    wrongAnswer(server, `asks ${count} questions in one result; ${max} is the most.`),
+    wrongAnswer(server, `sent ${count} server requests in one result; at most ${max} are allowed.`),
 } as const;
 
 function unsubscribe(why: string): GatewayError {

@@ -1,19 +1,19 @@
-// The values of Mcp-Name and Mcp-Param-* headers: plain text, or base64 in markers where a header
-// can't carry the text (2026-07-28 basic/transports/streamable-http).
+// The values of Mcp-Name and Mcp-Param-* headers: plain text, or marked base64 if a header can't carry the
+// text (2026-07-28 basic/transports/streamable-http).
 
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
 const PLAIN = /^[\x20-\x7e\t]+$/;
 
-/** A header value that stands for `text`. */
+/** The header value for a text. */
 export function encodeHeaderValue(text: string): string {
   const isPlain = PLAIN.test(text) && text.trim() === text && !isMarked(text);
   return isPlain ? text : `${PREFIX}${Buffer.from(text, 'utf8').toString('base64')}${SUFFIX}`;
 }
 
 /**
- * The text that a header value stands for.
- * @returns undefined when the markers are there but what they hold is no base64 of UTF-8
+ * The text of a header value.
+ * @returns undefined if it is marked as base64, but is not base64 of UTF-8
  */
 export function decodeHeaderValue(value: string): string | undefined {
   const trimmed = value.trim();
@@ -36,7 +36,7 @@ function isMarked(value: string): boolean {
   );
 }
 
-/** Whether a header value says the same as an argument (`42.0` is 42; booleans as text). */
+/** Whether a header value is equal to an argument (`42.0` equals 42; booleans are compared as text). */
 export function isHeaderFor(value: string, argument: unknown): boolean {
   const text = decodeHeaderValue(value);
   if (text === undefined) return false;

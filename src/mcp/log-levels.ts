@@ -13,16 +13,16 @@ const LEVELS = [
 
 export type LoggingLevel = (typeof LEVELS)[number];
 
-/** What a session gets on a shared server before it has set a level (docs/protocol.md#log-messages). */
+/** The level of a session at a shared server before it has set one (docs/protocol.md#log-messages). */
 export const DEFAULT_SHARED_LEVEL: LoggingLevel = 'info';
 
-/** How severe a level is, from 0; undefined when it is none. */
+/** The severity of a level, from 0; undefined if it is not a level. */
 export function severityOf(level: unknown): number | undefined {
   const severity = (LEVELS as readonly unknown[]).indexOf(level);
   return severity < 0 ? undefined : severity;
 }
 
-/** The level of a severity. */
+/** The level with a severity. */
 export function levelOf(severity: number): LoggingLevel {
   return LEVELS[severity] ?? 'emergency';
 }

@@ -1,4 +1,4 @@
-// The keys of `_meta` that the protocol owns (2026-07-28 basic/index). Every other key is carried.
+// The keys of `_meta` that the protocol defines (2026-07-28 basic/index). All other keys are passed on.
 
 const PREFIX = 'io.modelcontextprotocol/';
 
@@ -23,7 +23,7 @@ const REQUEST_ENVELOPE: ReadonlySet<string> = new Set([
   META.subscriptionId,
 ]);
 
-/** Whether a key belongs to the envelope of a modern request: it never reaches a legacy server. */
+/** Whether a key belongs to the envelope of a modern request, so that a legacy server does not get it. */
 export function isEnvelopeKey(key: string): boolean {
   return REQUEST_ENVELOPE.has(key);
 }

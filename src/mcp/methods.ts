@@ -1,10 +1,10 @@
-// The methods that the gateway treats in its own way; every other one is carried as it is.
+// The methods that the gateway handles in a special way. All others are passed on.
 
 export const INITIALIZE = 'initialize';
 export const INITIALIZED = 'notifications/initialized';
 export const PING = 'ping';
 export const CANCELLED = 'notifications/cancelled';
-/** Not MCP: how language servers and their clients cancel. */
+/** Not MCP: how language servers are told to cancel a request. */
 export const CANCEL_REQUEST = '$/cancelRequest';
 export const PROGRESS = 'notifications/progress';
 export const MESSAGE = 'notifications/message';
@@ -31,7 +31,7 @@ export const TASKS_RESULT = 'tasks/result';
 export const TASKS_CANCEL = 'tasks/cancel';
 export const TASKS_LIST = 'tasks/list';
 export const TASKS_UPDATE = 'tasks/update';
-/** What a server of the session era says when a task is in another state. */
+/** A legacy server sends this when the state of a task changes. */
 export const TASK_STATUS = 'notifications/tasks/status';
 
 /** Whether a method is about tasks, in any revision. */
@@ -39,29 +39,30 @@ export function isTaskMethod(method: string): boolean {
   return method.startsWith('tasks/');
 }
 
-/** Whether messages of a method are never answered, so that no request has it. */
+/** Whether messages with a method are never answered, so that it is no method of requests. */
 export function isNotification(method: string): boolean {
   return method.startsWith('notifications/');
 }
 
 export const TOOLS_CHANGED = 'notifications/tools/list_changed';
 
-/** What a server says when one of its lists is another one now. */
+/** Notifications that one of a server's lists has changed. */
 export const LIST_CHANGED: ReadonlySet<string> = new Set([
   TOOLS_CHANGED,
   'notifications/prompts/list_changed',
   'notifications/resources/list_changed',
 ]);
 
-/** Calls during which a server may ask its client something (docs/protocol.md#attribution). */
+/** Calls during which a server may send requests to its client (docs/protocol.md#attribution). */
 const MAY_ASK: ReadonlySet<string> = new Set([TOOLS_CALL, PROMPTS_GET, RESOURCES_READ]);
 
-/** Whether a server may ask its client something while it works on `method`. */
+/** Whether a server may send requests to its client while it works on `method`. */
 export function mayAsk(method: string): boolean {
   return MAY_ASK.has(method);
 }
 
-// The request methods of all revisions: what a metric label may be, since a client chooses freely.
+// The request methods of all revisions. Only these may be metric labels, because clients choose methods
+// freely.
 const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   INITIALIZE,
   PING,
@@ -88,7 +89,7 @@ const KNOWN_REQUESTS: ReadonlySet<string> = new Set([
   ELICITATION,
 ]);
 
-/** A label for metrics with a bounded set of values. */
+/** A label for metrics, from a fixed list. */
 export function methodLabel(method: string): string {
   return KNOWN_REQUESTS.has(method) ? method : 'other';
 }

@@ -1,4 +1,4 @@
-// The methods of 2026-07-28: what each needs of the server, and what stands in its headers.
+// The methods of 2026-07-28: which capability each needs, and which headers it has.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from './meta.ts';
 import {
@@ -15,18 +15,18 @@ import {
 
 export const DISCOVER = 'server/discover';
 export const LISTEN = 'subscriptions/listen';
-/** What a server of the tasks extension says when a task is in another state. */
+/** A server with the tasks extension sends this when the state of a task changes. */
 export const TASK_UPDATE = 'notifications/tasks';
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
 interface MethodRow {
-  /** Server capability that must be there. */
+  /** The server capability that the method needs. */
   readonly needs?: string;
-  /** Member of `params` that `Mcp-Name` repeats. */
+  /** The member of `params` that `Mcp-Name` repeats. */
   readonly named?: 'name' | 'uri' | 'taskId';
-  /** Whether results say how long they may be kept (SEP-2549). */
+  /** Whether results say how long they may be cached (SEP-2549). */
   readonly isCacheable?: boolean;
-  /** Whether the server may answer with server requests (basic/patterns/mrtr). */
+  /** Whether the server may answer with `input_required` (basic/patterns/mrtr). */
   readonly mayAsk?: boolean;
 }
 
@@ -46,8 +46,7 @@ const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow>([
   ['tasks/cancel', { named: 'taskId' }],
 ]);
 
-// What only the session era has; answered -32601 whatever the server says
-// (docs/protocol.md#gw-030, #gw-132).
+// Methods that only legacy revisions have; answered with -32601 (docs/protocol.md#gw-030, #gw-132).
 const LEGACY_ONLY: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -58,17 +57,17 @@ const LEGACY_ONLY: ReadonlySet<string> = new Set([
   'tasks/list',
 ]);
 
-/** Whether a modern client may call `method` at all. */
+/** Whether a modern client may call `method`. */
 export function isModernMethod(method: string): boolean {
   return METHODS.has(method);
 }
 
-/** Whether no request of `method` is there in this era. */
+/** Whether no modern request has `method`. */
 export function isNoModernRequest(method: string): boolean {
   return LEGACY_ONLY.has(method) || isNotification(method);
 }
 
-/** Whether a server with these capabilities serves `method`. */
+/** Whether a server with these capabilities supports `method`. */
 export function isOffered(method: string, capabilities: JsonObject): boolean {
   if (method.startsWith('tasks/')) return hasTasks(capabilities);
   const needs = METHODS.get(method)?.needs;
@@ -91,7 +90,7 @@ export function isCacheable(method: string): boolean {
   return METHODS.get(method)?.isCacheable === true;
 }
 
-/** Whether `method` may be answered with server requests. */
+/** Whether `method` may be answered with `input_required`. */
 export function mayAskInput(method: string): boolean {
   return METHODS.get(method)?.mayAsk === true;
 }

@@ -1,5 +1,5 @@
-// Content that the two oldest revisions do not know, and that their clients refuse whole results for: a
-// link to a resource becomes text (docs/protocol.md#older-revisions).
+// Content that the two oldest revisions do not know. Their clients would refuse the whole result, so a link
+// to a resource becomes text (docs/protocol.md#older-revisions).
 import { OPEN_BRACKET } from '../jsonrpc/json-text.ts';
 import { lastMembers } from '../jsonrpc/members.ts';
 import { parseString } from '../jsonrpc/parse.ts';
@@ -12,9 +12,9 @@ const RESOURCE_LINK = Buffer.from('resource_link');
 const FIRST_WITH_LINKS = '2025-06-18';
 
 /**
- * A tool's result as a client of `version` can read it; worked on in several turns if it is large.
- * @param bytes JSON text that has the result's `content` at [start, end); -1: it has none
- * @returns `bytes` itself when nothing has to change
+ * A tool's result as a client of `version` can read it; takes several turns if it is large.
+ * @param bytes JSON text with the result's `content` at [start, end); -1: there is none
+ * @returns `bytes` itself if nothing has to change
  */
 export function readableContent(
   bytes: Buffer,
@@ -27,7 +27,7 @@ export function readableContent(
   return finishedInTurns(contentSteps(bytes, start, end));
 }
 
-/** The same for the text of a result. */
+/** Like `readableContent`, for the text of a result. */
 export function readableResult(result: Buffer, version: string): Buffer | Promise<Buffer> {
   if (version >= FIRST_WITH_LINKS || !result.includes(RESOURCE_LINK)) return result;
   return finishedInTurns(resultSteps(result));

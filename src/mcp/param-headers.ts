@@ -1,22 +1,22 @@
-// Which arguments of a tool travel as headers too: properties whose schema has `x-mcp-header`
-// (SEP-2243). Invalid annotations are not enforced.
+// Which arguments of a tool are repeated in headers: properties whose schema has `x-mcp-header` (SEP-2243). A
+// tool with an invalid annotation has none.
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
 
 /** One mirrored argument. */
 export interface ParamHeader {
   /** `mcp-param-region`, in lower case. */
   readonly header: string;
-  /** Where the argument stands, through `properties` only. */
+  /** The path to the argument, through `properties` only. */
   readonly path: readonly string[];
 }
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const PRIMITIVES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean', 'number']);
-/** Those that two sides write in the same way. */
+/** Types whose text is the same for both sides. */
 const EXACT: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
 const MAX_DEPTH = 16;
 
-/** The mirrored arguments of a tool, as its input schema says; none if an annotation is invalid. */
+/** The mirrored arguments of a tool, from its input schema; none if an annotation is invalid. */
 export function paramHeadersOf(inputSchema: unknown): ParamHeader[] {
   const found: ParamHeader[] = [];
   if (isObject(inputSchema)) collect(inputSchema, [], found);
@@ -42,18 +42,18 @@ function collect(schema: JsonObject, path: readonly string[], found: ParamHeader
   }
 }
 
-/** The argument at a path; undefined when it is absent or null. */
+/** The argument at a path; undefined if it is absent or null. */
 export function argumentAt(args: unknown, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const name of path) value = isObject(value) ? value[name] : undefined;
   return value === null ? undefined : value;
 }
 
-/** Where a value is data, not a schema. */
+/** Keywords whose value is data, not a schema. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
 
 /**
- * Whether all annotations of a schema are right: a client must not show a tool with a wrong one
+ * Whether all annotations of a schema are valid. A client must not show a tool with an invalid one
  * (2026-07-28 basic/transports/streamable-http).
  */
 export function hasValidHeaders(inputSchema: unknown): boolean {
@@ -63,7 +63,7 @@ export function hasValidHeaders(inputSchema: unknown): boolean {
 
 /**
  * @param isProperty whether the schema is a member of `properties`
- * @param isReachable whether only `properties` lead to it
+ * @param isReachable whether the path to it has only `properties`
  */
 function isValid(
   schema: unknown,

@@ -1,5 +1,5 @@
-// The task that a message says it belongs to (2025-11-25 basic/utilities/tasks): read, replaced and
-// taken off. The key stands in `_meta` of requests, notifications and results.
+// The task that a message belongs to (2025-11-25 basic/utilities/tasks): reads, replaces and removes its id.
+// The key is in `_meta` of requests, notifications and results.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, lastMember, withEdited } from '../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
@@ -10,7 +10,7 @@ import { META } from './meta.ts';
 
 const KEY = Buffer.from(META.relatedTask);
 
-/** Where `_meta` of a message stands: that of its params, or of its result. */
+/** The span of `_meta` of a message: in its params, or in its result. */
 interface MetaSpan {
   readonly start: number;
   readonly end: number;
@@ -22,7 +22,7 @@ function metaOf(frame: Frame): MetaSpan {
     : { start: frame.resultMetaStart, end: frame.resultMetaEnd };
 }
 
-/** The id of the task that a message belongs to; undefined: it says of none. */
+/** The id of the task that a message belongs to; undefined if it names none. */
 export function relatedTaskOf(frame: Frame): string | undefined {
   const { start, end } = metaOf(frame);
   if (start < 0 || !frame.bytes.subarray(start, end).includes(KEY)) return undefined;
@@ -32,7 +32,7 @@ export function relatedTaskOf(frame: Frame): string | undefined {
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-/** The message with another task id, where it says that it belongs to `from`. */
+/** The message with another task id, if it belongs to the task `from`. */
 export function withRelatedTask(frame: Frame, from: string, to: string): Frame {
   if (relatedTaskOf(frame) !== from) return frame;
   const { start, end } = metaOf(frame);
@@ -43,7 +43,7 @@ export function withRelatedTask(frame: Frame, from: string, to: string): Frame {
   return withEdited(frame, member.valueStart, member.valueEnd, { set });
 }
 
-/** The message with no word of the task that it belongs to. */
+/** The message without the id of its task. */
 export function withoutRelatedTask(frame: Frame): Frame {
   const { start, end } = metaOf(frame);
   const { bytes } = frame;

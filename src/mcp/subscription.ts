@@ -1,13 +1,12 @@
-// What a subscription covers; and the id that a modern server puts on what it sends on a listen
-// stream (2026-07-28 basic/patterns/subscriptions): read it, and take it off for clients of the
-// session era.
+// Matches updates with watched resources. Reads and removes the id that a modern server puts on the messages
+// of a listen stream (2026-07-28 basic/patterns/subscriptions).
 import { Counts } from '../base/counts.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
 import { editObject, isEmptyObject, lastMember, withEdited } from '../jsonrpc/members.ts';
 import { META } from './meta.ts';
 
-/** The listen request that a notification belongs to, by the id that it was sent with. */
+/** The id of the listen request that a notification belongs to. */
 export function subscriptionOf(notification: Frame): number | undefined {
   const { bytes, metaStart, metaEnd } = notification;
   if (metaStart < 0) return undefined;
@@ -15,7 +14,7 @@ export function subscriptionOf(notification: Frame): number | undefined {
   return member === undefined ? undefined : integerId(bytes, member.valueStart, member.valueEnd);
 }
 
-/** The notification as a client of the session era gets it. */
+/** The notification for a legacy client. */
 export function withoutSubscription(notification: Frame): Frame {
   const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = notification;
   if (metaStart < 0) return notification;
@@ -29,21 +28,21 @@ export function withoutSubscription(notification: Frame): Frame {
   });
 }
 
-/** The kind of messages about a task; none about anything else has it. */
+/** A key for messages about one task; no other messages have it. */
 export function taskKind(taskId: string): string {
   return `task ${taskId}`;
 }
 
-/** What a resource may end with before the name of a part of it. */
+/** Characters that may come between a resource's URI and the name of a part of it. */
 const ENDS = new Set(['/', '?', '#']);
 
 /**
- * Something for each resource that is watched. Finds what an update is about without a look at all of
- * them: by the beginnings of its URI that are as long as something that is watched.
+ * A value for each watched resource. Finds the resources that an update is about without looking at all of
+ * them: for each length that a watched URI has, it looks up the beginning of the updated URI.
  */
 export class WatchedUris<T> {
   readonly #byUri = new Map<string, T>();
-  /** How many URIs there are of each length. */
+  /** The number of URIs of each length. */
   readonly #lengths = new Counts<number>();
 
   get size(): number {
@@ -72,7 +71,9 @@ export class WatchedUris<T> {
     this.#lengths.clear();
   }
 
-  /** What is watched that `uri` is, or that it is a part of (2025-11-25 server/resources). */
+  /**
+   * The values for the watched resources that are `uri`, or that contain it (2025-11-25 server/resources).
+   */
   covering(uri: string): T[] {
     const found: T[] = [];
     for (const length of this.#lengths.keys()) {

@@ -1,4 +1,4 @@
-// Pages that a server wants its user to visit, named in an error instead of a request (2025-11-25
+// URLs that a server wants its user to visit, in an error instead of a request (2025-11-25
 // client/elicitation, -32042).
 
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
@@ -14,12 +14,12 @@ import {
 import { URL_ELICITATION_REQUIRED } from './errors.ts';
 
 /**
- * The elicitations that an answer names, each the text of an object.
- * @returns none when it is another answer, or names none
+ * The elicitations in an answer, each as the text of an object.
+ * @returns none if it is another answer, or has none
  */
 export function requiredElicitations(answer: Frame): Buffer[] {
   const { bytes, errorStart, errorEnd } = answer;
-  // A server names no more pages at a time than a user would visit.
+  // A user would not visit so many URLs.
   if (errorEnd - errorStart > READ_ERROR_BYTES) return [];
   if (errorCodeOf(answer) !== URL_ELICITATION_REQUIRED) return [];
   const data = lastMember(bytes, errorStart, errorEnd, 'data');
@@ -30,7 +30,7 @@ export function requiredElicitations(answer: Frame): Buffer[] {
   return entries.filter((entry) => isObject(parseSpan(entry, 0, entry.length)));
 }
 
-/** The ids of the elicitations that an answer names. */
+/** The ids of the elicitations in an answer. */
 export function requiredIds(answer: Frame): string[] {
   return requiredElicitations(answer).flatMap((entry) => {
     const value = parseSpan(entry, 0, entry.length);

@@ -1,32 +1,32 @@
-// Attribution by elimination (docs/protocol.md#attribution): which client's call made a server ask.
-// Pure: the candidates go in, the verdict comes out.
+// Attribution by elimination (docs/protocol.md#attribution): finds the client whose call caused a server
+// request. Pure functions of the candidates.
 import type { Downstream } from '../ports/downstream.ts';
 import type { Request } from '../ports/request.ts';
 import type { Call } from './call.ts';
 
 /**
- * How long after its end an abandoned call of the same principal still counts. A server that
- * honours cancels never answers them, so without a limit one cancel would block every server
- * request.
+ * How long an abandoned call stays a candidate for sessions of the same principal. Servers that obey a
+ * cancellation never answer the call, so without a limit one cancellation would block all later server
+ * requests.
  */
 const ABANDONED_GRACE_MS = 10_000;
 
 /**
- * How long a cancel and a server request may take to pass each other in the pipe, where the server
- * does not show when it has read the cancel. Whoever honours cancels asks nothing for a call later
- * than this.
+ * How long a cancellation may take to reach the server, if the server does not show when it has read it. A
+ * server request from after that time does not belong to the cancelled call, if the server obeys
+ * cancellations.
  */
 const CROSSING_MS = 2_000;
 
 export type Verdict =
-  /** One client is left, and this call of its is where the server request belongs. */
+  /** One client is left; the server request belongs to this call. */
   | { readonly kind: 'one'; readonly client: Downstream; readonly call: Call }
   /** Several clients are left: wait. */
   | { readonly kind: 'several' }
-  /** Nobody who could be asked is left. */
+  /** No client is left that can be asked. */
   | { readonly kind: 'none' };
 
-/** The calls that may be behind a server request that arrives now. */
+/** The calls that may have caused a server request that arrives now. */
 export function candidatesOf(calls: Iterable<Call>, nowMs: number): Set<Call> {
   const eligible: Call[] = [];
   for (const call of calls) if (call.mayAsk) eligible.push(call);
@@ -34,9 +34,9 @@ export function candidatesOf(calls: Iterable<Call>, nowMs: number): Set<Call> {
 }
 
 /**
- * The call that something belongs to which says nothing of its origin, such as a log message.
- * @param mayBeFor whether it can be about a call of that client at all
- * @returns a call of the only client that has any; undefined when there is none, or several
+ * The call that a message without a call belongs to, such as a log message.
+ * @param mayBeFor whether it may belong to a call of that client
+ * @returns a call of the only client that has one; undefined if there is none, or several clients have one
  */
 export function soleCaller(
   calls: Iterable<Call>,
@@ -48,7 +48,7 @@ export function soleCaller(
   return verdict.kind === 'one' ? verdict.call.request : undefined;
 }
 
-/** Those of the candidates for a server request asked at `askedAtMs` that count still. */
+/** The candidates that are still left for a server request from `askedAtMs`. */
 export function stillCandidates(
   candidates: ReadonlySet<Call>,
   askedAtMs: number,
@@ -60,8 +60,8 @@ export function stillCandidates(
 }
 
 /**
- * When an abandoned candidate will count no more.
- * @returns milliseconds from now until the first one; infinite when there is none
+ * When the next abandoned candidate drops out.
+ * @returns milliseconds from now; infinite if none will
  */
 export function nextDropoutMs(
   candidates: ReadonlySet<Call>,
@@ -89,13 +89,13 @@ function isPast(call: Call, nowMs: number): boolean {
   return call.abandonedAtMs !== undefined && nowMs - call.abandonedAtMs >= ABANDONED_GRACE_MS;
 }
 
-// The server may have asked before it knew that nobody waits for the call any more.
+// Whether the server may have asked before it read the cancellation of the call.
 function mayHaveCrossed({ abandonedAtMs, cancelSeenAtMs }: Call, askedAtMs: number): boolean {
   if (abandonedAtMs === undefined) return false;
   return askedAtMs <= (cancelSeenAtMs ?? abandonedAtMs + CROSSING_MS);
 }
 
-/** Who is left among the candidates. */
+/** Decides among the candidates. */
 export function judge(candidates: ReadonlySet<Call>): Verdict {
   let client: Downstream | undefined;
   let latest: Call | undefined;
@@ -104,7 +104,7 @@ export function judge(candidates: ReadonlySet<Call>): Verdict {
     if (asker === undefined) continue;
     if (client !== undefined && asker !== client) return { kind: 'several' };
     client = asker;
-    // Of one client's calls the latest live one carries the server request
+    // Among the calls of one client, the latest one that is still open gets the server request
     // (docs/protocol.md#attribution).
     if (call.abandonedAtMs === undefined) latest = call;
   }

@@ -1,13 +1,13 @@
-// The calls at one connection to a server, by the id that the server knows. Counts what is in
-// flight; calls whose caller left stay in the table until the server answers or they are too old,
-// since a server may still ask on their behalf (docs/adr/0003).
+// The calls at one connection, by the id that the server sees. Counts the calls in flight. Abandoned calls
+// stay in the table until the server answers or they are too old, because the server may still send requests
+// for them (docs/adr/0003).
 import { monotonicMs } from '../base/clock.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { Call } from './call.ts';
 import type { InteractiveTools } from './interactive-tools.ts';
 import type { RecentCallers } from './recent-callers.ts';
 
-/** Abandoned calls that are remembered; beyond it the oldest is forgotten. */
+/** The most abandoned calls; beyond it the oldest one is dropped. */
 const MAX_ABANDONED = 1024;
 
 /** Calls in flight. */
@@ -16,32 +16,32 @@ export class CallTable {
   readonly #recent: RecentCallers;
   #abandoned = 0;
   #own = 0;
-  /** The tools that the calls in flight were matched with last. */
+  /** The version of the interactive tools that the calls were last compared with. */
   #toolsVersion = 0;
   /**
-   * How many calls of interactive tools each client waits for. There is more than one client only
-   * where a tool turned out to ask when its calls were in flight already.
+   * The number of interactive calls of each client. There is more than one client only if a tool turned out
+   * to be interactive when its calls were already in flight.
    */
   readonly #interactiveClients = new Map<Downstream, number>();
 
-  /** @param recent told whose calls are over */
+  /** @param recent notes clients whose calls are over */
   constructor(recent: RecentCallers) {
     this.#recent = recent;
   }
 
-  /** Calls whose caller still waits. */
+  /** The number of calls whose caller waits. */
   get inFlight(): number {
     return this.#calls.size - this.#abandoned - this.#own;
   }
 
-  /** The gateway's own requests. */
+  /** The number of the gateway's own requests. */
   get own(): number {
     return this.#own;
   }
 
   /**
-   * Whether a call of an interactive tool of a client other than `client` is in flight.
-   * @param tools as they are known now
+   * Whether another client than `client` has an interactive call in flight.
+   * @param tools the interactive tools that are known now
    */
   hasInteractiveCallOfOthers(client: Downstream, tools: InteractiveTools): boolean {
     if (this.#toolsVersion !== tools.version) {
@@ -65,7 +65,7 @@ export class CallTable {
     return this.#calls.get(id);
   }
 
-  /** Takes a call out, answered or given up for good. */
+  /** Removes a call that was answered or given up. */
   settle(call: Call): void {
     if (!this.#calls.delete(call.id)) return;
     if (call.client === undefined) this.#own--;
@@ -74,7 +74,7 @@ export class CallTable {
     else if (call.interactiveTool !== undefined) this.#removeInteractive(call);
   }
 
-  /** Keeps a call only as somebody who may still be asked for. */
+  /** Marks a call as abandoned: it stays only because the server may still send requests for it. */
   abandon(call: Call, nowMs: number): void {
     if (!this.#calls.has(call.id) || call.abandonedAtMs !== undefined) return;
     call.abandonedAtMs = nowMs;
@@ -84,10 +84,7 @@ export class CallTable {
     if (this.#abandoned > MAX_ABANDONED) this.#forgetOldest();
   }
 
-  /**
-   * Puts the calls in flight into the exclusive group whose tool was not known to ask when they
-   * were sent.
-   */
+  /** Counts calls in flight as interactive whose tools have become known since. */
   #noteInteractive(tools: InteractiveTools): void {
     for (const call of this.#calls.values()) {
       if (call.interactiveTool !== undefined || call.request === undefined) continue;
@@ -121,7 +118,7 @@ export class CallTable {
     return this.#calls.values();
   }
 
-  /** Takes every call out and returns them. */
+  /** Removes all calls and returns them. */
   clear(): Call[] {
     const calls = [...this.#calls.values()];
     for (const { client } of calls) {

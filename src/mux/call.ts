@@ -1,5 +1,5 @@
-// One request on its way at a server: what the server's answer, progress and server requests are
-// matched with. Made and changed by mux.ts only.
+// One request at a server. The server's answer, progress and server requests are matched with it. Only mux.ts
+// makes and changes it.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type {
@@ -11,59 +11,60 @@ import type {
 } from '../ports/request.ts';
 import { toolOf } from './interactive-tools.ts';
 
-/** What a call needs of the mux that it is in. */
+/** What a call needs from its mux. */
 export interface CallOwner {
   cancel(call: Call, notice: Frame | undefined): void;
   follow(taskId: string, subscriber: TaskSubscriber, maker: Call | undefined): TaskSubscription;
 }
 
-/** A request that the gateway makes for itself. */
+/** Gets the answer to a request of the gateway itself; undefined if there is none. */
 export type OwnAnswer = (answer: Frame | undefined) => void;
 
 /** One request at a server. */
 export class Call implements Canceller {
-  /** The id that the server knows; never used twice in the life of a connection. */
+  /** The id that the server sees; never reused on a connection. */
   readonly id: number;
-  /** Who called; undefined for the gateway's own requests. */
+  /** The caller; undefined for the gateway's own requests. */
   readonly client: Downstream | undefined;
-  /** While somebody waits for the answer. Nothing of the request is kept any longer. */
+  /** Set while a caller waits for the answer. Afterwards nothing of the request is kept in memory. */
   request: Request | undefined;
-  /** Whether a server without sessions was called: it asks nothing by itself. */
+  /** Whether the server is modern, so that it sends no requests. */
   readonly isStateless: boolean;
   readonly onAnswer: OwnAnswer | undefined;
-  /** Whether the server may ask something while it works on this. */
+  /** Whether the server may send requests during this call. */
   mayAsk = false;
-  /** The tool that is called, if it is known or suspected to ask; undefined otherwise. */
+  /** The called tool, if it is known or suspected to be interactive. */
   interactiveTool: string | undefined = undefined;
-  /** The server has asked during this call, or may have. */
+  /** The server has sent a request during this call, or may have. */
   hasAsked = false;
   /** How long it may take without an answer or progress, in milliseconds. */
   readonly limitMs: number;
-  /** Latest time by which an answer, or progress, must come. */
+  /** When an answer or progress must come, in monotonic milliseconds. */
   deadlineMs: number;
-  /** Latest time by which the answer must come, whatever the progress. */
+  /** When the answer must come, whatever the progress. */
   readonly lastDeadlineMs: number;
-  /** The caller is gone, but the server may still work on it, and ask. */
+  /** When it was abandoned: nobody waits, but the server may still work on it and send requests. */
   abandonedAtMs: number | undefined = undefined;
-  /** The server is known to have read that since then; undefined while it is not. */
+  /** Since when the server is known to have read the cancellation; undefined if it is not known. */
   cancelSeenAtMs: number | undefined = undefined;
-  /** Last progress value that was passed on; they must increase. */
+  /** The last progress value that was passed on; the values must increase. */
   progress = Number.NEGATIVE_INFINITY;
   /**
-   * Server requests of this call that a client has not answered yet; the deadline rests meanwhile.
+   * The number of server requests of this call that the client has not answered. Meanwhile the deadline does
+   * not run.
    */
   openServerRequests = 0;
-  /** When the first of those was given to the client. */
+  /** When the first of those was sent to the client. */
   askedAtMs = 0;
-  /** It was answered with its id as a text. */
+  /** The server answered with the id as a string. */
   isMisnamed = false;
   readonly #owner: CallOwner;
   #tool: string | undefined;
   #token: Buffer | undefined;
 
   /**
-   * @param origin a client's request, or who is told the answer to one of the gateway's own
-   * @param lastDeadlineMs as `deadlineMs` is until somebody says otherwise
+   * @param origin a client's request, or the function that gets the answer to a request of the gateway
+   * @param lastDeadlineMs also the first value of `deadlineMs`
    */
   constructor(
     owner: CallOwner,
@@ -84,31 +85,31 @@ export class Call implements Canceller {
     this.lastDeadlineMs = lastDeadlineMs;
   }
 
-  /** The tool that is called; undefined when it is none. */
+  /** The called tool; undefined if it calls none. */
   get tool(): string | undefined {
     return this.request === undefined ? this.#tool : toolOf(this.request.frame);
   }
 
-  /** The caller's token for progress, as it was sent. */
+  /** The caller's progress token, as it was sent. */
   get token(): Buffer | undefined {
     if (this.request === undefined) return this.#token;
     const { frame } = this.request;
     return frame.slice(frame.tokenStart, frame.tokenEnd);
   }
 
-  /** Its progress is told after its answer too, since the task that it made goes on. */
+  /** Keeps the progress token after the answer, because the task that the call made goes on. */
   keepToken(): void {
     const { token } = this;
     this.#token = token && Buffer.from(token);
   }
 
-  /** Nobody waits for the answer any more: only what tells whose a server request is stays. */
+  /** Nobody waits for the answer any more. Keeps only what is needed to attribute server requests. */
   letGo(): void {
     if (this.mayAsk) this.#tool = this.tool;
     this.request = undefined;
   }
 
-  /** Who called; undefined: the gateway itself. */
+  /** The caller; undefined for the gateway itself. */
   get caller(): Caller | undefined {
     return this.client && { client: this.client, request: this.request };
   }

@@ -1,25 +1,25 @@
-// The deadlines of the calls on one connection: looked at by one timer while there are calls, since
-// a timer for each call would cost more than the call.
+// The deadlines of the calls on one connection. One timer checks them while there are calls; a timer for each
+// call would cost more than the call.
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Call } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Waiting } from './mux-contract.ts';
 import type { ServerRequests } from './server-requests.ts';
 
-/** A pause of the whole program longer than this moves all deadlines (docs/reliability.md#f61). */
+/** If the whole program was paused for longer than this, all deadlines move (docs/reliability.md#f61). */
 const LOOP_GAP_MS = 5_000;
 const MIN_PERIOD_MS = 10;
 const MAX_PERIOD_MS = 500;
 
-/** What is looked at. */
+/** What is checked. */
 export interface Watched {
   readonly calls: CallTable;
-  /** Told of calls whose client has not answered them while others waited. */
+  /** Withdraws server requests that a client has not answered while others wait. */
   readonly serverRequests: ServerRequests;
   readonly queue: Waiting;
 }
 
-/** Watches deadlines. */
+/** Checks deadlines. */
 export class Deadlines {
   readonly #watched: Watched;
   readonly #expired: (call: Call) => void;
@@ -28,8 +28,8 @@ export class Deadlines {
   #lastLookMs = 0;
 
   /**
-   * @param requestMs how long a call may take; the timer looks more often than that
-   * @param expired told when the deadline of a call has passed
+   * @param requestMs the limit of calls; the timer runs more often than that
+   * @param expired called when the deadline of a call has passed
    */
   constructor(requestMs: number, watched: Watched, expired: (call: Call) => void) {
     this.#watched = watched;
@@ -37,7 +37,7 @@ export class Deadlines {
     this.#periodMs = Math.min(Math.max(requestMs / 20, MIN_PERIOD_MS), MAX_PERIOD_MS);
   }
 
-  /** There is a call: begins to look, unless it does already. */
+  /** Starts the timer, if it does not run. Called for each call. */
   watch(): void {
     if (this.#timer !== undefined) return;
     this.#lastLookMs = monotonicMs();
@@ -71,7 +71,7 @@ export class Deadlines {
     if (hasExpired) queue.pump();
   }
 
-  /** Whether the client was asked long ago, and somebody else waits for the answer. */
+  /** Whether the client has not answered for long, and another client waits for that. */
   #isSlow(
     { abandonedAtMs, openServerRequests, askedAtMs, limitMs, request }: Call,
     nowMs: number,
@@ -82,9 +82,7 @@ export class Deadlines {
   }
 }
 
-/**
- * A human being who answers a server request, or a caller who left, is not held to the short limit.
- */
+/** While a person answers, or when the caller has left, only the last deadline counts. */
 function isOver(call: Call, nowMs: number): boolean {
   const isPatient = call.abandonedAtMs !== undefined || call.openServerRequests > 0;
   return nowMs >= (isPatient ? call.lastDeadlineMs : call.deadlineMs);

@@ -1,11 +1,11 @@
-// Where MCP and plain JSON-RPC differ for a mux: what may stand in a message, how a call is
-// cancelled, and during which calls a server may ask.
+// The differences between MCP and plain JSON-RPC for a mux: what messages may contain, how a call is
+// cancelled, and during which calls a server may send requests.
 import type { Frame } from '../jsonrpc/frame.ts';
 import { callMessage } from '../jsonrpc/serialize.ts';
 import { replaceSpan } from '../jsonrpc/splice.ts';
 import { CANCELLED } from '../mcp/methods.ts';
 
-/** The rules of one family of servers. */
+/** The rules for one kind of server. */
 export interface Dialect {
   readonly anyParams: boolean;
   readonly everyCallMayAsk: boolean;
@@ -13,8 +13,8 @@ export interface Dialect {
   readonly hasPing: boolean;
   /**
    * The message that cancels a call.
-   * @param id the id that the server knows
-   * @param notice what the caller sent; its reason and other members are kept
+   * @param id the id that the server sees
+   * @param notice the caller's; its reason and other members are kept
    */
   cancelMessage(id: number, notice: Frame | undefined): Buffer;
 }
@@ -32,8 +32,8 @@ const MCP: Dialect = {
   },
 };
 
-// `$/cancelRequest` is what language servers take; JSON-RPC itself has no cancel, and servers must
-// ignore notifications that they don't know.
+// Language servers accept `$/cancelRequest`. JSON-RPC itself has no cancellation, and servers must ignore
+// unknown notifications.
 const JSONRPC: Dialect = {
   anyParams: true,
   everyCallMayAsk: true,

@@ -1,11 +1,11 @@
-// The tools of one server that were seen to ask their client something, and those that may have.
-// Learned from server requests, kept over restarts (docs/protocol.md#attribution, docs/adr/0004).
+// The tools of one server that are known or suspected to be interactive. Learned from server requests; kept
+// when the process restarts (docs/protocol.md#attribution, docs/adr/0004).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { decodeString, QUOTE } from '../jsonrpc/json-text.ts';
 import { TOOLS_CALL } from '../mcp/methods.ts';
 
 const MAX_TOOLS = 10_000;
-/** Of so many calls one is looked at, to know the tools that ask nothing: those that are used are found soon. */
+/** One of this many calls is used to learn which tools do not ask. Tools in use are found quickly. */
 const SAMPLE = 4;
 
 /** A call that was answered. */
@@ -15,20 +15,20 @@ interface AnsweredCall {
   readonly tool: string | undefined;
 }
 
-/** Names of tools that ask, or are suspected to. */
+/** The names of interactive tools. */
 export class InteractiveTools {
   readonly #names = new Map<string, 'known' | 'suspected'>();
-  /** Tools that were called to the end without asking, and are not known to ask. */
+  /** Tools of which a call ended without a server request, and which are not known to be interactive. */
   readonly #quiet = new Set<string>();
   #version = 0;
 
-  /** Changes when there are more names. */
+  /** Changes when a name is added. */
   get version(): number {
     return this.#version;
   }
 
   /**
-   * The tool that a request calls, if it is known or suspected to ask.
+   * The tool that a request calls, if it is known or suspected to be interactive.
    * @returns its name, or undefined
    */
   match(request: Frame): string | undefined {
@@ -38,10 +38,10 @@ export class InteractiveTools {
   }
 
   /**
-   * Learns from a server request that one of some calls is behind. If all call the same tool, that
-   * is known to ask. Otherwise each tool is suspected, if `mayBeSuspected`: its next call that runs
-   * alone will tell.
-   * @param called the tool of each call; undefined where it calls none
+   * Learns from a server request. If all its candidates call the same tool, that tool is known to be
+   * interactive. Otherwise each tool is suspected, if `mayBeSuspected`. Its next call, which runs alone, will
+   * show.
+   * @param called the tool of each candidate; undefined if it calls none
    */
   learn(called: readonly (string | undefined)[], mayBeSuspected = true): void {
     const tools = new Set(called);
@@ -51,7 +51,7 @@ export class InteractiveTools {
     }
   }
 
-  /** A call came to its end and asked nothing: its tool is no suspect any more. */
+  /** A call ended without a server request, so its tool is no longer suspected. */
   noteQuiet({ id, interactiveTool, tool }: AnsweredCall): void {
     if (interactiveTool !== undefined) {
       if (this.#names.get(interactiveTool) !== 'suspected') return;
@@ -62,7 +62,9 @@ export class InteractiveTools {
     }
   }
 
-  /** Whether a tool is suspected, and has not asked before: most probably it does not. */
+  /**
+   * Whether a tool is suspected, but earlier calls of it did not ask: it is most probably not interactive.
+   */
   isHardlySuspected(name: string): boolean {
     return this.#names.get(name) === 'suspected' && this.#quiet.has(name);
   }
@@ -81,7 +83,7 @@ export class InteractiveTools {
   }
 }
 
-/** The tool that a request calls, or undefined when it calls none. */
+/** The tool that a request calls; undefined if it calls none. */
 export function toolOf(request: Frame): string | undefined {
   const { bytes, nameStart, nameEnd, method } = request;
   if (method !== TOOLS_CALL || nameStart < 0 || bytes[nameStart] !== QUOTE) return undefined;

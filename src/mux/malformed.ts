@@ -1,5 +1,5 @@
-// Answers that are too large to read, or are none: whose they would be, and what the caller is told instead. Of what was
-// too large the two ends were kept.
+// Malformed responses, and those that are too large: finds the call that they were meant for, and what its
+// caller is told. Of a response that is too large, only the first and last bytes are known.
 
 import { asGatewayError } from '../base/errors.ts';
 import { INTERNAL_ERROR, type WireError } from '../jsonrpc/error.ts';
@@ -21,16 +21,16 @@ import type { Logger } from '../observe/logger.ts';
 import { RareLine } from '../observe/rare-line.ts';
 import type { Request } from '../ports/request.ts';
 
-/** How much of what is no message is logged. */
+/** How many characters of a malformed message are logged. */
 const SHOWN = 200;
-// At the very end of a message `,"id":7}` can only be a member of the message itself: the last
-// brace closes it. A backslash before the quote would make it part of a string.
+// At the very end of a message, `,"id":7}` can only be a member of the message itself, because the last brace
+// closes it. A backslash before the quote would make it part of a string.
 const ID_AT_END = /[^\\]"id"\s*:\s*(\d{1,16})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 
 /**
- * The id of a response of which only the two ends are known. A message that does not show that it is
- * a response has no owner: the id of a server's own request is none of ours.
- * @returns undefined when neither end shows it
+ * The id of a response of which only the two ends are known. The message must show that it is a response: the
+ * id of a server's own request is not an id of the gateway.
+ * @returns undefined if neither end shows it
  */
 export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined {
   const { isAnswer, id } = membersIn(head);
@@ -42,7 +42,7 @@ export function ownerOfOversize(head: Buffer, tail: Buffer): number | undefined 
 
 const LONGEST_KEY = '"result"'.length;
 
-/** What the members of the message say, up to the one that is cut off. */
+/** What the members at the beginning say, up to the one that is cut off. */
 function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } {
   const end = head.length;
   let isAnswer = false;
@@ -53,7 +53,7 @@ function membersIn(head: Buffer): { isAnswer: boolean; id: number | undefined } 
     const keyEnd = skipKey(head, at);
     const value = keyEnd < 0 ? MALFORMED : skipColon(head, keyEnd, end);
     if (value < 0) break;
-    // A longer one is none of these, and may be as long as the message.
+    // Longer keys are not compared; they may be as long as the message.
     const key = head.toString('latin1', at, Math.min(keyEnd, at + LONGEST_KEY + 1));
     if (key === '"result"' || key === '"error"') isAnswer = true;
     const after = skipValue(head, value, end, 0);
@@ -69,28 +69,28 @@ function skipKey(head: Buffer, at: number): number {
   return head[at] === QUOTE ? skipString(head, at, head.length) : MALFORMED;
 }
 
-/** The id of the call that an answer belongs to which is none. */
+/** Id of the call that a malformed response was meant for. */
 export function ownerOfInvalid(frame: Frame): number | undefined {
   const { bytes, fault } = frame;
-  // The scan ended where the text is broken; the members before that are still good.
+  // The scan stopped where the text is malformed, but the members before that can be used.
   if (fault === 'json' || fault === 'depth') return ownerOfOversize(bytes, bytes);
   const isAnswer = frame.method === '' && fault !== 'method' && fault !== 'long-method';
   return isAnswer ? integerId(bytes, frame.idStart, frame.idEnd) : undefined;
 }
 
-/** The line of the log about such answers. */
+/** The log line about such answers. */
 export function misnamedLine(logger: Logger): RareLine<number> {
-  const what = 'server answers with the id as a text where it was sent as a number: its calls fail';
+  const what = 'server answers with ids as strings that were sent as numbers: its calls fail';
   return new RareLine((count, id) => logger.warn({ count, id }, what));
 }
 
-/** Logs the beginning of what is no message. */
+/** Logs the beginning of something that is not a message. */
 export function logDropped(logger: Logger, what: string, text: Buffer): void {
   const line = text.toString('utf8', 0, SHOWN);
-  logger.debug({ what, line }, 'server wrote something that is no message');
+  logger.debug({ what, line }, 'server sent something that is not a message');
 }
 
-/** Settles a call with its server's answer; with an error where that can't be used. */
+/** Settles a call with the server's answer, or with an error if the answer can't be used. */
 export function settleWith(request: Request, answer: Frame, server: string): void {
   try {
     request.settle((answer.resultStart < 0 ? invalidError(answer) : undefined) ?? answer);
@@ -100,8 +100,8 @@ export function settleWith(request: Request, answer: Frame, server: string): voi
 }
 
 /**
- * What to say instead of a server's error that is none: clients refuse whole messages over a code
- * that is not an integer (docs/protocol.md#messages).
+ * Replaces a malformed error of a server. Clients refuse the whole message if the code is not an integer
+ * (docs/protocol.md#messages).
  */
 function invalidError(frame: Frame): WireError | undefined {
   const error = parseError(frame);

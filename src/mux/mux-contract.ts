@@ -1,4 +1,4 @@
-// What a mux is given, and what it tells the owner of its connection.
+// What a mux gets, and what it reports to the owner of its connection.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -17,31 +17,31 @@ export interface MuxOptions {
   readonly timeouts: { readonly request: number; readonly requestMax: number };
 }
 
-/** What the owner of a connection is told. */
+/** Called by a mux. */
 export interface MuxEvents {
   /**
-   * A notification of the server that is neither progress nor a cancel.
-   * @param about whose request it is on whose own stream it came, where the channel knows
+   * The server sent a notification that is neither progress nor a cancellation.
+   * @param about the caller on whose own stream it came, if the channel knows
    */
   notified(notification: Frame, about?: Caller): void;
-  /** The server broke the protocol: an answer is too large, or is none. */
+  /** The server broke the protocol: a response is too large or malformed. */
   violated(what: string): void;
 }
 
-/** The clients of a server, as far as that outlives a connection. */
+/** The clients of a server, as far as they are known beyond one connection. */
 export interface Audience {
-  /** Told whose calls and tasks are over. */
+  /** Notes clients whose calls and tasks are over. */
   readonly recent: RecentCallers;
   readonly elicitations: ElicitationOwners;
-  /** The only client of a private instance that has one; undefined otherwise. */
+  /** The only client of a private instance; undefined if there are several, or none. */
   readonly soleClient: Downstream | undefined;
 }
 
 /** The calls that wait for a server. */
 export interface Waiting {
-  /** Whether calls of other clients wait until this client's server requests are answered. */
+  /** Whether calls of other clients wait until this client answers server requests. */
   isAwaited(client: Downstream): boolean;
-  /** A call is over: there is room for another. */
+  /** A call is over, so another one can be sent. */
   pump(): void;
 }
 
@@ -51,12 +51,12 @@ export interface MuxParts {
   readonly events: MuxEvents;
   readonly audience: Audience;
   readonly queue: Waiting;
-  /** Told of results: some are lists, which clients know from then on. */
+  /** Gets all results: some are lists, which clients have now seen. */
   readonly lists: { note(request: Frame, answer: Frame): void };
   readonly tools: InteractiveTools;
   readonly traffic: Traffic;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The answer to `roots/list` when the gateway has it, as JSON text. */
+  /** The configured answer to `roots/list`, as JSON text; undefined if clients answer it. */
   readonly staticRoots: Buffer | undefined;
 }

@@ -1,6 +1,6 @@
-// Many callers on one connection to a server: gives every request an id of the connection's own,
-// matches answers and progress with it, restores what the caller sent, keeps deadlines, cancels.
-// Knows ids; knows nothing of HTTP, sessions or processes.
+// Lets many callers use one connection to a server. It gives every request an id of the connection, matches
+// answers and progress with the callers, restores their ids, checks deadlines, and cancels. It knows nothing
+// about HTTP, sessions or processes.
 
 import { after, monotonicMs } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
@@ -38,10 +38,10 @@ import { TaskSubscriptions } from './task-subscriptions.ts';
 
 /** How long the right answer may come after one with a wrong id. */
 const RIGHT_ANSWER_MS = 100;
-/** Pings at a server that does not answer; cancels are cheap for clients. */
+/** The most open pings to a server that does not answer. A client could cause very many by cancelling. */
 const MAX_PINGS = 64;
 
-/** The client side of one connection. */
+/** The gateway's side of one connection. */
 export class Mux implements CallOwner {
   readonly #options: MuxOptions;
   readonly #parts: MuxParts;
@@ -84,8 +84,8 @@ export class Mux implements CallOwner {
   }
 
   /**
-   * Whether a call of an interactive tool by `client` has to wait: another client's is at the
-   * server, and a request of the server's could then be either's.
+   * Whether an interactive call of `client` must wait: another client has one in flight, and a server request
+   * could belong to either.
    */
   hasInteractiveCallOfOthers(client: Downstream): boolean {
     return this.#calls.hasInteractiveCallOfOthers(client, this.#parts.tools);
@@ -95,18 +95,18 @@ export class Mux implements CallOwner {
     return this.#parts.channel.isWritable;
   }
 
-  /** Calls at the server, oldest first, those whose caller left included. */
+  /** The calls at the server, oldest first, including abandoned ones. */
   calls(): IterableIterator<Call> {
     return this.#calls.all();
   }
 
-  /** Whose calls and tasks are here, those included whose caller left. */
+  /** The clients of calls and tasks, including abandoned ones. */
   *callers(): Iterable<Downstream> {
     for (const { client } of this.calls()) if (client !== undefined) yield client;
     yield* this.tasks.subscribers();
   }
 
-  /** Sends a client's request on. It is settled by the answer, a deadline, a cancel or `close`. */
+  /** Sends a client's request. It is settled by the answer, a deadline, a cancellation or `close`. */
   dispatch(request: Request): void {
     const { frame, limitMs = this.#options.timeouts.request } = request;
     const mostMs = Math.max(this.#options.timeouts.requestMax, limitMs);
@@ -122,9 +122,9 @@ export class Mux implements CallOwner {
   }
 
   /**
-   * Makes a request of the gateway's own.
+   * Sends a request of the gateway itself.
    * @param limitMs how long the answer may take
-   * @returns the answer, or undefined when none came in time or the connection ended
+   * @returns the answer; undefined if there was none in time, or the connection ended
    */
   request(method: string, params: unknown, limitMs: number): Promise<Frame | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
@@ -136,25 +136,25 @@ export class Mux implements CallOwner {
   #ask(method: string, params: unknown, limitMs: number, onAnswer: OwnAnswer): number {
     const call = new Call(this, ++this.#lastId, onAnswer, limitMs, monotonicMs() + limitMs);
     this.#open(call);
-    // What the server was never asked it won't answer.
+    // It was not sent, so there will be no answer.
     if (!this.#send(callMessage(method, params, call.id))) call.deadlineMs = 0;
     return call.id;
   }
 
   /**
-   * Makes a request of the gateway's own that stays open.
-   * @param ended told when the server ends it; not when the connection does
+   * Sends a request of the gateway itself that stays open.
+   * @param ended called when the server ends it, but not when the connection ends
    * @returns its id
    */
   openStream(method: string, params: unknown, ended: () => void): number {
     const onAnswer = (): void => {
-      // Answered, or broken off; with the whole connection gone there is nobody to open it again.
+      // When the whole connection is over, it can't be opened again.
       if (!this.#isClosed) ended();
     };
     return this.#ask(method, params, Number.POSITIVE_INFINITY, onAnswer);
   }
 
-  /** Ends a request that `openStream` made. */
+  /** Ends a request of `openStream`. */
   closeStream(id: number): void {
     const call = this.#calls.find(id);
     if (call === undefined) return;
@@ -163,8 +163,8 @@ export class Mux implements CallOwner {
   }
 
   /**
-   * Sends a notification, or an answer to one of the server's requests.
-   * @returns false when it was dropped, since far too much waits for the server
+   * Sends a notification, or the response to a server request.
+   * @returns false if it was dropped because the server's input is over its limit
    */
   notify(message: Buffer): boolean {
     return !this.#isClosed && this.#send(onOneLine(message));
@@ -172,7 +172,7 @@ export class Mux implements CallOwner {
 
   /**
    * Takes one message of the server.
-   * @param about the call on whose own stream it came, where the channel knows
+   * @param about the id of the call on whose own stream it came, if the channel knows
    */
   receive(message: Buffer, about?: number): void {
     this.#traffic.receivedBytes += message.length;
@@ -181,14 +181,14 @@ export class Mux implements CallOwner {
     else this.#take(frame, about);
   }
 
-  /** No more is read of one that is too long, and a batch in a batch is no message. */
+  /** A batch that is too long is not read, and a batch within a batch is not a message. */
   #takeBatch(batch: Frame, about: number | undefined): void {
     const texts = batchTexts(batch);
     if (texts === undefined) {
       this.#traffic.noise++;
       this.#parts.events.violated('batch_too_long');
     }
-    // Copied: what is kept of one message must not keep the others.
+    // Copied, so that one message does not keep the others in memory.
     for (const text of texts ?? []) {
       this.#take(scan(copyText(text, batch.bytes), this.#dialect), about);
     }
@@ -228,7 +228,7 @@ export class Mux implements CallOwner {
     if (call !== undefined) this.#fail(call, FAILURES.ofTransport(this.#options.server, failure));
   }
 
-  /** Whether a call is still to be answered. */
+  /** Whether a call waits for its answer. */
   awaits(id: number): boolean {
     return this.#calls.find(id) !== undefined;
   }
@@ -246,9 +246,9 @@ export class Mux implements CallOwner {
   }
 
   /**
-   * The connection is over: every call fails, every server request is withdrawn.
-   * @param mayRepeat which calls need not fail, since another connection may take them
-   * @returns those
+   * The connection is over: every call fails, and every server request is withdrawn.
+   * @param mayRepeat says which calls need not fail, because another connection may take them
+   * @returns those calls
    */
   close(
     failure: (id: number) => GatewayError,
@@ -293,7 +293,7 @@ export class Mux implements CallOwner {
       call.onAnswer?.(frame);
       if (request !== undefined) this.#respond(request, frame);
     }
-    // A task that it made is told of for long, and needs no more of the call than its id.
+    // Notifications about a task that the call made come for long, but need only the call's id.
     call.request = undefined;
     this.#serverRequests.callSettled(call);
     this.#parts.queue.pump();
@@ -306,7 +306,10 @@ export class Mux implements CallOwner {
     settleWith(request, frame, this.#options.server);
   }
 
-  /** An id of ours as a text can only be meant for that call, whose answer will not come. */
+  /**
+   * A string that contains an id of the gateway can only be meant for that call. Its real answer will not
+   * come.
+   */
   #onUnmatched(frame: Frame): void {
     this.#traffic.unmatched++;
     const call = this.#callOf(stringifiedId(frame.bytes, frame.idStart, frame.idEnd));
@@ -340,11 +343,12 @@ export class Mux implements CallOwner {
   }
 
   #onInvalid(frame: Frame): void {
-    // A message that names one of our calls but is no answer ends that call: its answer won't come.
+    // A malformed message with the id of a call ends that call, because its answer will not come.
     const call = this.#callOf(ownerOfInvalid(frame));
     const what = frame.fault ?? 'shape';
     this.#traffic.noise++;
-    // JSON that is no JSON-RPC is what a server logs to the wrong stream: no reason to restart it.
+    // JSON that is not JSON-RPC is usually a log line on the wrong stream. It is no reason to restart the
+    // server.
     if (call === undefined) {
       logDropped(this.#parts.logger, what, frame.bytes);
       return;
@@ -362,19 +366,19 @@ export class Mux implements CallOwner {
     this.#parts.queue.pump();
   }
 
-  /** Tells the server that nobody waits for the call any more. */
+  /** Tells the server that nobody waits for the call. */
   #giveUp(call: Call, notice: Frame | undefined): void {
     this.#calls.abandon(call, monotonicMs());
     this.#serverRequests.callAbandoned(call);
     if (this.#isClosed) return;
     const { cancelMessage, hasPing } = this.#dialect;
-    // A client may say at length why it cancels, and a server that does not read must hear of it all the same.
+    // A client's reason may be long. If the server's input is full, the cancellation is sent without it.
     const isSent = this.notify(cancelMessage(call.id, notice));
     if (!isSent) this.notify(cancelMessage(call.id, undefined));
-    // A stateless server asks nothing by itself, and has no ping.
+    // A modern server sends no requests and has no ping.
     if (!call.mayAsk || !hasPing || call.isStateless || this.#calls.own >= MAX_PINGS) return;
-    // It reads in order: with the answer to this it has read the cancel, and what it asked before
-    // that is here.
+    // A server reads in order. When it answers this ping, it has read the cancellation, and its earlier
+    // requests are here.
     this.#ask(PING, undefined, this.#options.timeouts.request, (answer) => {
       if (answer !== undefined) call.cancelSeenAtMs = monotonicMs();
     });

@@ -1,5 +1,5 @@
-// A server's progress as the caller of a call may see it: under the caller's own token, and with values
-// that increase. It also gives the call more time.
+// Passes progress of a server to the caller, with the caller's own token. The values must increase. Progress
+// extends the deadline of the call.
 import { monotonicMs } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { integerId } from '../jsonrpc/id.ts';
@@ -10,9 +10,9 @@ import type { Call } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { TaskSubscriptions } from './task-subscriptions.ts';
 
-/** Passes a progress notification to whoever waits for the call, or follows the task that it made. */
+/** Passes a progress notification to the caller, or to the owner of the task that the call made. */
 export function passProgress(frame: Frame, calls: CallTable, tasks: TaskSubscriptions): void {
-  // The token that the server was given is the id of the call.
+  // The token that the server got is the id of the call.
   const id = integerId(frame.bytes, frame.tokenStart, frame.tokenEnd);
   if (id === undefined) return;
   const task = tasks.madeBy(id);
@@ -24,7 +24,7 @@ export function passProgress(frame: Frame, calls: CallTable, tasks: TaskSubscrip
   else task.subscriber.tell(scan(message));
 }
 
-/** @returns what the caller is told; undefined: nothing */
+/** @returns the message for the caller; undefined if there is none */
 function takeProgress(call: Call, frame: Frame): Buffer | undefined {
   const { token } = call;
   if (token === undefined || call.abandonedAtMs !== undefined) return undefined;

@@ -1,12 +1,12 @@
-// For whom a server has worked lately: what it says of no call may still be about theirs, a moment
-// after the answer or the cancel (docs/protocol.md#attribution). Two keys and times tell all that is
-// asked, so that a call costs no entry in a table.
+// Principals that used a server in the last 10 s. A log message without a call may still belong to one of
+// them, even shortly after the answer or the cancellation (docs/protocol.md#attribution). Two keys and times
+// are enough, so a call costs no entry in a table.
 import type { Downstream } from '../ports/downstream.ts';
 
-/** How long after their last call, or their leaving, somebody still counts as being there. */
+/** How long a client counts as present after its last call, or after it disconnected. */
 const RECENT_MS = 10_000;
 
-/** Who was seen last, and when anybody else was. */
+/** The last principal, and when another one was last seen. */
 class LastSeen {
   #key: string | undefined;
   #atMs = Number.NEGATIVE_INFINITY;
@@ -26,12 +26,12 @@ class LastSeen {
   }
 }
 
-/** Whose work at one instance is over, but not long. */
+/** The principals whose calls at one instance ended recently. */
 export class RecentCallers {
   readonly #all = new LastSeen();
   readonly #logged = new LastSeen();
 
-  /** A call or task of `client` is over, or it left. */
+  /** A call or task of `client` is over, or it disconnected. */
   note(client: Downstream, nowMs: number): void {
     const { key } = client.principal;
     this.#all.note(key, nowMs);
@@ -39,8 +39,8 @@ export class RecentCallers {
   }
 
   /**
-   * Whether somebody with another key than `key` counts as being there.
-   * @param hasLogs whether only those count whose calls asked for log messages
+   * Whether a principal other than `key` counts as present.
+   * @param hasLogs whether only clients count whose calls asked for log messages
    */
   isOther(key: string, nowMs: number, hasLogs: boolean): boolean {
     return (hasLogs ? this.#logged : this.#all).isOther(key, nowMs);

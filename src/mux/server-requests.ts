@@ -1,6 +1,5 @@
-// The requests that a server makes: holds each until it is clear which client's call it belongs to,
-// hands it to that client, and carries the answer back under the server's own id
-// (docs/protocol.md#attribution).
+// The requests that a server sends. Each waits until it is clear to which client's call it belongs, is sent
+// to that client, and is answered with the server's own id (docs/protocol.md#attribution).
 
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
@@ -27,19 +26,17 @@ import type { CallTable } from './call-table.ts';
 import type { MuxOptions, MuxParts } from './mux-contract.ts';
 import type { TaskSubscriptions } from './task-subscriptions.ts';
 
-/**
- * How long a server request waits for the candidates to become one (docs/protocol.md#attribution).
- */
+/** How long a server request waits until only one client is left (docs/protocol.md#attribution). */
 const HOLD_MS = 10_000;
 const MAX_OPEN = 256;
 
-/** What server requests have to do with on their connection. */
+/** What server requests need from their connection. */
 export interface ServerRequestsContext extends Pick<MuxOptions, 'server' | 'protocol'> {
   readonly parts: Pick<MuxParts, 'audience' | 'tools' | 'logger' | 'metrics' | 'staticRoots'>;
   readonly calls: CallTable;
-  /** Who is asked for the tasks of the server. */
+  /** The owners of the server's tasks. */
   readonly tasks: TaskSubscriptions;
-  /** @returns false when it was dropped, since far too much waits for the server */
+  /** @returns false if it was dropped because the server's input is over its limit */
   send(message: Buffer): boolean;
 }
 
@@ -50,15 +47,15 @@ class OpenServerRequest implements ServerRequest {
   readonly #id: Buffer;
   readonly #owner: ServerRequests;
   readonly askedAtMs = monotonicMs();
-  /** Calls of several clients that may be behind it, while it is held. */
+  /** While it waits: the calls of several clients that may have caused it. */
   candidates: Set<Call> | undefined;
   hold: Timer | undefined;
-  /** The task that it belongs to, as it says. */
+  /** The task that it names. */
   taskId: string | undefined;
-  /** It came on the stream of its call: there is nothing to find out, or to learn. */
+  /** It came on the stream of its call, so there is nothing to find out or to learn. */
   isCertain = false;
   client: Downstream | undefined;
-  /** Calls of the client that was asked that may be behind it. */
+  /** The calls of the asked client that may have caused it. */
   askers: Set<Call> = new Set();
 
   constructor(owner: ServerRequests, frame: Frame, id: Buffer) {
@@ -87,7 +84,7 @@ class OpenServerRequest implements ServerRequest {
   }
 }
 
-/** The server's requests in flight on one connection. */
+/** The open requests of the server on one connection. */
 export class ServerRequests {
   readonly #context: ServerRequestsContext;
   readonly #open = new Map<string, OpenServerRequest>();
@@ -104,7 +101,7 @@ export class ServerRequests {
 
   /**
    * Takes a request of the server.
-   * @param asker the call on whose own stream it came, where that is known
+   * @param asker the call on whose own stream it came, if that is known
    */
   ask(frame: Frame, asker?: Call): void {
     const id = frame.idBytes;
@@ -124,7 +121,7 @@ export class ServerRequests {
     }
   }
 
-  /** Somebody is asked for a task from now on: what was asked for it before that can go there. */
+  /** The owner of a task is known from now on: delivers waiting server requests of that task. */
   followed(taskId: string, subscriber: TaskSubscriber): void {
     for (const request of [...this.#open.values()]) {
       const isHeld = request.taskId === taskId && request.client === undefined;
@@ -132,9 +129,9 @@ export class ServerRequests {
     }
   }
 
-  /** A call ended at the server: it can't be the one that asked any more. */
+  /** A call is over at the server, so it is no longer a candidate. */
   callSettled(call: Call): void {
-    // Nearly always: nothing is asked, and this is on the way of every answer.
+    // Nearly always no server request is open, and every answer passes here.
     if (this.#open.size === 0) return;
     for (const request of [...this.#open.values()]) {
       if (request.candidates?.delete(call)) this.#judge(request);
@@ -146,7 +143,7 @@ export class ServerRequests {
     }
   }
 
-  /** A caller left: what was asked on its behalf is taken back and answered for it. */
+  /** The caller of a call left: withdraws its server requests, and answers them. */
   callAbandoned(call: Call): void {
     for (const request of [...this.#open.values()]) {
       if (request.askers.has(call)) this.#answerForNobody(request);
@@ -154,7 +151,7 @@ export class ServerRequests {
     }
   }
 
-  /** Takes back what the client of a call has not answered; the call itself goes on. */
+  /** Withdraws server requests that a client has not answered. Their call goes on. */
   unanswered(call: Call): void {
     for (const request of [...this.#open.values()]) {
       if (!request.askers.has(call)) continue;
@@ -163,7 +160,7 @@ export class ServerRequests {
     }
   }
 
-  /** Takes a server request back that only calls can be behind whose caller left. */
+  /** Withdraws a server request if all calls that may have caused it are abandoned. */
   #answerForNobody(request: OpenServerRequest): void {
     for (const { abandonedAtMs } of request.askers) if (abandonedAtMs === undefined) return;
     request.client?.withdraw(request, undefined);
@@ -187,28 +184,26 @@ export class ServerRequests {
     for (const request of [...this.#open.values()]) this.#drop(request);
   }
 
-  /** Sends an answer and forgets the server request. */
+  /** Sends the answer, and removes the server request. */
   settle(request: OpenServerRequest, message: Buffer, outcome: string): void {
     if (this.#open.get(request.key) !== request) return;
     this.#forget(request);
     this.#count(request, outcome);
     if (this.#send(message)) return;
-    // Short, so that it is kept.
+    // Short, so that the server's input accepts it.
     this.#send(errorMessage(request.frame.idBytes, ERRORS.responseNotRead));
   }
 
-  /** Passes something on to the server that is about a server request. */
+  /** Sends a message about a server request to the server. */
   relay(message: Buffer): void {
     this.#send(message);
   }
 
-  /**
-   * A server request that names its task is for whoever the task belongs to, and for nobody else.
-   */
+  /** A server request that names its task goes only to the owner of the task. */
   #routeToTask(request: OpenServerRequest, taskId: string): void {
     const subscriber = this.#context.tasks.find(taskId);
     request.taskId = taskId;
-    // The answer to the call that made the task may be on its way.
+    // The answer to the call that made the task may still be on its way.
     if (subscriber === undefined) request.hold = after(HOLD_MS, () => this.#giveUp(request));
     else this.#deliver(request, subscriber, undefined);
   }
@@ -242,15 +237,16 @@ export class ServerRequests {
     } else if (verdict.kind === 'none') {
       this.#giveUp(request);
     } else {
-      // Whoever of them it was: if all call the same tool, no further call of it may join them.
+      // If all candidates call the same tool, it is interactive, whichever call asked. No other call of it
+      // should become a candidate.
       this.#learn(candidates, false);
       this.#hold(request, candidates);
     }
   }
 
-  /** Remembers which tools ask, so that their calls wait for each other from now on. */
+  /** Remembers which tools are interactive, so that their calls wait for each other. */
   #learn(candidates: ReadonlySet<Call>, mayBeSuspected: boolean): void {
-    // On a private instance there is nobody else to mix a server request up with.
+    // On a private instance a server request can't reach a wrong client.
     const { audience, tools: known } = this.#context.parts;
     if (audience.soleClient !== undefined) return;
     const tools: (string | undefined)[] = [];
@@ -261,7 +257,7 @@ export class ServerRequests {
     known.learn(tools, mayBeSuspected);
   }
 
-  /** Waits for a candidate to drop out: one that is answered, or abandoned for long enough. */
+  /** Waits for a candidate to drop out: it is answered, or was abandoned long enough ago. */
   #hold(request: OpenServerRequest, candidates: ReadonlySet<Call>): void {
     const { askedAtMs } = request;
     const nowMs = monotonicMs();
@@ -283,11 +279,11 @@ export class ServerRequests {
       this.#hasAdvised = true;
       const calls = [...(request.candidates ?? [])];
       const tools = calls.map(({ tool }) => tool);
-      // Those whose callers left: the server was told to cancel them, and did not answer.
+      // Abandoned calls: the server got their cancellation, and did not answer them.
       const abandoned = calls.filter(({ abandonedAtMs }) => abandonedAtMs !== undefined).length;
       this.#context.parts.logger.warn(
         { method: request.frame.method, tools: [...new Set(tools)].filter(Boolean), abandoned },
-        'a question of a shared server could not be attributed; set `sharing: session` for it',
+        'a request of a shared server could not be attributed; set `sharing: session` for it',
       );
     }
     if (request.candidates !== undefined) this.#learn(request.candidates, true);
@@ -314,7 +310,7 @@ export class ServerRequests {
 
   #refusal(frame: Frame, client: Downstream): WireError | undefined {
     if (this.#context.protocol === 'jsonrpc') return undefined;
-    // A server of several clients was not told that they have tasks.
+    // A shared server was not told that its clients have tasks.
     const isShared = this.#context.parts.audience.soleClient === undefined;
     const refusal =
       isTaskMethod(frame.method) && isShared
@@ -331,7 +327,7 @@ export class ServerRequests {
     this.#context.parts.audience.elicitations.given(elicitationId, client);
   }
 
-  /** The server can't use an answer any more: nothing is sent to it. */
+  /** The server does not need an answer any more, so none is sent. */
   #drop(request: OpenServerRequest): void {
     request.client?.withdraw(request, undefined);
     this.#forget(request);
@@ -360,13 +356,16 @@ export class ServerRequests {
     });
   }
 
-  /** @returns false when it was dropped */
+  /** @returns false if it was dropped */
   #send(message: Buffer): boolean {
     return this.#isClosed || this.#context.send(message);
   }
 }
 
-/** A server request of a call is settled. The user may have taken longer than the call had left. */
+/**
+ * A server request of a call is settled. The user may have taken longer than the call's remaining time, so
+ * the deadline is extended.
+ */
 function noteSettled(call: Call): void {
   call.openServerRequests--;
   call.deadlineMs = Math.max(call.deadlineMs, monotonicMs() + HOLD_MS);

@@ -1,6 +1,6 @@
-// The tasks of one server that somebody is told of after the call that made them was answered: by the
-// server's id of the task, and by the id of the call, which is the token of its progress. Whoever
-// follows a task bounds how many there are.
+// The owners of tasks of one server: they get the messages about a task after the call that made it was
+// answered. Found by the server's task id, and by the id of the call, which is the progress token. The owners
+// limit the number of tasks.
 import { monotonicMs } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { parseParams } from '../jsonrpc/parse.ts';
@@ -12,17 +12,17 @@ import type { RecentCallers } from './recent-callers.ts';
 
 interface TaskEntry {
   readonly subscriber: TaskSubscriber;
-  /** The call that made the task; undefined when it was another one that named it. */
+  /** The call that made the task; undefined if another call named it. */
   readonly maker: Call | undefined;
 }
 
-/** Followed tasks of one connection. */
+/** The subscribed tasks of one connection. */
 export class TaskSubscriptions {
   readonly #byTask = new Map<string, TaskEntry>();
   readonly #byCall = new Map<number, TaskEntry>();
   readonly #recent: RecentCallers;
 
-  /** @param recent told whose tasks are over */
+  /** @param recent notes clients whose tasks are over */
   constructor(recent: RecentCallers) {
     this.#recent = recent;
   }
@@ -32,9 +32,9 @@ export class TaskSubscriptions {
   }
 
   /**
-   * Follows a task.
+   * Subscribes to a task.
    * @param maker the call that made it
-   * @param stopped told when nothing more is wanted of it
+   * @param stopped called when the subscription ends
    */
   follow(
     taskId: string,
@@ -58,7 +58,7 @@ export class TaskSubscriptions {
     };
   }
 
-  /** Whose tasks are followed. */
+  /** The owners of all subscribed tasks. */
   *subscribers(): Iterable<TaskSubscriber> {
     for (const { subscriber } of this.#byTask.values()) yield subscriber;
   }
@@ -67,7 +67,7 @@ export class TaskSubscriptions {
     return this.#byTask.get(taskId)?.subscriber;
   }
 
-  /** The call whose progress this is, and who follows its task. */
+  /** The call with a progress token, and the owner of its task. */
   madeBy(callId: number): { call: Call; subscriber: TaskSubscriber } | undefined {
     const subscription = this.#byCall.get(callId);
     if (subscription?.maker === undefined) return undefined;
@@ -75,8 +75,8 @@ export class TaskSubscriptions {
   }
 
   /**
-   * Passes a notification about a task to whoever follows it.
-   * @returns false when it is about none
+   * Passes a notification about a task to its owner.
+   * @returns false if it is not about a subscribed task
    */
   tell(notification: Frame): boolean {
     if (this.#byTask.size === 0) return false;

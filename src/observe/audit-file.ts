@@ -1,5 +1,5 @@
-// The file of the audit log, or stdout: which file it is, who may read it, a new one where it was moved
-// away, and whether lines get there.
+// The file of the audit log, or stdout: opens it, protects it, follows a rotation, and knows whether lines
+// can be written.
 import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
 import { monotonicMs } from '../base/clock.ts';
 import { codeOf, messageOf, UserFileError } from '../base/errors.ts';
@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.ts';
 
 const OWNER_ONLY = 0o600;
 const PERMISSIONS = 0o777;
-/** A pipe that nobody reads fails instead of holding the gateway up. */
+/** Non-blocking: a pipe that nobody reads must fail instead of blocking the gateway. */
 const OPEN =
   constants.O_WRONLY |
   constants.O_APPEND |
@@ -17,14 +17,14 @@ const OPEN =
   constants.O_NOFOLLOW |
   constants.O_NONBLOCK;
 const STDOUT = 1;
-/** How often the path is looked at, at most. */
+/** How often the path is checked, at most. */
 const LOOK_MS = 1_000;
-/** How long the last lines may take. */
+/** How long writing the last lines may take. */
 const CLOSE_MS = 2_000;
 
-/** Where audit lines go. */
+/** The destination of audit lines. */
 export class AuditFile {
-  /** What pino writes to. */
+  /** The stream that pino writes to. */
   readonly stream: { write(line: string): void };
   readonly #path: string | undefined;
   readonly #writer: LineWriter;
@@ -32,10 +32,10 @@ export class AuditFile {
   readonly #lost: Metrics['auditLost'];
   #fd: number;
   #lookedMs = monotonicMs();
-  /** What keeps lines from getting there; told once in the log. */
+  /** What keeps lines from being written; each is logged once. */
   readonly #faults = new Set<'open' | 'write'>();
 
-  /** @throws UserFileError when the file can't be opened */
+  /** @throws UserFileError if the file can't be opened */
   constructor(to: string, metrics: Pick<Metrics, 'auditLost'>, logger: Logger) {
     this.#path = to === 'stdout' ? undefined : to;
     this.#logger = logger;
@@ -49,17 +49,17 @@ export class AuditFile {
     this.stream = { write: (line) => this.#write(line) };
   }
 
-  /** Whether lines do not get there now. */
+  /** Whether lines can't be written now. */
   get isFailing(): boolean {
     return this.#faults.size > 0;
   }
 
-  /** How many lines are not written yet. */
+  /** The number of lines that are not written yet. */
   get waiting(): number {
     return this.#writer.waiting;
   }
 
-  /** Writes what waits, unless it can't be written. */
+  /** Writes the waiting lines, if that is possible. */
   async close(): Promise<void> {
     await this.#writer.finish(CLOSE_MS);
     const { waiting } = this.#writer;
@@ -68,7 +68,7 @@ export class AuditFile {
     this.#logger.error({ lines: waiting }, 'lines of the audit log are lost');
   }
 
-  /** Writes what waits now, for a process that ends at once. */
+  /** Writes the waiting lines at once, for a process that ends. */
   flush(): void {
     this.#writer.flush();
   }
@@ -79,7 +79,7 @@ export class AuditFile {
     this.#failed('write', new Error('too many lines wait to be written'));
   }
 
-  /** Whoever rotates logs moves the file away: what is at the path then is another one, or nothing. */
+  /** Log rotation moves the file away. Then the path has another file, or none. */
   #followPath(): number {
     const path = this.#path;
     const nowMs = monotonicMs();
@@ -95,7 +95,7 @@ export class AuditFile {
       }
       this.#mended('open');
     } catch (error) {
-      // Lines go on into the file that is open.
+      // Lines still go to the file that is open.
       this.#failed('open', error);
     }
     return this.#fd;
@@ -112,7 +112,7 @@ export class AuditFile {
     return fd;
   }
 
-  /** A file that was there before may be open to everybody. */
+  /** An existing file may be readable by others. */
   #closeToOthers(fd: number, path: string): void {
     const found = fstatSync(fd);
     if (!found.isFile() || (found.mode & PERMISSIONS) === OWNER_ONLY) return;

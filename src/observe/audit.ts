@@ -1,5 +1,5 @@
-// The audit log: who called what when, how it ended, how long it took and how large it was. One JSON line
-// an event, never a payload or a credential.
+// The audit log: who called what and when, how it ended, how long it took and how large it was. One JSON line
+// for each event, without payloads and credentials.
 
 import { pino } from 'pino';
 import type { GatewayError } from '../base/errors.ts';
@@ -12,7 +12,7 @@ import type { AuditOptions } from './options.ts';
 /** Names and methods come from clients. */
 const MAX_NAME_LENGTH = 256;
 
-/** Who did it. */
+/** The client. */
 interface Actor {
   readonly key: string;
   readonly kind?: string;
@@ -25,7 +25,7 @@ export interface AuditedCall {
   readonly endpoint: string;
   readonly server: string;
   readonly method: string;
-  /** Of the tool or prompt, or the URI of the resource. */
+  /** The name of the tool or prompt, or the URI of the resource. */
   readonly target: string | undefined;
   readonly outcome: string;
   readonly durationMs: number;
@@ -33,12 +33,12 @@ export interface AuditedCall {
   readonly responseBytes: number;
 }
 
-/** A request that was not let in. */
+/** A request that was refused. */
 export interface AuditedRefusal {
   readonly outcome: string;
   readonly principal: Actor | undefined;
   readonly address: string;
-  /** undefined: the path is none of an endpoint. */
+  /** Undefined: there is no endpoint at the path. */
   readonly endpoint: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class AuditLog {
   readonly #file: AuditFile;
   readonly #isRequired: boolean;
 
-  /** @throws when the file can't be opened */
+  /** @throws if the file can't be opened */
   constructor(
     to: string,
     parts: { metrics: Pick<Metrics, 'auditLost'>; logger: Logger; isRequired: boolean },
@@ -70,18 +70,19 @@ export class AuditLog {
       },
       this.#file.stream,
     );
-    // Says from when on there are lines, and finds out whether there can be any.
+    // The first line, which also shows whether the file can be written.
     this.#lines.info({ event: 'started' });
   }
 
-  /** Whether nothing may happen now, since it could not be written. */
+  /** Whether calls must be refused because they could not be logged. */
   get isBlind(): boolean {
     return this.#isRequired && this.#file.isFailing;
   }
 
   /**
-   * Says so to a client. The refusal is a line too, so the log is tried again with each.
-   * @returns undefined while all is well
+   * The error for a client if calls must be refused. The refusal is logged too, so each one tries to write
+   * the log again.
+   * @returns undefined if the log can be written
    */
   refusal(): GatewayError | undefined {
     return this.isBlind ? FAILURES.noAuditLog() : undefined;
@@ -115,23 +116,23 @@ export class AuditLog {
     this.#lines.info({ event, ...actor(principal), ...rest });
   }
 
-  /** How many lines are not written yet. */
+  /** The number of lines that are not written yet. */
   get waiting(): number {
     return this.#file.waiting;
   }
 
-  /** Writes what waits now, for a process that ends at once. */
+  /** Writes the waiting lines at once, for a process that ends. */
   flush(): void {
     this.#file.flush();
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   close(): Promise<void> {
     return this.#file.close();
   }
 }
 
-/** The audit log of a configuration, if it has one. */
+/** The audit log of a configuration; undefined if there is none. */
 export function createAuditLog(
   options: AuditOptions,
   metrics: Pick<Metrics, 'auditLost'>,

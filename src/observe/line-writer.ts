@@ -1,35 +1,36 @@
-// Writes whole lines to a descriptor, one write at a time and off the event loop. A line of which a full
-// disk took only the beginning is taken back and waits, so that no file has half a line. Knows no paths.
+// Writes whole lines to a file descriptor, one write at a time, without blocking the event loop. If the disk
+// is full and only a part of a line was written, the part is removed and the line waits, so that no file
+// contains half a line.
 import { fstatSync, ftruncateSync, write, writeSync } from 'node:fs';
 import { after, type Timer, within } from '../base/clock.ts';
 import { codeOf } from '../base/errors.ts';
 
-/** What may wait for a slow or full disk; more is refused. */
+/** How much may wait for a slow or full disk; more is lost. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** How much goes out in one write. */
+/** How much is written at once. */
 const MAX_BATCH_BYTES = 64 * 1024;
-/** When to try again after a failure, if no line comes before. */
+/** When to try again after a failure, if no new line comes before. */
 const RETRY_MS = 1_000;
-/** When to try again at a pipe that is full. */
+/** When to try again if a pipe is full. */
 const FULL_PIPE_MS = 50;
 
 export interface LineWriterEvents {
-  /** The descriptor for what comes next; asked for between two lines, while nothing is being written. */
+  /** The descriptor for the next lines. Called between two lines, while nothing is being written. */
   target(): number;
   wrote(): void;
-  /** The lines wait, and are tried again. */
+  /** The lines wait, and will be tried again. */
   failed(error: unknown): void;
 }
 
-/** Writes lines in the order in which they come. */
+/** Writes lines in their order. */
 export class LineWriter {
   readonly #events: LineWriterEvents;
   readonly #lines: Buffer[] = [];
   #waitingBytes = 0;
-  /** How many of the lines the system has now. */
+  /** The number of lines in the current write. */
   #inFlight = 0;
   #fd = -1;
-  /** Whether the descriptor has the beginning of the first line for good. */
+  /** Whether the file contains a part of the first line that could not be removed. */
   #isTorn = false;
   #retry: Timer | undefined;
   #settled: (() => void) | undefined;
@@ -38,14 +39,14 @@ export class LineWriter {
     this.#events = events;
   }
 
-  /** How many lines are not written yet. */
+  /** The number of lines that are not written yet. */
   get waiting(): number {
     return this.#lines.length;
   }
 
   /**
-   * Takes a line, with its line feed.
-   * @returns false when too much waits already: the line is lost
+   * Adds a line, with its line feed.
+   * @returns false if too much waits: the line is lost
    */
   push(text: string): boolean {
     const line = Buffer.from(text);
@@ -56,7 +57,7 @@ export class LineWriter {
     return true;
   }
 
-  /** Resolves when all is written, when that fails, or after `limitMs`. */
+  /** Resolves when all lines are written, when that fails, or after `limitMs`. */
   async finish(limitMs: number): Promise<void> {
     if (this.#lines.length === 0) return;
     const settled = new Promise<void>((resolve) => {
@@ -66,14 +67,14 @@ export class LineWriter {
     await within(limitMs, settled);
   }
 
-  /** Writes at once what the system does not have yet, for a process that is about to end. */
+  /** Writes the remaining lines at once, for a process that is about to end. */
   flush(): void {
     try {
       if (this.#inFlight === 0) this.#fd = this.#isTorn ? this.#fd : this.#events.target();
       const lines = this.#lines.splice(this.#inFlight);
       if (lines.length > 0) writeSync(this.#fd, Buffer.concat(lines));
     } catch {
-      // Nobody is left who could be told.
+      // The process ends, so the error can't be reported.
     }
   }
 
@@ -108,7 +109,7 @@ export class LineWriter {
     this.#waitingBytes -= written;
     if (whole > 0) this.#isTorn = false;
     if (rest > 0) this.#takeBack(rest);
-    // Without a line more the next try would end as this one.
+    // Without a complete line the next try would end in the same way.
     if (whole === 0 && !this.#isTorn) {
       this.#failed(new Error(`only ${written} of ${length} bytes were taken`));
       return;
@@ -118,7 +119,10 @@ export class LineWriter {
     else this.#next();
   }
 
-  /** Takes the beginning of the first line from the end of the file, or else has the rest go there too. */
+  /**
+   * Removes the written part of the first line from the file. If that is not possible, the rest is written
+   * after it.
+   */
   #takeBack(bytes: number): void {
     if (cutEnd(this.#fd, bytes)) {
       this.#waitingBytes += bytes;
@@ -143,7 +147,7 @@ export class LineWriter {
   }
 }
 
-/** @returns false for what is no file, or one that can only grow */
+/** @returns false if it is not a file, or can only be appended to */
 function cutEnd(fd: number, bytes: number): boolean {
   try {
     const found = fstatSync(fd);

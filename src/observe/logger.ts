@@ -1,12 +1,12 @@
-// The program's one logger: JSON lines on stderr, so that stdout stays clean for `check` and
-// `connect`. Everybody else gets a child with bindings and writes constant sentences with fields.
+// The logger: JSON lines on stderr, so that stdout stays free for `check` and `connect`. All other parts get
+// a child logger with bindings. Messages are constant sentences; values are fields.
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { cutText } from '../base/cut-text.ts';
 import type { LogOptions } from './options.ts';
 
 export type Logger = PinoLogger;
 
-/** Nobody logs these on purpose; an error of a library may carry the request that it is about. */
+/** Never logged on purpose, but an error of a library may contain the request. */
 const SECRET_FIELDS = ['authorization', 'cookie', '["x-api-key"]', '["mcp-session-id"]'].flatMap(
   (name) => {
     const member = name.startsWith('[') ? name : `.${name}`;
@@ -27,7 +27,10 @@ export function setLogLevel(root: Logger, level: LogOptions['level']): void {
   }
 }
 
-/** Makes the root logger. By default it writes to stderr, synchronously, so that nothing is lost at exit. */
+/**
+ * Makes the root logger. By default it writes to stderr synchronously, so that nothing is lost when the
+ * process exits.
+ */
 export function createLogger(
   options: LogOptions,
   destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
@@ -53,12 +56,12 @@ export function createLogger(
   return root;
 }
 
-/** As many of many as a line names. */
+/** How many items one line names. */
 const NAMED = 10;
 
 /**
- * The fields of a line that is about many things: how many there are, and the first of them. A server
- * may list thousands, and a line for each would bury all others.
+ * The fields of a line about many things: their number, and the first of them. A server may list thousands; a
+ * line for each would hide all other lines.
  */
 export function someOf<T>(all: readonly T[]): { readonly count: number; readonly first: T[] } {
   return { count: all.length, first: all.slice(0, NAMED) };
@@ -68,8 +71,8 @@ const INFO = 30;
 const TRACE = 10;
 
 /**
- * What servers and clients chose is cut in the lines that everybody has: names, methods, reasons. Who wants
- * all of it asks for level trace.
+ * Shortens what servers and clients have chosen: names, methods, reasons. With level trace nothing is
+ * shortened.
  */
 function logShort(this: PinoLogger, args: Parameters<LogFn>, method: LogFn, level: number): void {
   const [fields, ...rest] = args as [unknown, ...unknown[]];

@@ -1,8 +1,8 @@
-// What `log.messages` asks for: a line for each message, with its envelope; at level trace its body
-// too, with the texts masked that came from secrets (docs/configuration.md#log).
+// The log of messages (`log.messages`): a line for each message, and its body at level trace, with configured
+// secrets masked (docs/configuration.md#log).
 import type { Logger } from './logger.ts';
 
-/** What a line says of a message. */
+/** What a line says about a message. */
 export interface MessageLine {
   readonly direction: 'from_client' | 'to_server' | 'from_server';
   readonly kind: string;
@@ -12,7 +12,7 @@ export interface MessageLine {
   readonly bytes: Buffer;
 }
 
-/** Where the message passed. */
+/** Where the message was seen. */
 export interface MessagePlace {
   readonly server?: string;
   readonly endpoint?: string;
@@ -25,9 +25,7 @@ export class MessageLog {
   readonly #logger: Logger;
   #secrets: readonly string[] = [];
 
-  /**
-   * @param secrets texts that never reach a log
-   */
+  /** @param secrets texts that must not be logged */
   constructor(logger: Logger, secrets: Iterable<string>) {
     this.#logger = logger;
     this.mask(secrets);
@@ -38,7 +36,7 @@ export class MessageLog {
    * @param secrets texts that never reach a log
    */
   mask(secrets: Iterable<string>): void {
-    // Longer ones first: one may be a part of another.
+    // Longer ones first, because one may be a part of another.
     this.#secrets = [...secrets]
       .filter((secret) => secret !== '')
       .sort((a, b) => b.length - a.length);

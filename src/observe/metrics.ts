@@ -1,5 +1,5 @@
-// Every instrument: its name, help, labels and buckets exist only here (docs/metrics.md). Labels come
-// from the configuration or from closed lists, never from what a client chose.
+// All metrics: name, help, labels and buckets (docs/metrics.md). Labels come from the configuration or from
+// fixed lists, never from clients.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Traffic } from './traffic.ts';
 
@@ -15,7 +15,7 @@ const MISNAMED = [
 /** How a request ended. */
 export type RequestOutcome = 'ok' | 'error' | 'failed' | 'cancelled';
 
-/** What metrics read from the live tables at each scrape. */
+/** What gauges read from the live tables at each scrape. */
 export interface Snapshot {
   readonly servers: readonly {
     readonly name: string;
@@ -32,7 +32,7 @@ export interface Snapshot {
   readonly auditWaiting: number;
   readonly sessions: Readonly<Record<string, number>>;
   readonly streams: Readonly<Record<string, number>>;
-  /** Open connections to the public listener, and how many there may be. */
+  /** Open connections to the public listener, and their limit. */
   readonly connections: { readonly open: number; readonly limit: number };
 }
 
@@ -63,7 +63,7 @@ export class Metrics {
   });
   readonly serverRestarts = this.#counter(
     'sluice_server_restarts_total',
-    'Starts of a server after the first one, by what ended it before.',
+    'Starts of a server after the first one, by the reason for the end before it.',
     ['server', 'reason'],
   );
   readonly serverStart = new Histogram({
@@ -75,17 +75,17 @@ export class Metrics {
   });
   readonly notificationsWithheld = this.#counter(
     'sluice_notifications_withheld_total',
-    'Notifications of servers that were delivered to nobody.',
+    'Notifications of servers that were not delivered.',
     ['server', 'reason'],
   );
   readonly serverRequests = this.#counter(
     'sluice_server_requests_total',
-    'Requests of servers to clients, by what became of them.',
+    'Requests of servers to clients, by outcome.',
     ['server', 'method', 'outcome'],
   );
   readonly slowConsumers = this.#counter(
     'sluice_slow_consumers_total',
-    'Client streams that were cut because the client did not read.',
+    'Client streams that were closed because the client did not read.',
     ['transport'],
   );
   readonly rejected = this.#counter(
@@ -110,16 +110,16 @@ export class Metrics {
   );
   readonly heldCut = this.#counter(
     'sluice_held_bytes_cut_total',
-    'Things that were given up because too many bytes were held, by what they were.',
+    'Things that were dropped because too many bytes were held.',
     ['kind'],
   );
-  /** Requests that were let in since the last scrape: a plain number, as each request has one. */
+  /** Accepted requests since the last scrape. A plain number, because every request passes here. */
   admitted = 0;
-  /** Decisions about the others. */
+  /** Results of authentication for refused requests. */
   readonly auth = this.#authTotal();
   readonly tokensRefused = this.#counter(
     'sluice_tokens_refused_total',
-    'Tokens that were not good, by what is wrong with them.',
+    'Access tokens that were refused, by reason.',
     ['reason'],
   );
   readonly auditLost = this.#counter(
@@ -129,7 +129,7 @@ export class Metrics {
   );
   readonly insecure = this.#gauge(
     'sluice_insecure_config',
-    '1 while other machines are served without authentication.',
+    '1 if other machines can connect without authentication.',
     [],
   );
   readonly configReloads = this.#counter('sluice_config_reloads_total', 'Configuration reloads.', [
@@ -140,10 +140,10 @@ export class Metrics {
    * @param build version of Sluice and of Node, for `sluice_build_info`
    */
   constructor(build: { version: string; node: string }) {
-    // The default of 10 ms costs ten times the idle CPU of everything else here.
+    // The default of 10 ms takes ten times as much idle CPU as everything else here.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 100 });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
-    const info = this.#gauge('sluice_build_info', 'Always 1; the labels say what runs.', [
+    const info = this.#gauge('sluice_build_info', 'Always 1; the labels contain the versions.', [
       'version',
       'node',
     ]);
@@ -170,7 +170,7 @@ export class Metrics {
     }
   }
 
-  /** Lets every scrape read the live tables, so that no counter can drift from them. */
+  /** Makes every scrape read the live tables, so that no gauge can differ from them. */
   observe(snapshot: () => Snapshot): void {
     this.#collected('sluice_server_up', 'Whether a server can be used.', ['server'], (gauge) => {
       for (const server of snapshot().servers) {
@@ -180,24 +180,45 @@ export class Metrics {
     this.#collected('sluice_server_instances', 'Live instances.', ['server'], (gauge) => {
       for (const server of snapshot().servers) gauge.set({ server: server.name }, server.instances);
     });
-    this.#collected('sluice_requests_in_flight', 'Calls at a server.', ['server'], (gauge) => {
-      for (const server of snapshot().servers) gauge.set({ server: server.name }, server.inFlight);
-    });
-    this.#collected('sluice_queue_depth', 'Calls that wait for a server.', ['server'], (gauge) => {
-      for (const server of snapshot().servers) gauge.set({ server: server.name }, server.queued);
-    });
+    this.#collected(
+      'sluice_requests_in_flight',
+      'Calls in flight at a server.',
+      ['server'],
+      (gauge) => {
+        for (const server of snapshot().servers)
+          gauge.set({ server: server.name }, server.inFlight);
+      },
+    );
+    this.#collected(
+      'sluice_queue_depth',
+      'Calls that wait in the queue of a server.',
+      ['server'],
+      (gauge) => {
+        for (const server of snapshot().servers) gauge.set({ server: server.name }, server.queued);
+      },
+    );
     this.#observeTraffic(snapshot);
-    this.#collected('sluice_held_bytes', 'Bytes held, by what for.', ['kind'], (gauge) => {
-      for (const [kind, bytes] of Object.entries(snapshot().held.byKind)) {
-        gauge.set({ kind }, bytes);
-      }
-    });
-    this.#collected('sluice_held_bytes_limit', 'Bytes that may be held.', [], (gauge) => {
+    this.#collected(
+      'sluice_held_bytes',
+      'Bytes held in memory for clients and servers.',
+      ['kind'],
+      (gauge) => {
+        for (const [kind, bytes] of Object.entries(snapshot().held.byKind)) {
+          gauge.set({ kind }, bytes);
+        }
+      },
+    );
+    this.#collected('sluice_held_bytes_limit', 'Limit of the held bytes.', [], (gauge) => {
       gauge.set(snapshot().held.limitBytes);
     });
-    this.#collected('sluice_audit_waiting_lines', 'Lines not yet written.', [], (gauge) => {
-      gauge.set(snapshot().auditWaiting);
-    });
+    this.#collected(
+      'sluice_audit_waiting_lines',
+      'Lines of the audit log that are not written yet.',
+      [],
+      (gauge) => {
+        gauge.set(snapshot().auditWaiting);
+      },
+    );
     this.#collected('sluice_sessions', 'Open client sessions.', ['transport'], (gauge) => {
       for (const [transport, count] of Object.entries(snapshot().sessions)) {
         gauge.set({ transport }, count);
@@ -215,12 +236,17 @@ export class Metrics {
     this.#collected('sluice_connections', 'Open connections of clients.', [], (gauge) => {
       gauge.set(snapshot().connections.open);
     });
-    this.#collected('sluice_connections_limit', 'Connections that may be open.', [], (gauge) => {
-      gauge.set(snapshot().connections.limit);
-    });
+    this.#collected(
+      'sluice_connections_limit',
+      'Limit of the open connections of clients.',
+      [],
+      (gauge) => {
+        gauge.set(snapshot().connections.limit);
+      },
+    );
   }
 
-  /** Counted in plain numbers on the way of every message, see traffic.ts. */
+  /** Every message passes here, so plain numbers are counted; see traffic.ts. */
   #observeTraffic(snapshot: () => Snapshot): void {
     const registers = [this.registry];
     new Counter({

@@ -1,4 +1,4 @@
-// Metrics for commands that nobody scrapes: they need not load what keeps and prints them.
+// Metrics for commands that are never scraped, so that prom-client need not be loaded.
 import type { Metrics } from './metrics.ts';
 
 const INSTRUMENT = {

@@ -1,4 +1,4 @@
-// What a user may say about logging (docs/configuration.md#log).
+// Options of logs (docs/configuration.md#log).
 import { filledText, flag, isMap, type Options, oneOf, section } from '../base/options.ts';
 
 /** `log:` */

@@ -1,4 +1,4 @@
-// How many calls of each principal are in flight. Only those that have some take a place.
+// The number of calls in flight of each principal. Principals without calls have no entry.
 
 /** Calls in flight by principal. */
 export class PrincipalLoads {
@@ -15,12 +15,12 @@ export class PrincipalLoads {
     this.#max = max;
   }
 
-  /** Whether a principal has as many calls in flight as it may have. */
+  /** Whether a principal has reached its limit. */
   isFull(key: string): boolean {
     return (this.#calls.get(key) ?? 0) >= this.#max;
   }
 
-  /** Whether a principal has more than it may have. */
+  /** Whether a principal is above its limit. */
   isOver(key: string): boolean {
     return (this.#calls.get(key) ?? 0) > this.#max;
   }

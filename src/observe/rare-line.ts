@@ -1,5 +1,5 @@
-// A line of the log for what a peer can make happen as often as it likes: the first time at once, then
-// once a minute at most, with how often it has happened since the last line.
+// A log line for something that a peer can cause as often as it wants. It is written at once the first time,
+// then at most once a minute, with the number of occurrences since the last line.
 import { monotonicMs } from '../base/clock.ts';
 
 const PAUSE_MS = 60_000;
@@ -16,8 +16,8 @@ export class RareLine<T> {
   }
 
   /**
-   * It has happened again.
-   * @param about what the line says of the latest one
+   * Counts an occurrence, and writes the line if it is due.
+   * @param about the latest occurrence
    */
   note(about: T): void {
     this.#count++;

@@ -1,5 +1,5 @@
-// Counts the requests of one endpoint, for metrics, the audit log and the cap of a principal. Bound label
-// sets are kept, since making one costs more than using it.
+// Counts the requests of one endpoint, for metrics, the audit log, and the limit of a principal. Metrics with
+// their labels are kept, because finding them costs more than using them.
 import type { GatewayError } from '../base/errors.ts';
 import { type HeldBytes, type HeldClient, type HeldOwner, UNBOUNDED } from '../base/held-bytes.ts';
 import { methodLabel } from '../mcp/methods.ts';
@@ -13,22 +13,22 @@ interface MethodMeter {
   readonly duration: { observe(seconds: number): void };
 }
 
-/** Who else is told of requests. */
+/** Others that follow requests. */
 export interface RequestWatchers {
   readonly audit: AuditLog | undefined;
-  /** Whether nothing may happen that can't be written there, as nobody could read of it later. */
+  /** Whether calls are refused that can't be logged. */
   readonly isAuditRequired?: boolean;
-  /** Where each principal counts; undefined while all clients are one. */
+  /** Counts calls of principals; undefined while all clients are one principal. */
   readonly loads: PrincipalLoads | undefined;
-  /** Where what is held for each counts. Absent where nobody else holds anything. */
+  /** Counts held bytes. Absent if there is only one client. */
   readonly held?: HeldBytes;
-  /** Told of what should not have happened; clients are not told what it was. */
+  /** Called for unexpected errors, whose text clients don't get. */
   readonly broke?: (failure: GatewayError) => void;
 }
 
 const NOBODY: RequestWatchers = { audit: undefined, loads: undefined };
 
-/** What is measured of every request. */
+/** Measures all requests of an endpoint. */
 export class RequestMeter {
   readonly #watchers: RequestWatchers;
   readonly #metrics: Metrics;
@@ -47,23 +47,23 @@ export class RequestMeter {
     this.#server = labels.server;
   }
 
-  /** Whether `audited` is to be told of calls that end. */
+  /** Whether `audited` should be called for calls that end. */
   get isAudited(): boolean {
     return this.#watchers.audit !== undefined;
   }
 
-  /** Why nothing can be taken now (docs/reliability.md#f56); undefined while all is well. */
+  /** Why no call can be accepted now (docs/reliability.md#f56); undefined if calls can be. */
   get refusal(): GatewayError | undefined {
     const { audit, isAuditRequired } = this.#watchers;
     return isAuditRequired === true ? audit?.refusal() : undefined;
   }
 
-  /** Writes a call into the audit log. */
+  /** Writes a call to the audit log. */
   audited(call: Omit<AuditedCall, 'endpoint' | 'server'>): void {
     this.#watchers.audit?.call({ ...call, endpoint: this.#endpoint, server: this.#server });
   }
 
-  /** A request of a principal begins; `ended` follows. */
+  /** A request of a principal begins. `ended` must follow. */
   begun(principalKey: string): void {
     this.#watchers.loads?.begin(principalKey);
   }
@@ -72,27 +72,27 @@ export class RequestMeter {
     this.#watchers.loads?.end(principalKey);
   }
 
-  /** Whether a principal has as many requests in flight as it may have. */
+  /** Whether a principal has reached its limit of requests in flight. */
   isFull(principalKey: string): boolean {
     return this.#watchers.loads?.isFull(principalKey) ?? false;
   }
 
-  /** Whether a principal has more requests in flight than it may have, those just begun included. */
+  /** Whether a principal is above its limit of requests in flight, including those that just began. */
   isOver(principalKey: string): boolean {
     return this.#watchers.loads?.isOver(principalKey) ?? false;
   }
 
-  /** Where what is held for a principal counts. To be looked up each time. */
+  /** The owner of a principal's held bytes. Must be looked up each time. */
   heldFor(principal: HeldClient): HeldOwner {
     return (this.#watchers.held ?? UNBOUNDED).client(principal);
   }
 
-  /** A request was refused, since there is no room for it. */
+  /** A request was refused because there is no room for it. */
   refusedForRoom(): void {
     this.#metrics.rejected.inc({ reason: 'held_bytes' });
   }
 
-  /** A request could not be carried. */
+  /** The gateway failed a request. */
   failed(failure: GatewayError): void {
     if (failure.reason === 'internal') this.#watchers.broke?.(failure);
   }
@@ -106,7 +106,7 @@ export class RequestMeter {
       this.#methods.set(label, meter);
     }
     meter.outcomes[outcome].inc();
-    // A stream lasts as long as its client likes.
+    // A stream lasts as long as the client wants.
     if (method !== LISTEN) meter.duration.observe(seconds);
   }
 

@@ -1,16 +1,16 @@
-// What listeners and sessions may ask of the router.
+// What listeners and sessions need from the router.
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { JsonObject } from '../jsonrpc/parse.ts';
 import type { Downstream } from './downstream.ts';
 import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
 
-/** What an endpoint says of itself in the answer to `initialize`, without the version. */
+/** What an endpoint answers to `initialize`, without the version. */
 export interface EndpointInfo {
   readonly result: JsonObject;
 }
 
-/** A session's link to what is behind its endpoint. */
+/** What a session has open toward the servers of its endpoint. */
 export interface UpstreamSession {
   readonly endpointInfo: EndpointInfo;
   dispatch(request: Request): void;
@@ -18,24 +18,24 @@ export interface UpstreamSession {
   close(): void;
 }
 
-/** One URL path with what it shows. */
+/** An endpoint: one URL path and the servers behind it. */
 export interface Endpoint {
-  /** Bounded set; a metric label. */
+  /** From a fixed set: a metric label. */
   readonly name: string;
-  /** The server behind it; a metric label. */
+  /** The server behind it, or a name for several; a metric label. */
   readonly server: string;
-  /** All servers behind it, where there are several: whom a principal has to be allowed one of. */
+  /** All servers behind it, if there are several. A client needs access to at least one of them. */
   readonly servers?: readonly string[];
   readonly protocol: 'mcp' | 'jsonrpc';
   /** Whether everything behind it is there for all clients, so that one more starts nothing. */
   readonly isShared: boolean;
   /**
-   * What of a principal's credentials the servers here see: a session is for one such text only.
+   * The fingerprint of the credentials that the servers here see. A session belongs to one fingerprint only.
    */
   credentialFingerprint(principal: Principal): string;
   /**
-   * Links a new session to the servers of the endpoint.
-   * @throws GatewayError when they can't be had
+   * Opens the servers of the endpoint for a new session.
+   * @throws GatewayError if they are not available
    */
   open(client: Downstream): Promise<UpstreamSession>;
   /**
@@ -46,6 +46,6 @@ export interface Endpoint {
    * @throws GatewayError when there is no instance for it
    */
   takeOver(client: Downstream, before: UpstreamSession): Promise<UpstreamSession>;
-  /** Serves a modern request; it is always settled in the end. */
+  /** Serves a modern request. It is always settled in the end. */
   serve(request: Request): void;
 }

@@ -1,4 +1,4 @@
-// A client as servers see it: somebody who can be told and asked things.
+// A client as the code for servers sees it: it can be sent notifications and server requests.
 
 import type { WireError } from '../jsonrpc/error.ts';
 import { Frame } from '../jsonrpc/frame.ts';
@@ -10,20 +10,20 @@ import type { Request } from './request.ts';
 
 /**
  * What settles a server's request: the client's response, whose id is replaced by the server's; a result as
- * JSON text; or an error, as nobody will answer.
+ * JSON text; or an error if no client answers.
  */
 export type Reply = Frame | Buffer | WireError;
 
 /** A server's request on its way to a client. */
 export interface ServerRequest {
   readonly frame: Frame;
-  /** Ends it. The first reply counts; later ones do nothing. */
+  /** Ends it. The first reply counts; later ones have no effect. */
   settle(reply: Reply): void;
-  /** The client says how far it is, with the token that the server gave. */
+  /** Progress of the client, with the server's progress token. */
   progress(notification: Frame): void;
 }
 
-/** The result of a reply, as JSON text; undefined when it has none. */
+/** The result of a reply as JSON text; undefined if it has none. */
 export function resultOf(reply: Reply): Buffer | undefined {
   if (reply instanceof Frame) return reply.slice(reply.resultStart, reply.resultEnd);
   return Buffer.isBuffer(reply) ? reply : undefined;
@@ -31,7 +31,7 @@ export function resultOf(reply: Reply): Buffer | undefined {
 
 const CLOSED_FORM = Buffer.from('{"action":"cancel"}');
 
-/** The reply for a client that will not give one: that of somebody who closes a form, where there is one. */
+/** The reply if the client does not give one: as if the user had dismissed a form, or else an error. */
 export function replyForNobody(
   { frame }: Pick<ServerRequest, 'frame'>,
   why: WireError = ERRORS.clientNotBack,
@@ -39,41 +39,42 @@ export function replyForNobody(
   return frame.method === ELICITATION ? CLOSED_FORM : why;
 }
 
-/** One client's side of a session. */
+/** One client. */
 export interface Downstream {
   readonly principal: Principal;
-  /** The protocol revision agreed on with this client. */
+  /** The negotiated protocol revision. */
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   /**
-   * Least severity of the log messages that its calls carry; infinite where it wants none. Absent:
-   * what its session has set.
+   * The least severity of log messages for its calls; infinite: none. Absent: the level that its session has
+   * set.
    */
   readonly logThreshold?: number;
-  /** The client's `clientInfo`, or undefined where the protocol has none. */
+  /** The client's `clientInfo`; undefined if the protocol has none. */
   readonly info: unknown;
-  /** Whether it reads now what belongs to no call. Absent where nothing reaches it like that. */
+  /** Whether it can now receive messages that belong to no call. Absent if it never can. */
   readonly isListening?: boolean;
   /**
-   * Since when nothing shows that it is still there, by the monotonic clock; in the future where it
-   * is too early to tell. Undefined while something does.
+   * Since when there is no sign that the client is connected, in monotonic milliseconds. In the future if it
+   * is too early to tell. Undefined while there is a sign.
    */
   readonly absentSinceMs?: number | undefined;
-  /** False for a client that never opened a stream, so that only its calls show that it is there. */
+  /** False if the client never opened a stream, so only its calls show that it is connected. */
   readonly hasListened?: boolean | undefined;
   /**
-   * Tells the client something that belongs to no call of its.
-   * @param kind messages of equal kind replace each other while nobody reads; undefined: keep all
+   * Sends the client a message that belongs to no call.
+   * @param kind while the client does not read, a message replaces earlier ones of its kind; undefined: all
+   *   are kept
    */
   notify(message: Buffer, kind: string | undefined): void;
   /**
-   * Asks the client.
-   * @param request the call during which the server asks; undefined when it is none
+   * Sends the client a server request.
+   * @param request the call during which the server asks; undefined if there is none
    */
   ask(serverRequest: ServerRequest, request: Request | undefined): void;
   /**
-   * Takes a server request back: the server cancelled it, or is gone.
-   * @param notice the server's `notifications/cancelled`, when it sent one
+   * Withdraws a server request, because the server cancelled it or is gone.
+   * @param notice the server's `notifications/cancelled`, if it sent one
    */
   withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void;
 }

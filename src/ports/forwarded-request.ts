@@ -1,21 +1,21 @@
-// A request that is sent in the place of another one: every stage between a client and a server that
-// changes requests or their outcomes is one of these, and overrides what it changes (docs/adr/0009).
+// A request that is sent instead of another one. Every stage between client and server that changes requests
+// or outcomes extends this, and overrides what it changes (docs/adr/0009).
 import { asGatewayError } from '../base/errors.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import type { Downstream, Reply, ServerRequest } from './downstream.ts';
 import type { Canceller, Headers, Outcome, Request } from './request.ts';
 
-/** A request as the next stage gets it. By itself it changes nothing. */
+/** A request for the next stage. By itself it changes nothing. */
 export class ForwardedRequest implements Request, Canceller {
   frame: Frame;
   readonly client: Downstream;
   canceller: Canceller | undefined = undefined;
-  /** The one that it stands for. */
+  /** The request that it was made for. */
   protected readonly original: Request;
 
   /**
-   * @param frame what the server gets
-   * @param client as the server sees it
+   * @param frame the message for the server
+   * @param client the client that the server sees
    */
   constructor(original: Request, frame: Frame = original.frame, client = original.client) {
     this.original = original;
@@ -50,7 +50,7 @@ export class ForwardedRequest implements Request, Canceller {
     this.pass(answer);
   }
 
-  /** Settles the original, with what may be worked on in later turns. */
+  /** Settles the original, at once or when a promise resolves. */
   protected pass(outcome: Outcome | Promise<Outcome>): void {
     if (outcome instanceof Promise) {
       outcome
@@ -71,19 +71,19 @@ export class ForwardedRequest implements Request, Canceller {
     this.canceller?.cancel(notice);
   }
 
-  /** Told before it is settled, and when it is cancelled. */
+  /** Called before it is settled, and when it is cancelled. */
   protected ended(): void {
-    // Nothing of its own is left.
+    // For subclasses that hold something.
   }
 }
 
-/** A server's request as the next one on the way to its client gets it. By itself it changes nothing. */
+/** A server's request for the next stage toward its client. By itself it changes nothing. */
 export class ForwardedServerRequest implements ServerRequest {
   readonly frame: Frame;
-  /** The one that it stands for. */
+  /** The server request that it was made for. */
   protected readonly original: ServerRequest;
 
-  /** @param frame what the client gets */
+  /** @param frame the message for the client */
   constructor(original: ServerRequest, frame: Frame) {
     this.original = original;
     this.frame = frame;

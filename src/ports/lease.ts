@@ -1,4 +1,4 @@
-// A server as a client's session, or one modern request, sees it.
+// A server, as a client's session or a modern request uses it.
 import type { GatewayError } from '../base/errors.ts';
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -9,14 +9,14 @@ import type { Principal } from './principal.ts';
 import type { Request } from './request.ts';
 
 /**
- * What a server may say has changed: its lists (templates belong to `resources`), and what is in its
+ * What a server may announce as changed: its lists (templates belong to `resources`), and the contents of
  * resources.
  */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'contents';
 
-/** What a server said of itself in the handshake. */
+/** What a server said in the handshake. */
 export interface ServerIdentity {
-  /** Which handshake it was. */
+  /** The era of the handshake. */
   readonly era: 'legacy' | 'modern';
   /** The whole result of `initialize`, or of `server/discover`. */
   readonly handshakeResult: JsonObject;
@@ -24,85 +24,86 @@ export interface ServerIdentity {
   readonly version: string;
 }
 
-/** Told of the answer to the subscription to a resource: an error, or undefined. */
+/** Called with the answer to the subscription to a resource: an error, or undefined. */
 export type SubscribeAnswered = (uri: string, error: WireError | undefined) => void;
 
-/** The right of one client to use one instance of a server. */
+/** One client's right to use one instance of a server. */
 export interface Lease {
-  /** Name of the server. */
+  /** The server's name. */
   readonly server: string;
-  /** Undefined before the first handshake, and for a server that does not speak MCP. */
+  /** Undefined before the first handshake, and for a plain JSON-RPC server. */
   readonly identity: ServerIdentity | undefined;
   /**
-   * Which of the server's instances it is at, and in which generation: after a restart of a process
-   * it has another name, since nothing of before is there any more.
+   * Identifies the instance and its generation. Changes when the process restarts, because its state is then
+   * lost.
    */
   readonly at: string;
-  /** Whether clients of other principals are at the same instance. */
+  /** Whether clients of other principals use the same instance. */
   readonly isShared: boolean;
-  /** Whether the server failed and waits for its next start: nobody should wait for it now. */
+  /** Whether the server failed and waits for its next start, so that no call should wait for it. */
   readonly isDown: boolean;
-  /** Why the server can't be used now; undefined while it can. */
+  /** Why the server can't be used now; undefined if it can. */
   readonly unavailableReason: GatewayError | undefined;
   /**
-   * Resolves when the server can be used: its handshake was done once, and it starts if it has to.
-   * @throws GatewayError when it can't be started
+   * Resolves when the server can be used: its handshake was done at least once, and it will start if it has
+   * to.
+   * @throws GatewayError if it can't be started
    */
   ready(): Promise<void>;
   /**
-   * Resolves when the server runs, also when it was stopped meanwhile.
-   * @throws GatewayError when it can't be started
+   * Resolves when the server is running, even if it was stopped before.
+   * @throws GatewayError if it can't be started
    */
   running(): Promise<void>;
-  /** Least severity of log messages that the client wants; undefined while it has set none. */
+  /** The least severity of log messages that the client wants; undefined if it has set none. */
   readonly severity: number | undefined;
   /** The resources that the client watches. */
   readonly watched: readonly string[];
-  /** Told each time that a handshake is done. Set before `join`. */
+  /** Called after each handshake. Must be set before `join`. */
   onUp: (() => void) | undefined;
-  /** Another object whenever that of the server may be another one. */
+  /** An object that identifies the state of a list. Changes whenever the server's list may have changed. */
   listKey(kind: ListKind): object;
   /**
-   * Asks the server for a page of a list, in the gateway's own name.
+   * Requests a page of a list, for the gateway itself.
    * @param cursor of the page; undefined: the first one
-   * @returns the answer, or undefined when there was none in time
+   * @returns the answer, or undefined if there was none in time
    */
   list(method: string, cursor: string | undefined): Promise<Frame | undefined>;
-  /** Takes a request; it is always settled in the end. */
+  /** Takes a request. It is always settled in the end. */
   dispatch(request: Request): void;
-  /** Takes a notification. */
+  /** Sends a notification. */
   notify(notification: Frame): void;
   /**
-   * From now on the client gets what the server tells all of its clients.
-   * @param level least severe log messages that it wants; undefined: what the server chooses
+   * From now on the client gets what the server sends to all its clients.
+   * @param level the least level of log messages that it wants; undefined: the server's default
    */
   join(level: LoggingLevel | undefined): Promise<void>;
   /**
-   * Wants log messages from this level on.
-   * @returns the error of a server that refused
+   * Sets the least level of log messages for this client.
+   * @returns the server's error, if it refused
    */
   setLevel(level: LoggingLevel): Promise<WireError | undefined>;
   /**
-   * Wants to be told of changes of a resource.
-   * @returns the error of a server that refused
+   * Subscribes the client to changes of a resource.
+   * @returns the server's error, if it refused
    */
   subscribe(uri: string): Promise<WireError | undefined>;
   /**
-   * The same for many resources, in several turns of the event loop.
-   * @param answered told of each: the error of a server that refused, or undefined
-   * @returns when all were answered
+   * The same for many resources, over several turns of the event loop.
+   * @param answered called for each: with the server's error, or undefined
+   * @returns resolves when all are answered
    */
   subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(uri: string): Promise<WireError | undefined>;
   /**
-   * Wants to be told of a task, until it leaves.
-   * @param taskId as the server knows it
-   * @returns the error of a server that refused
+   * Subscribes the client to notifications about a task, until it leaves.
+   * @param taskId the server's id
+   * @returns the server's error, if it refused
    */
   watchTask(taskId: string): Promise<WireError | undefined>;
   /** Tells the client which lists are other ones than at another server in whose place this one is. */
   succeed(before: Lease): void;
-  /** The client is done. */
+  /** Ends the lease. */
   leave(): void;
 }
 
@@ -113,23 +114,24 @@ export interface Backend {
   /** Whether all clients share its instances. */
   readonly isShared: boolean;
   /**
-   * What of a principal's credentials the server is started or called with. What some credentials
-   * began, others with another text must not go on with.
+   * A fingerprint of the credentials that the server is started or called with. Work that began with some
+   * credentials must not be continued with a different fingerprint.
    */
   credentialFingerprint(principal: Principal): string;
   /**
-   * Gives a client a lease at one of the server's instances, starting one if needed.
-   * @throws GatewayError when no process may be started for it
+   * Gives a client a lease of an instance, which is started if needed.
+   * @throws GatewayError if no process may be started for it
    */
   acquire(client: Downstream): Lease;
   /**
-   * The same, but starts none.
-   * @returns undefined when there is none yet
+   * Like `acquire`, but never starts an instance.
+   * @returns undefined if there is none
    */
   acquireExisting(client: Downstream): Lease | undefined;
   /**
-   * Gives a client a lease at a certain instance, as `Lease.at` names it.
-   * @returns undefined when there is none of that name for this client's principal and credentials
+   * Gives a client a lease of a specific instance.
+   * @param at the value of `Lease.at`
+   * @returns undefined if this client's principal and credentials have no such instance
    */
   acquireById(client: Downstream, at: string): Lease | undefined;
 }

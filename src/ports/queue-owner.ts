@@ -2,7 +2,7 @@
 import type { Downstream } from './downstream.ts';
 import { isAnonymous, quotaKeyOf } from './principal.ts';
 
-/** The quota key of a principal; where everybody is the same principal, each client by itself. */
+/** The quota key of a principal. Without authentication, when all have one principal, the client itself. */
 export type QueueOwner = string | Downstream;
 
 export function queueOwnerOf(client: Downstream): QueueOwner {

@@ -1,4 +1,4 @@
-/** Where the messages of one request go, on whatever transport its caller has. */
+/** Writes the messages of one request, on the caller's transport. */
 export interface ResponseWriter {
   /**
    * A message that comes before the answer.
@@ -7,31 +7,31 @@ export interface ResponseWriter {
    */
   push(...message: readonly Buffer[]): boolean;
   /**
-   * The answer; nothing comes after it.
-   * @param code of an error, where a transport has a status for it
+   * Writes the answer. Nothing comes after it.
+   * @param code of an error, for transports that have a status for it
    */
   end(message: Buffer, code?: number): void;
   /**
-   * The error for what the rules deny, where the transport has a way to say so besides.
-   * @param scopes that would do; none: more would not help
+   * Writes the error for a denial, for transports that have a status for it.
+   * @param scopes that would be enough; none: more would not help
    */
   forbid?(message: Buffer, scopes: readonly string[]): void;
   /** A large answer in parts, where the transport can send it without joining them first. */
   endInParts?(parts: readonly Buffer[], code?: number): void;
-  /** There will be no answer: the caller cancelled. */
+  /** There will be no answer, because the caller cancelled. */
   abandon(): void;
 }
 
-/** Where messages go that belong to no request. */
+/** Writes messages that belong to no request. */
 export interface NotificationWriter {
-  /** Whether the client reads now. */
+  /** Whether the client can read now. */
   readonly isOpen: boolean;
   /**
-   * Sends, or keeps until the client reads.
-   * @param kind messages of equal kind replace each other while they are kept
+   * Sends a message, or keeps it until the client can read.
+   * @param kind while messages are kept, a message replaces earlier ones of its kind; undefined: all are kept
    */
   send(message: Buffer, kind: string | undefined): void;
-  /** Lets go of what was kept for a client that did not come back in time. */
+  /** Drops messages for a client that did not return in time. */
   prune(): void;
   /** The session is over. */
   close(): void;

@@ -1,12 +1,12 @@
-// A client that nothing reaches outside its requests, and that nobody can ask: a modern one, the
-// gateway itself, or somebody who left.
+// A client that gets nothing outside its own requests, and can't be sent server requests: a modern client,
+// the gateway itself, or a client that disconnected.
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../mcp/capabilities.ts';
 import type { Downstream, ServerRequest } from './downstream.ts';
 import type { Principal } from './principal.ts';
 
-/** A client that is told nothing and asked nothing. */
+/** A client without notifications and server requests. */
 export class SilentClient implements Downstream {
   readonly principal: Principal;
   readonly version: string;
@@ -16,9 +16,9 @@ export class SilentClient implements Downstream {
   readonly #refusal: WireError;
 
   /**
-   * @param said what it said of itself
-   * @param refusal what is answered to whoever asks it something
-   * @param logThreshold least severity of the log messages that its calls carry; absent: none
+   * @param said what it said about itself
+   * @param refusal the error for server requests
+   * @param logThreshold the least severity of log messages for its calls; absent: none
    */
   constructor(
     principal: Principal,
@@ -35,7 +35,7 @@ export class SilentClient implements Downstream {
   }
 
   notify(_message: Buffer, _kind: string | undefined): void {
-    // What belongs to no request does not reach it.
+    // Not connected outside of its requests.
   }
 
   ask(serverRequest: ServerRequest): void {
@@ -43,10 +43,10 @@ export class SilentClient implements Downstream {
   }
 
   withdraw(_serverRequest: ServerRequest, _notice: Frame | undefined): void {
-    // It was asked nothing.
+    // It never has a server request.
   }
 
-  /** Only who it is matters any more. */
+  /** Frees what the client said about itself; only its identity is still needed. */
   letGo(): void {
     this.capabilities = {};
     this.info = undefined;

@@ -1,18 +1,17 @@
-// Where the tools of a server are read from: its list is read once for each state that it is in,
-// whoever wants to know something of it.
+// Where to get the tools of a server. The list is read only once for each state of the server, for all users.
 import type { Lease } from './lease.ts';
 
-/** A server's tools as it wrote them; another object when they may be others. */
+/** A server's tools as it sent them. A new object whenever they may have changed. */
 export type ToolTexts = readonly { readonly text: Buffer }[];
 
 /** The tools of all servers. */
 export interface ToolSource {
-  /** The tools as they are now; undefined when they have to be read first. */
+  /** The current tools; undefined if they must be read first. */
   current(lease: Lease): ToolTexts | undefined;
   /**
-   * Reads them from the server. Several readers at once are one, and a server that does not give them
-   * soon is waited for once: from then on it is asked beside the calls.
-   * @returns undefined when the server can't be had, or does not answer
+   * Reads them from the server. Simultaneous readers share one request. A slow server is waited for only
+   * once; afterwards calls go on without the list.
+   * @returns undefined if the server is not available or does not answer
    */
   read(lease: Lease): Promise<ToolTexts | undefined>;
 }

@@ -1,4 +1,4 @@
-// An endpoint that shows one server as it is: names and URIs untouched.
+// An endpoint for one server. Names and URIs are unchanged.
 
 import { notOffered, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -93,7 +93,7 @@ export class DirectEndpoint implements Endpoint {
   }
 }
 
-/** A legacy session's link to one server: it passes what is the server's business. */
+/** A legacy session's link to one server. It passes on what is not handled by the gateway. */
 export class DirectUpstreamSession implements CarryingSession {
   readonly endpointInfo: EndpointInfo;
   readonly #backend: Backend;
@@ -101,7 +101,7 @@ export class DirectUpstreamSession implements CarryingSession {
   readonly #wrapped = new WrappedResults();
   readonly #tasks: SessionTasks | undefined;
 
-  /** @param tasks absent where the server speaks plain JSON-RPC: everything is carried */
+  /** @param tasks absent for a plain JSON-RPC server: everything is passed on */
   constructor(lease: Lease, backend: Backend, tasks?: SessionTasks) {
     const { identity } = lease;
     const result = identity === undefined ? {} : initializeResult(identity, backend.name);
@@ -122,7 +122,7 @@ export class DirectUpstreamSession implements CarryingSession {
     };
   }
 
-  /** The client was told elsewhere that the results of a tool are wrapped. */
+  /** In the list of a merged endpoint, the client saw that the results of a tool are wrapped. */
   noteWrapped(tool: string): void {
     this.#wrapped.note(tool);
   }
@@ -191,7 +191,7 @@ function emptyOr(error: WireError | undefined): Outcome {
   return error ?? EMPTY_OBJECT;
 }
 
-/** The level that a client asks for; undefined where there is none of that name. */
+/** The level in a request; undefined if it is not valid. */
 export function levelIn({ bytes, levelStart, levelEnd }: Frame): LoggingLevel | undefined {
   const severity = severityOf(parseString(bytes, levelStart, levelEnd));
   return severity === undefined ? undefined : levelOf(severity);

@@ -1,5 +1,5 @@
-// JSON-RPC batches (2025-03-26 and plain JSON-RPC): split on the way in, answered together on the
-// way out. Servers never see one.
+// JSON-RPC batches (2025-03-26 and plain JSON-RPC): split when they arrive, answered together. Servers never
+// get one.
 import { asGatewayError, type GatewayError } from '../base/errors.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import { LEAST_COST, type TurnQuota } from '../base/turns.ts';
@@ -12,10 +12,10 @@ import { ERRORS, wireErrorOf } from '../mcp/errors.ts';
 import { FAILURES } from '../mcp/failures.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 
-/** What a message of a batch costs, besides its bytes. */
+/** The cost of a message of a batch, in addition to its bytes. */
 const MESSAGE_COST = 4 * LEAST_COST;
 
-/** Where the answers of a batch go. */
+/** Where the answers of a batch are sent. */
 export interface BatchTarget {
   push(...message: readonly Buffer[]): boolean;
   endAll(messages: readonly Buffer[]): void;
@@ -24,28 +24,28 @@ export interface BatchTarget {
 
 /**
  * The messages of a batch.
- * @returns undefined when they are too many
+ * @returns undefined if there are too many
  */
 export function splitBatch(batch: Frame, options: ScanOptions): Frame[] | undefined {
-  // Copied: one that is not answered for long must not keep all others.
+  // Copied, so that one message that waits long does not keep the others in memory.
   return batchTexts(batch)?.map((text) => scan(copyText(text, batch.bytes), options));
 }
 
-/** How the messages of a batch are worked off. */
+/** How the messages of a batch are processed. */
 export interface BatchWork {
-  /** Of the client; absent where there is only one. */
+  /** The client's quota; undefined if there is only one client. */
   readonly quota: TurnQuota | undefined;
-  /** For whom they are held meanwhile. */
+  /** The owner of the bytes meanwhile. */
   readonly owner: FindOwner;
   take(frame: Frame): void;
   failed(error: GatewayError): void;
-  /** Told after the last one, where they took more than one turn. */
+  /** Called after the last one, if they took more than one turn. */
   late?(): void;
 }
 
 /**
- * Works off the messages of a batch in order, in as many turns as they cost.
- * @returns whether that is done
+ * Processes the messages of a batch in order, in as many turns as they cost.
+ * @returns whether it is done
  */
 export function workOff(messages: readonly Frame[], work: BatchWork): boolean {
   const { quota } = work;
@@ -83,18 +83,18 @@ function takeSafely(frame: Frame, { quota, take, failed }: BatchWork): void {
   }
 }
 
-/** The answer for an element that is no valid message. */
+/** The answer to an element that is not a valid message. */
 export function invalidElement(): Buffer {
   return errorMessage(undefined, ERRORS.batchElement);
 }
 
-/** An answer that waits for the others, and the id of its request. */
+/** An answer that waits for the others, with the id of its request. */
 interface Answer {
   message: Buffer;
   readonly id: Buffer | undefined;
 }
 
-/** Collects the answers of a batch and sends them when the last one is there. */
+/** Collects the answers of a batch, and sends them when the last one is there. */
 export class BatchAnswers {
   readonly #target: BatchTarget;
   readonly #answers: Answer[] = [];
@@ -103,8 +103,8 @@ export class BatchAnswers {
   #open: number;
 
   /**
-   * @param expected how many writers will be asked for and ended
-   * @param owner for whom they are held
+   * @param expected how many writers will be made and ended
+   * @param owner of the bytes of the answers
    */
   constructor(target: BatchTarget, expected: number, owner: FindOwner) {
     this.#target = target;
@@ -112,7 +112,7 @@ export class BatchAnswers {
     this.#held = new HeldAmount(owner, 'unread', () => this.#cut());
   }
 
-  /** The writer of one request of the batch. */
+  /** The writer for one request of the batch. */
   writer(id?: Buffer): ResponseWriter {
     let isDone = false;
     const close = (message: Buffer | undefined): void => {
@@ -128,7 +128,7 @@ export class BatchAnswers {
   }
 
   #close(message: Buffer | undefined, id: Buffer | undefined): void {
-    // A copy: the answer may be a view on a chunk of the server's output, and may wait.
+    // Copied: the answer may be a view of a chunk of the server's output, and may wait.
     if (message !== undefined) this.#answers.push({ message: Buffer.from(message), id });
     this.#bytes += message?.length ?? 0;
     this.#open--;
@@ -141,7 +141,7 @@ export class BatchAnswers {
     else this.#target.endAll(this.#answers.map((answer) => answer.message));
   }
 
-  /** Too much is held: the answers so far have to go. */
+  /** Too much is held, so the answers so far are dropped. */
   #cut(): void {
     const error = wireErrorOf(FAILURES.tooMuchHeld('unknown'));
     for (const answer of this.#answers) answer.message = errorMessage(answer.id, error);

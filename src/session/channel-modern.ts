@@ -1,6 +1,5 @@
-// Modern requests on a channel that has no request of its own for each: told apart by the client's
-// ids, cancelled by a message, and all of them when the channel is gone (2026-07-28
-// basic/transports/stdio).
+// Modern requests on a channel that all requests share. The client's ids distinguish them. A message cancels
+// one; the end of the channel cancels all (2026-07-28 basic/transports/stdio).
 
 import type { WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -16,13 +15,13 @@ import type { ClientRequest, RequestOwner } from './client-request.ts';
 import { type ModernRequests, modernRequest, serveBy } from './modern-requests.ts';
 import type { ServedEndpoint } from './served-endpoint.ts';
 
-/** Requests that one channel may have in flight, its subscriptions included. */
+/** The most requests in flight on one channel, including listen streams. */
 const MAX_IN_FLIGHT = 256;
 
 export interface ChannelModernParts {
   readonly served: ServedEndpoint;
   readonly principal: Principal;
-  /** All modern requests, so that a stop can wait for them. */
+  /** All modern requests of the listener, so that a stop can wait for them. */
   readonly all: ModernRequests;
 }
 
@@ -40,8 +39,8 @@ export class ChannelModern implements RequestOwner {
   }
 
   /**
-   * Goes on with other credentials of the same principal.
-   * @returns false: it must not
+   * Continues with other credentials of the same principal.
+   * @returns false if that is not allowed
    */
   continueAs(principal: Principal): boolean {
     const { endpoint } = this.#parts.served;
@@ -79,7 +78,7 @@ export class ChannelModern implements RequestOwner {
     serveBy(served, request);
   }
 
-  /** Why a request can't be taken now; undefined: it can. */
+  /** Why a request can't be accepted now; undefined if it can. */
   #refusal(frame: Frame, key: string): WireError | undefined {
     const { served } = this.#parts;
     if (this.#open.has(key)) return ERRORS.idInFlightOnChannel;
@@ -91,8 +90,8 @@ export class ChannelModern implements RequestOwner {
   }
 
   /**
-   * Takes a `notifications/cancelled`.
-   * @returns whether it was about a request of here
+   * Handles a `notifications/cancelled`.
+   * @returns whether it was about a request of this channel
    */
   cancel(notice: Frame): boolean {
     const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
@@ -107,7 +106,7 @@ export class ChannelModern implements RequestOwner {
     this.#parts.all.settled(request);
   }
 
-  /** Cancels everything. */
+  /** Cancels all requests. */
   close(): void {
     for (const request of [...this.#open.values()]) request.cancel(undefined);
   }

@@ -1,5 +1,5 @@
-// A client's request from the moment it is read to the moment it is answered. Restores the caller's
-// id, guarantees that there is one answer at most, and tells whoever works on it of a cancel.
+// A client's request, from when it is read until it is answered. Restores the caller's id, makes sure that
+// there is at most one answer, and passes on a cancellation.
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -27,18 +27,18 @@ import {
 } from '../ports/request.ts';
 import type { ResponseWriter } from '../ports/response-writer.ts';
 
-/** Told when a request is over. */
+/** Called when a request is over. */
 export interface RequestOwner {
   settled(request: ClientRequest): void;
 }
 
-/** Up to here copying an answer is cheaper than sending it in pieces. */
+/** Up to this size, copying an answer is cheaper than sending it in pieces. */
 const COPIED_BYTES = 64 * 1024;
 const NULL_ID = Buffer.from('null');
 
 /** One request of one client. */
 export class ClientRequest implements Request {
-  /** Gone when nobody wants the answer any more, since somebody may hold on to the request. */
+  /** Freed when nobody waits for the answer, because other objects may still refer to the request. */
   frame: Frame;
   readonly client: Downstream;
   readonly headers: Headers | undefined;
@@ -47,14 +47,12 @@ export class ClientRequest implements Request {
   readonly #owner: RequestOwner;
   readonly #meter: RequestMeter;
   readonly #startedMs = monotonicMs();
-  /**
-   * Who asked; a session may be continued with other credentials of the same identity meanwhile.
-   */
+  /** The caller. Meanwhile the session may continue with other credentials of the same principal. */
   readonly #principal: Principal;
   #isSettled = false;
-  /** What is counted for its request, while it is in flight. */
+  /** Bytes counted for its request while it is in flight. */
   #heldBytes = 0;
-  /** The same for a large one. */
+  /** The same for a large request. */
   #holding: Holding | undefined;
 
   constructor(
@@ -78,8 +76,8 @@ export class ClientRequest implements Request {
   }
 
   /**
-   * Counts what it costs to keep as held for its client until it is settled.
-   * @returns false when there is no room for it; the refusal was counted
+   * Counts its bytes as held for its client until it is settled.
+   * @returns false if there is no room; the refusal is counted
    */
   takeRoom(length = this.frame.bytes.length): boolean {
     const owner = this.#meter.heldFor(this.#principal);
@@ -180,8 +178,8 @@ export class ClientRequest implements Request {
   }
 
   /**
-   * The caller does not want the answer any more, or is gone.
-   * @param notice what it sent to say so
+   * The caller no longer wants the answer, or has disconnected.
+   * @param notice the caller's cancellation, if there was one
    */
   cancel(notice: Frame | undefined): void {
     if (!this.#over('cancelled')) return;
@@ -190,7 +188,7 @@ export class ClientRequest implements Request {
     this.#letGo();
   }
 
-  /** It has to go, since too much is held. The server may have run it. */
+  /** Dropped because too much is held. The server may have run it. */
   #cut(): void {
     const outcome = this.canceller?.id === undefined ? 'not_sent' : 'unknown';
     if (!this.#over('failed')) return;
@@ -237,7 +235,7 @@ export class ClientRequest implements Request {
   }
 }
 
-/** An answer with other content: its other members are where they were, or moved. */
+/** An answer with other content. Its other members stay where they were, or move. */
 function withContent(answer: Frame, bytes: Buffer): Frame {
   if (bytes === answer.bytes) return answer;
   return answer.replaced(bytes, answer.contentEnd, bytes.length - answer.bytes.length);

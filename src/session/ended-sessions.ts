@@ -1,13 +1,13 @@
-// Which sessions are over although their ids would still be good. Until they expire, as far as there is room
-// for so many: what is kept of one is a digest, so that nobody who reads it has an id.
+// Sessions that are over, although their ids would still be accepted. They are remembered until the ids
+// expire, as far as there is room. Only digests are stored, so reading them gives nobody a session id.
 
 /** Digests of sessions that are over. */
 export class EndedSessions {
   readonly #max: number;
-  /** Digest -> wall-clock time after which the id is void by itself; the oldest entry first. */
+  /** Digest to the wall-clock time when the id expires; the oldest entry first. */
   readonly #until = new Map<string, number>();
 
-  /** @param max how many are known; the oldest are forgotten first */
+  /** @param max how many are remembered; the oldest ones are dropped first */
   constructor(max: number) {
     this.#max = max;
   }
@@ -20,7 +20,7 @@ export class EndedSessions {
     return this.#until;
   }
 
-  /** @param untilMs wall-clock time after which the id is void by itself */
+  /** @param untilMs wall-clock time when the id expires */
   add(digest: string, untilMs: number): void {
     this.#until.delete(digest);
     this.#until.set(digest, untilMs);

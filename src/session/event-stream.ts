@@ -1,20 +1,20 @@
-// One event stream of a Streamable HTTP session: numbers its events, keeps the latest for clients
-// that lost the connection, and sends them to whoever reads it now (2025-11-25 basic/transports).
+// One event stream of a Streamable HTTP session: numbers its events, keeps the latest ones for clients that
+// lost the connection, and sends them to the current reader (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
 import { primingEvent, resumableEvent } from '../jsonrpc/sse-framing.ts';
 import type { StreamWriter } from '../ports/stream-writer.ts';
 import type { KeptEvent, ReplayBudget } from './replay-budget.ts';
 
-/** Larger events are kept only for a client that is not there to read them. */
+/** Larger events are kept only while no client reads. */
 const MAX_KEPT_WHILE_READ = 256 * 1024;
 
 interface KeptMessage extends KeptEvent {
   readonly sequence: number;
 }
 
-/** Events of one stream. */
+/** The events of one stream. */
 export class EventStream {
-  /** What the ids of its events begin with. */
+  /** The ids of its events begin with this name. */
   readonly name: string;
   readonly #budget: ReplayBudget;
   readonly #kept: KeptMessage[] = [];
@@ -36,18 +36,18 @@ export class EventStream {
     return this.#isFinished;
   }
 
-  /** When it was finished, or undefined while it is not. */
+  /** When it was finished, in monotonic milliseconds; undefined if it is not finished. */
   get finishedAtMs(): number | undefined {
     return this.#isFinished ? this.#finishedAtMs : undefined;
   }
 
-  /** Lets a client read; `isPrimed` sends an id to resume behind first. */
+  /** Connects a reader. `isPrimed` first sends an id after which a client can resume. */
   attach(writer: StreamWriter, isPrimed: boolean): void {
     this.#writer = writer;
     if (isPrimed) writer.write(primingEvent(`${this.name}_0`));
   }
 
-  /** The reader is gone; it may come back. */
+  /** The reader has disconnected; it may return. */
   detach(writer: StreamWriter): void {
     if (this.#writer === writer) this.#writer = undefined;
   }
@@ -66,11 +66,11 @@ export class EventStream {
     if (this.#writer !== undefined && bytes > MAX_KEPT_WHILE_READ) return;
     const kept = { sequence, parts, bytes };
     this.#kept.push(kept);
-    // Its oldest is the session's oldest of this stream.
+    // Events of a stream are dropped in order, so it is the first one here.
     this.#budget.keep(kept, () => this.#kept.shift());
   }
 
-  /** Nothing comes after this. What was sent stays for clients that did not get it. */
+  /** No more messages follow. Sent ones are kept for clients that did not get them. */
   finish(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
@@ -80,8 +80,8 @@ export class EventStream {
   }
 
   /**
-   * Continues for a client that has events up to `sequence`.
-   * @returns the reader that it replaces, if one is still there
+   * Continues for a client that has the events up to `sequence`.
+   * @returns the reader that is replaced, if there is one
    */
   resume(sequence: number, writer: StreamWriter): StreamWriter | undefined {
     const previous = this.#writer;
@@ -91,7 +91,7 @@ export class EventStream {
     return previous;
   }
 
-  /** Forgets what was kept. */
+  /** Drops the kept events. */
   clear(): void {
     for (const kept of this.#kept.splice(0)) this.#budget.release(kept);
   }

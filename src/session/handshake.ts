@@ -1,5 +1,5 @@
-// `initialize` from a client: what it agreed on, and the session that it opens. Never forwarded:
-// answered from what the server said once (docs/protocol.md#handshake).
+// `initialize` of a client: the negotiated version, and the session that it opens. It is never forwarded, but
+// answered from what the server said in its own handshake (docs/protocol.md#handshake).
 
 import { wallClockMs } from '../base/clock.ts';
 import { lengthRule, TEXT_LIMITS } from '../base/text-limits.ts';
@@ -16,23 +16,23 @@ import { type ClientProfile, Session } from './session.ts';
 import { credentialsDigest, newSessionId } from './session-ids.ts';
 import type { NoRoom, SessionStore } from './session-store.ts';
 
-/** Where and for whom a session is opened. */
+/** Where a session is opened, and for which client. */
 export interface SessionOrigin {
   readonly transport: string;
   readonly served: ServedEndpoint;
   readonly principal: Principal;
   readonly notificationWriter: NotificationWriter;
   readonly hasStreamPerRequest: boolean;
-  /** Whether its client knows its id, and can come back with it. */
+  /** Whether its client knows its id, and can return with it. */
   readonly hasId?: boolean;
 }
 
-/** A session, and what `initialize` is answered with; or where there is no room for one. */
+/** A session and the result of `initialize`; or the limit that is reached. */
 export type OpenOutcome =
   | { readonly session: Session; readonly result: Buffer }
   | { readonly refusal: NoRoom };
 
-/** What a client that never speaks MCP's handshake is: plain JSON-RPC has no capabilities. */
+/** For a client without MCP's handshake: plain JSON-RPC has no capabilities. */
 export const PLAIN_PROFILE: ClientProfile = {
   version: '',
   capabilities: {},
@@ -40,16 +40,16 @@ export const PLAIN_PROFILE: ClientProfile = {
   heldBytes: 0,
 };
 
-/** For servers, which ask for an introduction. */
+/** For servers, which require this information. */
 export const UNKNOWN_CLIENT = { name: 'unknown', version: '0' };
 
-/** Why an `initialize` can't be taken; undefined: it can. */
+/** Why an `initialize` is refused; undefined if it is fine. */
 export function profileFault({ bytes }: Frame): WireError | undefined {
   if (bytes.length <= TEXT_LIMITS.profile) return undefined;
   return invalidParams(`${lengthRule('initialize', TEXT_LIMITS.profile)}.`);
 }
 
-/** What a client says of itself in an `initialize` that can be taken. */
+/** What a client says about itself in a valid `initialize`. */
 export function profileOf(initialize: Frame): ClientProfile {
   const { protocolVersion, capabilities, clientInfo } = parseParams(initialize);
   return {
@@ -62,7 +62,7 @@ export function profileOf(initialize: Frame): ClientProfile {
 
 /**
  * Opens a session, unless there are too many.
- * @throws GatewayError when the server can't be had; no session exists then
+ * @throws GatewayError if the server is not available; then there is no session
  */
 export async function openSession(
   profile: ClientProfile,
@@ -123,7 +123,7 @@ async function followed(session: Session, store: SessionStore): Promise<void> {
 }
 
 /**
- * Links a session to what is behind its endpoint; where that fails, its client is told on the same
+ * Opens the servers of the endpoint for the session. If that fails, the client gets the error on the same
  * notification writer.
  */
 async function attached(session: Session): Promise<UpstreamSession> {

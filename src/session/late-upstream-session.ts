@@ -1,5 +1,6 @@
-// What is behind the endpoint of a session that was taken up: linked at once where that starts nothing, else
-// with its first request. Then it wants to be told what it wanted before, and the client is told that lists may be others, since the servers may be.
+// The upstream session of a session that was taken up. It is opened at once if that starts no server,
+// otherwise with the first request. Then log level and subscriptions are set again, and the client is told
+// that lists may have changed, because the servers may have.
 import { asGatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
@@ -12,7 +13,7 @@ import type { Canceller, Request } from '../ports/request.ts';
 import type { Session } from './session.ts';
 import type { WantedMessages } from './session-record.ts';
 
-/** A request that a client of an earlier process sent; nobody waits for the answer. */
+/** Repeats a request of an earlier process; nobody waits for the answer. */
 class RepeatedRequest implements Request {
   readonly frame: Frame;
   readonly client: Session;
@@ -33,20 +34,20 @@ class RepeatedRequest implements Request {
   }
 }
 
-/** Stands in the place of the link that there will be. */
+/** Replaces the upstream session until it is open. */
 export class LateUpstreamSession implements UpstreamSession {
   readonly endpointInfo: EndpointInfo = { result: {} };
   readonly #session: Session;
   readonly #wanted: WantedMessages | undefined;
   #opening: Promise<UpstreamSession> | undefined;
 
-  /** @param wanted what the session asked the servers of an earlier process to tell it */
+  /** @param wanted log level and subscriptions that are set again */
   constructor(session: Session, wanted: WantedMessages | undefined) {
     this.#session = session;
     this.#wanted = wanted;
   }
 
-  /** Links the session now; where that fails, its next request tries again. */
+  /** Opens it now; if that fails, the next request tries again. */
   open(): void {
     this.#open().catch(() => undefined);
   }
@@ -58,14 +59,14 @@ export class LateUpstreamSession implements UpstreamSession {
     work.catch((error: unknown) => request.settle(asGatewayError(error)));
   }
 
-  /** A server that does not run needs to be told nothing. */
+  /** A server that does not run needs no notifications. */
   notify(notification: Frame): void {
     const work = this.#opening?.then((upstreamSession) => upstreamSession.notify(notification));
     work?.catch(() => undefined);
   }
 
   close(): void {
-    // What is being linked is given up when it is there.
+    // If it is still being opened, it is closed when it is open.
   }
 
   #open(): Promise<UpstreamSession> {
@@ -104,7 +105,7 @@ export class LateUpstreamSession implements UpstreamSession {
     }
   }
 
-  /** Waits for the client's stream, where it has none yet. */
+  /** If the client has no stream yet, this waits for it. */
   #tellChanges({ result }: EndpointInfo): void {
     const { capabilities } = result;
     if (!isObject(capabilities)) return;

@@ -1,5 +1,5 @@
-// A session on one ordered channel: a WebSocket, an HTTP+SSE stream, stdio. Everything for the
-// client goes out on it; what comes in is sorted here (docs/protocol.md#httpsse, #websocket).
+// A session on one channel with ordered messages: a WebSocket, an HTTP+SSE stream, stdio. Sends everything
+// for the client, and distributes what arrives (docs/protocol.md#httpsse, #websocket).
 
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldOwner } from '../base/held-bytes.ts';
@@ -24,15 +24,15 @@ import type { ServedEndpoint } from './served-endpoint.ts';
 import type { ClientProfile, Session } from './session.ts';
 import { NO_ROOM, type SessionStore } from './session-store.ts';
 
-/** The transport under a channel. */
+/** The transport of a channel. */
 export interface ChannelTransport {
-  /** Sends one message. A client that does not read is cut off. */
+  /** Sends one message. A client that does not read is disconnected. */
   send(message: Buffer): void;
-  /** Ends it in order. */
+  /** Ends the connection gracefully. */
   end(): void;
   /**
-   * Reads no more of the client, or goes on; what was read already may still come. Absent where each
-   * message comes by itself.
+   * Pauses or resumes reading. Messages that were already read may still arrive. Absent if the transport
+   * delivers each message separately.
    */
   hold?(isHeld: boolean): void;
 }
@@ -44,11 +44,11 @@ export interface MessageChannelParts {
   readonly principal: Principal;
   readonly sessions: SessionStore;
   readonly modern: ModernRequests;
-  /** Told how many messages one of the transport's was. Absent where nobody counts them. */
+  /** Called with the number of messages in a message of the transport. Absent if they are not counted. */
   readonly tookBatch?: (messages: number) => void;
 }
 
-/** Messages that wait for the session that the first one opens: what came with it in one piece. */
+/** Limits for messages that arrive while `initialize` is being answered. */
 const MAX_EARLY = 100;
 const MAX_EARLY_BYTES = 64 * 1024;
 const NULL_ID = Buffer.from('null');
@@ -60,7 +60,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
   readonly #modern: ChannelModern;
   #session: Session | undefined;
   #opening: Promise<void> | undefined;
-  /** Messages that came while the session was being opened. */
+  /** Messages that arrived while the session was being opened. */
   #early: Frame[] = [];
   #earlyBytes = 0;
   #isInputClosed = false;
@@ -76,7 +76,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     return !this.#isClosed;
   }
 
-  /** Sends a message to the client: an answer, a server request, a notification. */
+  /** Sends a message to the client: a response, a server request, a notification. */
   send(message: Buffer, _kind?: string): void {
     if (!this.#isClosed) this.#parts.transport.send(onOneLine(message));
   }
@@ -91,14 +91,14 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
   }
 
   abandon(): void {
-    // Nothing is held open for one answer.
+    // There is no separate response to close.
   }
 
   prune(): void {
-    // Nothing is kept.
+    // No messages are kept.
   }
 
-  /** The channel is gone: so is the session, and with it its calls. */
+  /** The channel is closed. This ends the session and its calls. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -108,37 +108,40 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
     this.#parts.transport.end();
   }
 
-  /** Requests that are not answered yet. Listen streams don't count: they never end by themselves. */
+  /**
+   * The number of requests without an answer. Listen streams don't count, because they never end by
+   * themselves.
+   */
   get pending(): number {
     const early = this.#early.filter(({ kind }) => kind === 'request').length;
     const opening = this.#opening === undefined ? 0 : 1;
     return opening + early + (this.#session?.pending ?? 0) + this.#parts.modern.pending;
   }
 
-  /** The client will say nothing more: what it is asked, somebody else has to answer. */
+  /** The client will send nothing more, so its server requests must be answered for it. */
   closeInput(): void {
     this.#isInputClosed = true;
     this.#session?.closeInput();
   }
 
   /**
-   * Goes on with other credentials of the same principal.
-   * @returns false: it must not
+   * Continues with other credentials of the same principal.
+   * @returns false if that is not allowed
    */
   continueAs(principal: Principal): boolean {
     return this.#modern.continueAs(principal) && this.#session?.continueAs(principal) !== false;
   }
 
-  /** Opens the session of a server that has no handshake. */
+  /** Opens the session of a plain JSON-RPC server, which has no handshake. */
   async openPlain(): Promise<void> {
     await this.#open(PLAIN_PROFILE, undefined);
   }
 
   /**
    * Takes one message of the client.
-   * @param quota what the client may cost in a turn; absent where there is only one client
-   * @param late told when it is done, where that took more than one turn
-   * @returns whether it is done; only a batch may not be
+   * @param quota what the client may cost in a turn; absent if there is only one client
+   * @param late called when it is done, if that took more than one turn
+   * @returns whether it is done; only a batch may take longer
    */
   receive(bytes: Buffer, quota?: TurnQuota, late?: () => void): boolean {
     const frame = scan(bytes, this.#rules);
@@ -147,13 +150,13 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
       if (this.#opening === undefined) return this.#take(frame, quota, late);
       this.#keepEarly(frame);
     } catch (error) {
-      // Requests fail where they are served; what breaks here is a message without an answer.
+      // Requests report their own failures, so this was a message without an answer.
       this.#parts.served.meter.failed(asGatewayError(error));
     }
     return true;
   }
 
-  /** @returns whether the message needs no session, or is about one that does not */
+  /** @returns whether the message needs no session, or belongs to a request without one */
   #takeModern(frame: Frame): boolean {
     if (this.#parts.served.endpoint.protocol === 'jsonrpc' || frame.fault !== undefined)
       return false;
@@ -238,7 +241,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
         late?.();
       },
     });
-    // What comes next may cancel what is in the batch.
+    // The next message may cancel something in the batch.
     if (!isDone) transport.hold?.(true);
     return isDone;
   }
@@ -283,7 +286,7 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
       const failure = asGatewayError(error);
       this.#parts.served.meter.failed(failure);
       this.send(errorMessage(id, wireErrorOf(failure)));
-      // Without a handshake nothing would ever try again: the client has to connect again.
+      // Without a handshake nothing would open the session later, so the client must reconnect.
       if (initialize === undefined) this.close();
     }
   }
@@ -293,7 +296,8 @@ export class MessageChannel implements NotificationWriter, ResponseWriter {
   }
 
   #refuse(frame: Frame, error: WireError): void {
-    // Notifications and responses are never answered, valid or not; what can't be read is.
+    // Notifications and responses are never answered, even if they are invalid. A message that can't be
+    // parsed is.
     this.send(errorMessage(frame.idBytes, error));
   }
 }

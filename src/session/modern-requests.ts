@@ -1,6 +1,5 @@
-// Modern requests: each is complete in itself, so that its client is known only by the envelope that
-// came with it, and is asked nothing but in results. Those in flight are counted, so that a stop can
-// wait for them.
+// Modern requests. Each is complete in itself: its client is known only by the envelope, and can be asked
+// only in results. Requests in flight are counted, so that a stop can wait for them.
 
 import { asGatewayError } from '../base/errors.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -17,7 +16,7 @@ import type { ResponseWriter } from '../ports/response-writer.ts';
 import { SilentClient } from '../ports/silent-client.ts';
 import { ClientRequest, type RequestOwner } from './client-request.ts';
 
-/** A modern request in flight. */
+/** Makes a modern request. */
 export function modernRequest(
   frame: Frame,
   envelope: Envelope,
@@ -34,13 +33,13 @@ export function modernRequest(
   return new ClientRequest(frame, { client, owner, writer, meter, headers });
 }
 
-/** Has an endpoint serve a modern request, which fails when that breaks. */
+/** Lets an endpoint serve a modern request. An exception fails the request. */
 export function serveBy(
   { endpoint, meter }: { readonly endpoint: Endpoint; readonly meter: RequestMeter },
   request: ClientRequest,
 ): void {
   const { bytes, metaStart, metaEnd } = request.frame;
-  // What it says of its client was parsed.
+  // The envelope was parsed, which takes more memory than its text.
   if (!request.takeRoom(bytes.length + parsedCost(bytes, metaStart, metaEnd))) {
     request.settle(FAILURES.tooMuchHeld());
     return;
@@ -57,11 +56,11 @@ export function serveBy(
   }
 }
 
-/** Modern requests of one listener that are not answered yet. */
+/** The modern requests of one listener that are not answered yet. */
 export class ModernRequests implements RequestOwner {
   readonly #open = new Set<ClientRequest>();
 
-  /** Requests in flight; listen streams don't count, since they never end by themselves. */
+  /** The number of requests in flight. Listen streams don't count, because they never end by themselves. */
   get pending(): number {
     let pending = 0;
     for (const { frame } of this.#open) if (frame.method !== LISTEN) pending++;
@@ -76,7 +75,7 @@ export class ModernRequests implements RequestOwner {
     this.#open.delete(request);
   }
 
-  /** Cancels what is left. */
+  /** Cancels the remaining requests. */
   close(): void {
     for (const request of [...this.#open]) request.cancel(undefined);
   }

@@ -1,5 +1,5 @@
-// The server requests that one client has been asked and has not answered: gives each an id of the
-// session's own, since ids of different servers, and of one server for different clients, collide.
+// The server requests that a client has not answered. Each gets an id of the session, because ids of
+// different servers, and of one server for different clients, may be equal.
 
 import { after, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -12,11 +12,9 @@ import type { ServerRequest } from '../ports/downstream.ts';
 import type { Request } from '../ports/request.ts';
 import type { NotificationWriter } from '../ports/response-writer.ts';
 
-/**
- * How long a server request waits for a client that does not read (docs/protocol.md#attribution).
- */
+/** How long a server request waits for a client that does not read (docs/protocol.md#attribution). */
 const UNREAD_LIMIT_MS = 30_000;
-/** How long a server request that is on no call's stream may stay open. */
+/** How long a server request may stay open that is not on the stream of a call. */
 const OPEN_LIMIT_MS = 600_000;
 
 interface PendingServerRequest {
@@ -39,20 +37,20 @@ export class PendingServerRequests {
     return this.#asked.size;
   }
 
-  /** Asks, on the stream of the call that it belongs to if there is one. */
+  /** Sends it to the client, on the stream of its call if there is one. */
   ask(serverRequest: ServerRequest, request: Request | undefined): void {
     const id = ++this.#lastId;
     const message = ownIdParts(serverRequest.frame, id);
     this.#asked.set(id, { serverRequest, request, timer: undefined });
-    // A call's own deadline bounds what is asked on its stream; not every call has one to ask on.
+    // On the stream of a call the call's deadline applies. Not every call has a stream for server requests.
     if (request?.push(...message) === true || !this.#asked.has(id)) return;
     this.#asked.set(id, { serverRequest, request, timer: this.#watch(id, UNREAD_LIMIT_MS) });
     this.#notificationWriter.send(inOnePart(message), undefined);
   }
 
   /**
-   * Takes a client's response.
-   * @returns false when it answers nothing that was asked
+   * Takes a response of the client.
+   * @returns false if it has the id of no server request
    */
   answer(response: Frame): boolean {
     const id = integerId(response.bytes, response.idStart, response.idEnd);
@@ -61,14 +59,14 @@ export class PendingServerRequests {
     return asked !== undefined;
   }
 
-  /** Takes a client's progress on a server request. */
+  /** Takes a progress notification of the client. */
   progress(notification: Frame): void {
     const { bytes, tokenStart, tokenEnd } = notification;
     const id = integerId(bytes, tokenStart, tokenEnd);
     if (id !== undefined) this.#asked.get(id)?.serverRequest.progress(notification);
   }
 
-  /** Takes a server request back and says so to the client. */
+  /** Withdraws a server request, and tells the client. */
   withdraw(serverRequest: ServerRequest, notice: Frame | undefined): void {
     for (const [id, asked] of this.#asked) {
       if (asked.serverRequest !== serverRequest) continue;
@@ -77,7 +75,7 @@ export class PendingServerRequests {
     }
   }
 
-  /** The client is gone: nobody will answer. */
+  /** The client has disconnected, so nobody will answer. */
   close(): void {
     for (const id of [...this.#asked.keys()]) this.#refuse(id);
   }

@@ -1,5 +1,5 @@
-// A request of a session to be told something, or nothing more: noted when the server agreed, so that the
-// next process asks for the same.
+// Requests that set the log level or change subscriptions. They are recorded when the server has accepted
+// them, so that the next process can repeat them.
 import { Frame } from '../jsonrpc/frame.ts';
 import { parseString } from '../jsonrpc/parse.ts';
 import { levelOf, severityOf } from '../mcp/log-levels.ts';
@@ -8,7 +8,7 @@ import { ForwardedRequest } from '../ports/forwarded-request.ts';
 import type { Outcome, Request } from '../ports/request.ts';
 import type { RecordedSession, SessionRecord } from './session-record.ts';
 
-/** One that is noted. */
+/** A request that is recorded when it succeeds. */
 class RecordedRequest extends ForwardedRequest {
   readonly #note: () => void;
 
@@ -25,7 +25,7 @@ class RecordedRequest extends ForwardedRequest {
   }
 }
 
-/** The request that is sent in the place of one of a session: itself, unless it is to be noted. */
+/** Wraps a request that must be recorded; returns every other request as it is. */
 export function recorded(
   request: Request,
   session: RecordedSession,

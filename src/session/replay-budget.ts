@@ -1,25 +1,25 @@
-// How many bytes of sent events one session keeps for clients that come back, oldest out first. They
-// count as held for the client.
+// Limits the bytes of sent events that one session keeps for clients that resume. The oldest are dropped
+// first. They count as held for the client.
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 
-/** Bytes a session keeps (docs/reliability.md#limits). */
+/** Limit for one session (docs/reliability.md#limits). */
 const MAX_BYTES = 1024 * 1024;
 
-/** An event that was sent. */
+/** A sent event. */
 export interface KeptEvent {
   readonly parts: readonly Buffer[];
   /** Of all parts. */
   readonly bytes: number;
 }
 
-/** The kept events of one session, in the order they were sent. */
+/** The kept events of one session, in the order in which they were sent. */
 export class ReplayBudget {
   readonly #held: HeldAmount;
   #bytes = 0;
-  /** What to do when an event has to go. */
+  /** With the function to call when the event is dropped. */
   readonly #events = new Map<KeptEvent, () => void>();
 
-  /** @param owner for whom they are kept */
+  /** @param owner of the bytes */
   constructor(owner: FindOwner) {
     this.#held = new HeldAmount(owner, 'replay', () => this.#forgetAll());
   }
@@ -33,14 +33,14 @@ export class ReplayBudget {
   }
 
   /**
-   * Accounts for an event; forgets older ones, of any stream, when there are too many.
-   * @param forget told when it is forgotten for that reason
+   * Counts an event. If there is too much, drops older ones of any stream.
+   * @param forget called when the event is dropped for that reason
    */
   keep(event: KeptEvent, forget: () => void): void {
     this.#bytes += event.bytes;
     this.#events.set(event, forget);
     for (const [oldest, forgetOldest] of this.#events) {
-      // The newest stays even when it is larger than all that may be kept: it may be an answer.
+      // The newest event stays even if it is larger than the limit, because it may be a response.
       if (this.#bytes <= MAX_BYTES || oldest === event) break;
       this.#take(oldest);
       forgetOldest();
@@ -48,7 +48,7 @@ export class ReplayBudget {
     this.#held.set(this.#bytes);
   }
 
-  /** Takes an event out that is kept no longer. */
+  /** Removes an event that is no longer kept. */
   release(event: KeptEvent): void {
     this.#take(event);
     this.#held.set(this.#bytes);
@@ -58,7 +58,7 @@ export class ReplayBudget {
     if (this.#events.delete(event)) this.#bytes -= event.bytes;
   }
 
-  /** Too much is held: whoever comes back gets what comes from now on. */
+  /** Too much is held: a client that resumes gets only later events. */
   #forgetAll(): void {
     const all = [...this.#events];
     this.#events.clear();

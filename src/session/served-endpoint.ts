@@ -18,7 +18,7 @@ export class ServedEndpoint {
   meter: RequestMeter;
   /** Whether there is nothing under its path any more, whatever of it still goes on. Changed by `retire` only. */
   isGone = false;
-  /** Once it is on only what goes on with calls that were begun is taken. */
+  /** While it is on, only messages that continue a call are accepted. */
   readonly drain: Drain;
   readonly #metrics: Metrics;
   readonly #watchers: RequestWatchers | undefined;

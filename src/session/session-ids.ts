@@ -1,5 +1,5 @@
-// Session ids. Where its client comes back with it, an id says what another process must know to go on with
-// the session: sealed, so that nobody can read, change or make one (docs/security.md#session-ids).
+// Session ids. If the client can return with it, an id contains what another process needs to continue the
+// session. It is sealed, so that nobody can read, change or make one (docs/security.md#session-ids).
 import { hash, randomBytes } from 'node:crypto';
 import { Sealer } from '../base/sealer.ts';
 import { isObject, parseText } from '../jsonrpc/parse.ts';
@@ -9,37 +9,39 @@ import { negotiate } from '../mcp/versions.ts';
 
 /** The version of the format. */
 const PURPOSE = 's1';
-/** Longer ones could be too much for proxies and the limits of other servers' headers. */
+/** Longer ids could exceed limits of proxies for headers. */
 const MAX_LENGTH = 1_024;
 const RANDOM_BYTES = 32;
 const DIGEST_LENGTH = 22;
 
-/** What an id says. */
+/** What an id contains. */
 export interface SessionClaims {
-  /** The protocol revision that was agreed on. */
+  /** The negotiated protocol revision. */
   readonly version: string;
   readonly capabilities: ClientCapabilities;
-  /** Name of the endpoint that it was opened at. */
+  /** The name of the endpoint where it was opened. */
   readonly endpoint: string;
-  /** Key of the principal that it belongs to. */
+  /** The key of its principal. */
   readonly principal: string;
-  /** What of that principal's credentials the servers see, as `credentialsDigest` has it. */
+  /** The part of the principal's credentials that servers see, from `credentialsDigest`. */
   readonly credentials: string;
   /** Wall-clock milliseconds. */
   readonly openedAtMs: number;
 }
 
-/** An id that says nothing: 256 random bits in visible ASCII (2025-11-25 basic/transports). */
+/** An id without content: 256 random bits in visible ASCII (2025-11-25 basic/transports). */
 export function newSessionId(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url');
 }
 
-/** What stands for an id where the id itself must not be kept: half of its hash can't be made an id again. */
+/**
+ * Identifies an id where the id itself must not be stored. The id can't be computed from half of its hash.
+ */
 export function digestOf(id: string): string {
   return hash('sha256', id, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-/** What stands for a credential fingerprint: most servers see nothing, which is nothing here too. */
+/** A digest of a credential fingerprint. Most servers see no credentials; then both are empty. */
 export function credentialsDigest(fingerprint: string): string {
   return fingerprint.trim() === '' ? '' : digestOf(fingerprint);
 }
@@ -48,14 +50,12 @@ export function credentialsDigest(fingerprint: string): string {
 export class SessionIds {
   readonly #sealer: Sealer;
 
-  /**
-   * @param secrets texts that keys are made of; none: a random key that dies with the process
-   */
+  /** @param secrets texts that keys are derived from; none: a random key that ends with the process */
   constructor(secrets: readonly string[]) {
     this.#sealer = new Sealer(PURPOSE, secrets);
   }
 
-  /** An id that says all of it, or nothing where that would be too long: such a session dies with the process. */
+  /** An id with these claims. If it would be too long, a random one, whose session ends with the process. */
   make(claims: SessionClaims): string {
     const { version, capabilities, endpoint, principal, credentials, openedAtMs } = claims;
     const text = jsonText([version, capabilities, endpoint, principal, credentials, openedAtMs]);
@@ -64,14 +64,14 @@ export class SessionIds {
     return id.length > MAX_LENGTH ? newSessionId() : id;
   }
 
-  /** Whether an id may be one that says something. */
+  /** Whether an id may contain claims. */
   isSealed(id: string): boolean {
     return id.length <= MAX_LENGTH && this.#sealer.isLike(id);
   }
 
   /**
-   * Reads an id that a client sent.
-   * @returns undefined when it says nothing, or was not made with one of the keys
+   * Reads an id from a client.
+   * @returns undefined if it has no claims, or was not made with one of the keys
    */
   open(id: string): SessionClaims | undefined {
     const text = this.isSealed(id) ? this.#sealer.open(id) : undefined;
@@ -79,7 +79,7 @@ export class SessionIds {
     if (!Array.isArray(claims)) return undefined;
     const [version, capabilities, endpoint, principal, credentials, openedAtMs] =
       claims as unknown[];
-    // Another version of the gateway may have served other revisions.
+    // Another version of the gateway may have supported other revisions.
     const isServed = typeof version === 'string' && negotiate(version) === version;
     if (!isServed || !isObject(capabilities) || typeof openedAtMs !== 'number') return undefined;
     if (typeof endpoint !== 'string' || typeof principal !== 'string') return undefined;

@@ -1,6 +1,6 @@
-// What the next process has to know of sessions besides what their ids say: which are over, and what the others
-// wanted to be told. A session is named by a digest of its id. In memory; where there is a data folder, each
-// change is a line there too.
+// What the next process must know about sessions and can't read from their ids: which sessions have ended,
+// and the log level and subscriptions of the others. The digest of its id stands for a session. The record is
+// in memory; with a data folder, each change is also a line of a journal.
 import { monotonicMs, wallClockMs } from '../base/clock.ts';
 import { parseText } from '../jsonrpc/parse.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
@@ -8,25 +8,25 @@ import { type LoggingLevel, levelOf, severityOf } from '../mcp/log-levels.ts';
 import { EndedSessions } from './ended-sessions.ts';
 import { digestOf } from './session-ids.ts';
 
-/** How many sessions are known to be over, where `sessions.max` is not more. */
+/** At least this many ended sessions are remembered; more if `sessions.max` is higher. */
 const MIN_ENDED = 10_000;
-/** What is kept of one session; what it watches beyond that it has to ask for again. */
+/** Limits of one session; the client must repeat further subscriptions after a restart. */
 const MAX_URIS = 200;
 const MAX_URI_BYTES = 16 * 1024;
-/** Of all. */
+/** Limit of all sessions together. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The last time that can be written, for sessions without an age limit. */
+/** Expiry of sessions without an age limit: the largest number that JSON keeps exactly. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Whose record it is. */
+/** The session that an entry is about. */
 export interface RecordedSession {
   readonly id: string;
-  /** By the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly openedMs: number;
 }
 
-/** What a session wanted to be told. */
+/** The log level and the subscriptions of a session. */
 export interface WantedMessages {
   readonly level: LoggingLevel | undefined;
   readonly uris: Iterable<string>;
@@ -52,7 +52,7 @@ export class SessionRecord {
   readonly #max: number;
   readonly #maxAgeMs: number;
   readonly #ended: EndedSessions;
-  /** By digest; the oldest first. */
+  /** Key: digest of the session id. The oldest entry is first. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
   #append: ((line: string) => void) | undefined;
@@ -63,17 +63,17 @@ export class SessionRecord {
     this.#ended = new EndedSessions(Math.max(max, MIN_ENDED));
   }
 
-  /** Whether it outlives the process: what sessions want is of no use otherwise. */
+  /** Whether there is a journal. Without one, log levels and subscriptions need not be recorded. */
   get isKept(): boolean {
     return this.#append !== undefined;
   }
 
-  /** From now on each change is told, as a line. */
+  /** Sets the function that gets a line for each change from now on. */
   keepWith(append: (line: string) => void): void {
     this.#append = append;
   }
 
-  /** When a session is too old to go on. */
+  /** When a session reaches its age limit, in milliseconds of the wall clock, like `openedAtMs`. */
   expiryOf(openedAtMs: number): number {
     return Math.min(openedAtMs + this.#maxAgeMs, NEVER);
   }
@@ -86,7 +86,7 @@ export class SessionRecord {
     return this.#entries.get(digestOf(id));
   }
 
-  /** A session was ended. @param openedAtMs by the wall clock */
+  /** Records that a session was ended. @param openedAtMs milliseconds of the wall clock */
   ended(id: string, openedAtMs: number): void {
     const digest = digestOf(id);
     const untilMs = this.expiryOf(openedAtMs);
@@ -95,7 +95,7 @@ export class SessionRecord {
     this.#append?.(jsonText(['end', digest, untilMs]));
   }
 
-  /** A session is over by itself: nothing of it is needed. */
+  /** Removes a session that ended without a request to end it. */
   forget(id: string): void {
     const digest = digestOf(id);
     if (this.#remove(digest)) this.#append?.(jsonText(['gone', digest]));
@@ -120,14 +120,14 @@ export class SessionRecord {
     if (this.#unwatch(digest, uri)) this.#append?.(jsonText(['unwatch', digest, uri]));
   }
 
-  /** How many lines it has, about. */
+  /** About how many lines `lines()` returns. */
   get size(): number {
     let size = this.#ended.size;
     for (const { uris } of this.#entries.values()) size += 1 + uris.size;
     return size;
   }
 
-  /** All of it that is still of use. */
+  /** The record without expired entries, as lines. */
   lines(): string[] {
     const nowMs = wallClockMs();
     const lines: string[] = [];
@@ -147,15 +147,15 @@ export class SessionRecord {
   }
 
   /**
-   * Takes a line of an earlier process.
-   * @returns false when it is none
+   * Reads a line that an earlier process wrote.
+   * @returns false if the line is not valid
    */
   read(line: string): boolean {
     let parts: unknown;
     try {
       parts = parseText(line);
     } catch {
-      return false; // the beginning of one
+      return false; // an incomplete line of a killed process
     }
     if (!Array.isArray(parts) || typeof parts[1] !== 'string') return false;
     const [kind, digest, third, what] = parts as [unknown, string, unknown, unknown];

@@ -1,8 +1,8 @@
-// All sessions, by id. A session id is a pointer, never a credential: it is found only for the
-// endpoint, the principal and the credentials that it was made for (docs/reliability.md#b06, #b10).
-// Bounded in all, for each principal, and in age. Most clients leave without a word, so at a limit
-// the session that was unused for longest is ended for a new one. What is over stays over, although the ids
-// would still say what is needed to go on.
+// All sessions, by id. A session id is not a credential: it is valid only for the endpoint, the principal and
+// the credentials that it was made for (docs/reliability.md#b06, #b10). Sessions are limited in total, for
+// each principal, and in age. Most clients disconnect without a DELETE, so at a limit the session that was
+// unused for longest ends for a new one. An ended session stays ended, although its id contains what is
+// needed to continue it.
 import { every, monotonicMs, type Timer, wallClockMs } from '../base/clock.ts';
 import { Drain } from '../base/drain.ts';
 import type { GatewayError } from '../base/errors.ts';
@@ -14,26 +14,29 @@ import type { Session } from './session.ts';
 import { digestOf, type SessionClaims, SessionIds } from './session-ids.ts';
 import { SessionRecord } from './session-record.ts';
 
-/** How many sessions are known to have been unused, where `max` is not more. */
+/** At least this many unused sessions that ended are remembered; more if `max` is higher. */
 const MIN_UNUSED = 10_000;
-/** What is open of a principal ends this long after its key, at the latest (docs/reliability.md#g08). */
+/**
+ * After a key is revoked, everything that is open for its principal ends within this time
+ * (docs/reliability.md#g08).
+ */
 const MAX_PERIOD_MS = 5_000;
 
 export interface SessionLimits {
-  /** After this many milliseconds without a request or a reader a session ends. */
+  /** A session ends after so many milliseconds without a request or a reader. */
   readonly idle: number;
-  /** After this it ends as soon as nobody reads and nothing is in flight. */
+  /** After this time it ends as soon as nobody reads and nothing is in flight. */
   readonly maxAge?: number;
   readonly max: number;
-  /** Of one principal; absent while all clients are one. */
+  /** For one principal; absent while all clients are one principal. */
   readonly maxPerPrincipal?: number | undefined;
-  /** Calls that one session may have in flight. */
+  /** Calls in flight of one session. */
   readonly maxInFlight: number;
 }
 
 /**
- * Why no session can be opened: too many in all, too many of the principal, too much is held, or the
- * gateway stops.
+ * Why no session can be opened: too many in total, too many of the principal, too many bytes held, or the
+ * gateway is stopping.
  */
 export type NoRoom = 'all' | 'own' | 'held' | 'draining';
 
@@ -49,40 +52,40 @@ export const NO_ROOM: Readonly<Record<NoRoom, () => GatewayError>> = {
 export type SessionLimit = 'sessions.max' | 'sessions.maxPerPrincipal';
 
 /**
- * Why a session ends: its client, a revocation or the gateway ended it; nobody used it for long; or the
- * process stops, and the next one may go on with it.
+ * Why a session ends: by its client, a revocation or the gateway; because it was unused; or because the
+ * process stops, and the next one may continue it.
  */
 export type SessionEnd = 'ended' | 'unused' | 'stopping';
 
-/** Told of sessions. */
+/** Called about sessions. */
 export interface SessionEvents {
   opened(session: Session): void;
-  /** One of another process, or that nobody used, goes on. */
+  /** A session of another process, or an unused one, is continued. */
   takenUp(session: Session): void;
   ended(session: Session): void;
-  /** An unused session is ended to make room for a new one. */
+  /** An unused session ended to make room for a new one. */
   displaced(limit: SessionLimit): void;
 }
 
-/** What one principal has. */
+/** The sessions of one principal. */
 interface SessionEntry {
-  /** Sessions, and places for sessions that are being opened. */
+  /** Open sessions, and those that are being opened. */
   count: number;
   readonly sessions: Set<Session>;
 }
 
-/** Sessions that are open. */
+/** The open sessions. */
 export class SessionStore {
   #options: SessionLimits;
   readonly #events: SessionEvents | undefined;
   readonly #perPrincipal = new Map<string, SessionEntry>();
   readonly #sessions = new Map<string, Session>();
   #sweeper: Timer;
-  /** Once it is on no session is opened, and those that are open take no new work. */
+  /** While it is on, no session is opened, and open ones accept no new work. */
   readonly drain: Drain;
   readonly ids: SessionIds;
   readonly record: SessionRecord;
-  /** Ended as nobody used them; apart, so that many of them don't displace those that were ended on purpose. */
+  /** Ended because unused. Kept apart, so that many of them don't displace those that were ended on purpose. */
   readonly #unused: EndedSessions;
   #reserved = 0;
 
@@ -123,7 +126,7 @@ export class SessionStore {
     return this.#options.maxInFlight;
   }
 
-  /** Sessions by transport. */
+  /** The number of sessions by transport. */
   counts(): Record<string, number> {
     const counts: Record<string, number> = { 'streamable-http': 0, sse: 0, websocket: 0 };
     for (const { transport } of this.#sessions.values()) {
@@ -132,7 +135,7 @@ export class SessionStore {
     return counts;
   }
 
-  /** Requests in flight over all sessions, and sessions that are being opened. */
+  /** The number of requests in flight in all sessions, and of sessions that are being opened. */
   get pending(): number {
     let pending = this.#reserved;
     for (const session of this.#sessions.values()) pending += session.pending;
@@ -140,9 +143,10 @@ export class SessionStore {
   }
 
   /**
-   * Takes a place for a session that is being opened. Where there is none left, the session that was
-   * unused for longest is ended: the principal's own at its limit, anybody's at the limit of all.
-   * @returns where there are too many that are in use; otherwise call `release` when it is open or not
+   * Reserves a place for a session that is being opened. If there is none, the session that was unused for
+   * longest ends: one of the principal at its own limit, any one at the limit for all.
+   * @returns the limit, if all sessions are in use; otherwise `release` must be called when the session is
+   *   open, or failed to open
    */
   reserve(principal: Principal): NoRoom | undefined {
     const key = quotaKeyOf(principal);
@@ -165,7 +169,7 @@ export class SessionStore {
     this.#giveUp(quotaKeyOf(principal));
   }
 
-  /** @param isTakenUp whether it was opened before, in another process */
+  /** @param isTakenUp whether it was opened in another process */
   add(session: Session, isTakenUp = false): void {
     this.#sessions.set(session.id, session);
     const own = this.#owned(quotaKeyOf(session.principal));
@@ -176,7 +180,7 @@ export class SessionStore {
   }
 
   /**
-   * The session with this id, if it belongs to this endpoint and principal, and goes on with its
+   * The session with an id, if it belongs to the endpoint and the principal, and can continue with its
    * credentials.
    */
   find(id: string, endpoint: string, principal: Principal): Session | undefined {
@@ -185,14 +189,14 @@ export class SessionStore {
     return session;
   }
 
-  /** Whether a session is open, whoever it belongs to. */
+  /** Whether a session is open, for any principal. */
   has(id: string): boolean {
     return this.#sessions.has(id);
   }
 
   /**
-   * What an id says of a session that is not open here, and could go on.
-   * @returns undefined when it is open, is over, is too old, or is no such id
+   * The claims of an id whose session is not open here, but can be continued.
+   * @returns undefined if it is open, ended, too old, or if the id has no claims
    */
   claimsOf(id: string): SessionClaims | undefined {
     if (this.has(id)) return undefined;
@@ -228,7 +232,7 @@ export class SessionStore {
     }
   }
 
-  /** Ends the sessions of principals that are not let in any more. */
+  /** Ends the sessions of principals that are no longer accepted. */
   endOf(isGone: (principal: Principal) => boolean): void {
     for (const session of [...this.#sessions.values()]) {
       if (isGone(session.principal)) this.end(session);
@@ -265,7 +269,7 @@ export class SessionStore {
     if (--own.count === 0) this.#perPrincipal.delete(key);
   }
 
-  /** Ends the session that was unused for longest. @returns false when all are in use */
+  /** Ends the session that was unused for longest. @returns false if all are in use */
   #displace(among: Iterable<Session>, limit: SessionLimit): boolean {
     let oldest: Session | undefined;
     let oldestMs = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
-// Which open stream of a Streamable HTTP session carries which message, and what waits while none
-// is open. A message goes out on exactly one stream (2025-11-25 basic/transports).
+// Decides which open stream of a Streamable HTTP session carries a message, and which messages wait while
+// none is open. A message is sent on exactly one stream (2025-11-25 basic/transports).
 import { monotonicMs } from '../base/clock.ts';
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import { errorMessage } from '../jsonrpc/serialize.ts';
@@ -12,18 +12,18 @@ import type { StreamWriter } from '../ports/stream-writer.ts';
 import { EventStream } from './event-stream.ts';
 import { ReplayBudget } from './replay-budget.ts';
 
-/** Messages kept while the client has no stream open (docs/reliability.md#limits). */
+/** Messages kept while the client has no open stream (docs/reliability.md#limits). */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** How long a finished stream can still be resumed. */
+/** How long a finished stream can be resumed. */
 const KEEP_FINISHED_MS = 300_000;
 const MAX_STREAMS = 256;
 
-/** `12_3` is the third event of stream 12; `12.NQ_3` too, and the stream is that of the call with the id 5. */
+/** `12_3` is event 3 of stream 12; `12.NQ_3` also says that the stream belongs to the call with the id 5. */
 const EVENT_ID = /^(\d{1,15})(?:\.([\w-]{0,48}))?_(\d{1,15})$/;
-/** The id of the error that a call of an earlier process gets. */
+/** Event id of the error for a call of an earlier process. */
 const OVER = 'over';
-/** Longer ids of calls are not said in those of events. */
+/** Longer call ids are left out of event ids. */
 const MAX_CALL_ID = 36;
 
 interface WaitingMessage {
@@ -36,7 +36,7 @@ export class SessionStreams implements NotificationWriter {
   readonly #version: string;
   readonly #budget: ReplayBudget;
   readonly #streams = new Map<number, EventStream>();
-  /** Streams up to this one are those of an earlier process. */
+  /** Streams up to this number belong to an earlier process. */
   readonly #lastOfBefore: number;
   #lastNumber: number;
   #general: EventStream | undefined;
@@ -46,8 +46,8 @@ export class SessionStreams implements NotificationWriter {
   readonly #held: HeldAmount;
 
   /**
-   * @param owner for whom things are kept
-   * @param lastNumber of a stream that the client may know; the next ones have others
+   * @param owner of the bytes that are kept
+   * @param lastNumber the highest stream number that the client may know; new streams have higher ones
    */
   constructor(version: string, owner: FindOwner, lastNumber = 0) {
     this.#version = version;
@@ -57,14 +57,14 @@ export class SessionStreams implements NotificationWriter {
     this.#held = new HeldAmount(owner, 'replay', () => this.#takeWaiting());
   }
 
-  /** Whether the client reads what belongs to no call. */
+  /** Whether the client reads messages that belong to no call. */
   get isOpen(): boolean {
     return this.#generalWriter !== undefined;
   }
 
   /**
    * Opens the stream of one call.
-   * @param call its id, as JSON; absent where there are several
+   * @param call JSON of the call's id; absent for a batch
    */
   openForCall(writer: StreamWriter, call?: Buffer): EventStream {
     const stream = this.#create(callMark(call));
@@ -73,8 +73,8 @@ export class SessionStreams implements NotificationWriter {
   }
 
   /**
-   * Opens the stream for what belongs to no call. The newest one gets everything; an older one is
-   * ended, since its client may have lost it without noticing (docs/reliability.md#limits).
+   * Opens the stream for messages that belong to no call. The newest one gets everything. An older one is
+   * ended, because its client may have lost it without noticing (docs/reliability.md#limits).
    */
   openGeneral(writer: StreamWriter): void {
     this.#supersede();
@@ -85,7 +85,7 @@ export class SessionStreams implements NotificationWriter {
     this.#flush();
   }
 
-  /** Whether nothing can come behind the event with this id: it is of a call of an earlier process. */
+  /** Whether no event can follow the event with this id, because its call was in an earlier process. */
   isOver(eventId: string): boolean {
     const { stream, call } = this.#find(eventId);
     if (eventId === OVER) return this.#lastOfBefore > 0;
@@ -93,9 +93,9 @@ export class SessionStreams implements NotificationWriter {
   }
 
   /**
-   * Continues a stream behind the event with this id.
-   * @param eventId value of `Last-Event-ID`; one that is unknown opens a general stream. Of a call of an
-   *   earlier process the caller gets an error, as it would wait for its answer.
+   * Continues a stream after the event with an id.
+   * @param eventId value of `Last-Event-ID`. An unknown one opens the general stream. For a call of an
+   *   earlier process it sends an error, because the client would wait for an answer that can't come.
    */
   resume(eventId: string, writer: StreamWriter): void {
     const { stream, call, sequence } = this.#find(eventId);
@@ -119,7 +119,7 @@ export class SessionStreams implements NotificationWriter {
     this.#flush();
   }
 
-  /** A reader is gone. */
+  /** A reader has disconnected. */
   closed(writer: StreamWriter): void {
     if (this.#generalWriter === writer) this.#generalWriter = undefined;
     for (const stream of this.#streams.values()) stream.detach(writer);
@@ -131,7 +131,7 @@ export class SessionStreams implements NotificationWriter {
       return;
     }
     if (kind !== undefined) this.#waiting = this.#waiting.filter((one) => one.kind !== kind);
-    // A copy: the message is a view on a chunk of the server's output.
+    // Copied: the message is a view of a chunk of the server's output.
     this.#waiting.push({ message: Buffer.from(message), kind });
     this.#bound();
   }
@@ -214,12 +214,12 @@ export class SessionStreams implements NotificationWriter {
   }
 }
 
-/** What the name of a call's stream says of it, after the number. */
+/** The part of an event id that contains the call's id. */
 function callMark(call: Buffer | undefined): string {
   return call === undefined || call.length > MAX_CALL_ID ? '.' : `.${call.toString('base64url')}`;
 }
 
-/** The id of a call as JSON; empty where the client wrote something else there, or nothing. */
+/** JSON of the call's id; empty if the event id has none (batches, long ids) or an invalid one. */
 function idIn(call: string): string {
   const id = Buffer.from(call, 'base64url').toString('utf8');
   return /^(-?\d+|"[^"\\\p{Cc}]*")$/u.test(id) ? id : '';

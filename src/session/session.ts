@@ -1,5 +1,5 @@
-// One legacy client from `initialize` to the end, on any transport: what it agreed on, its calls in
-// flight, the server requests it was asked. Knows nothing of HTTP or servers.
+// One legacy client, from `initialize` to the end of its session, on any transport: its version and
+// capabilities, its calls in flight, and its server requests. Knows nothing about HTTP or servers.
 
 import { monotonicMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
@@ -35,35 +35,35 @@ import { recorded } from './recorded-request.ts';
 import type { ServedEndpoint } from './served-endpoint.ts';
 import type { SessionRecord } from './session-record.ts';
 
-/** How long after its last call a client that never listened is certainly there. */
+/** Grace period after the last call before a client that never opened a stream counts as gone. */
 const UNHEARD_GRACE_MS = 30_000;
 
-/** What a client said of itself. */
+/** What a client said about itself. */
 export interface ClientProfile {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
-  /** What that costs to keep. */
+  /** The bytes that it takes. */
   readonly heldBytes: number;
 }
 
 export interface SessionParts {
   readonly id: string;
-  /** Which transport it came over; a metric label. */
+  /** The transport; a metric label. */
   readonly transport: string;
   readonly served: ServedEndpoint;
   readonly principal: Principal;
   readonly profile: ClientProfile;
   readonly notificationWriter: NotificationWriter;
-  /** Whether each request has a stream of its own, so that equal ids can be told apart. */
+  /** Whether each request has its own stream, so that equal ids can be distinguished. */
   readonly hasStreamPerRequest: boolean;
-  /** Whether the server speaks plain JSON-RPC: no method means anything to the gateway then. */
+  /** Whether the server is a plain JSON-RPC server: then the gateway handles no method itself. */
   readonly isPlain: boolean;
   /** Calls that it may have in flight, as it is now. */
   readonly limits: { readonly maxInFlight: number };
-  /** Where it is noted what it wants to be told; absent where nobody would read it. */
+  /** Record of log level and subscriptions; absent if they are not kept across restarts. */
   readonly record?: SessionRecord | undefined;
-  /** When it was opened, by the monotonic clock; absent: now. */
+  /** When it was opened, in monotonic milliseconds; absent: now. */
   readonly openedMs?: number;
 }
 
@@ -73,7 +73,7 @@ export class Session implements Downstream, RequestOwner {
   readonly transport: string;
   readonly endpoint: string;
   readonly served: ServedEndpoint;
-  /** By the monotonic clock. */
+  /** Monotonic milliseconds. */
   readonly openedMs: number;
   readonly version: string;
   readonly capabilities: ClientCapabilities;
@@ -127,9 +127,8 @@ export class Session implements Downstream, RequestOwner {
   }
 
   /**
-   * Goes on with other credentials of the same principal, whose rights count from now on.
-   * @returns false: it must not, since it is somebody else, or the servers were told other
-   * credentials
+   * Continues with other credentials of the same principal, whose rights apply from now on.
+   * @returns false if it is another principal, or the servers know other credentials
    */
   continueAs(principal: Principal): boolean {
     const before = this.#principal;
@@ -150,7 +149,7 @@ export class Session implements Downstream, RequestOwner {
   link(upstreamSession: UpstreamSession, endpoint?: Endpoint): void {
     this.#linkedTo = endpoint;
     this.#upstreamSession = upstreamSession;
-    // Its server may have taken long to start; the client comes only now.
+    // The server may have taken long to start, and the client can only use the session now.
     this.#lastUsedMs = monotonicMs();
   }
 
@@ -160,12 +159,14 @@ export class Session implements Downstream, RequestOwner {
     return isObject(capabilities) ? capabilities : {};
   }
 
-  /** Requests in flight and server requests that are not answered. */
+  /** The number of requests in flight and of open server requests. */
   get pending(): number {
     return this.#requests.size + (this.#serverRequests?.size ?? 0);
   }
 
-  /** Since when nothing has happened, by the monotonic clock; undefined with a stream or a call. */
+  /**
+   * Since when nothing has happened, in monotonic milliseconds; undefined while it has a stream or a call.
+   */
   get unusedSinceMs(): number | undefined {
     return this.pending > 0 || this.notificationWriter.isOpen ? undefined : this.#lastUsedMs;
   }
@@ -177,8 +178,8 @@ export class Session implements Downstream, RequestOwner {
   }
 
   /**
-   * A client without a stream and without calls may have left: most libraries say nothing when they
-   * close. One that never had a stream, as they open at once, gets some time until its next call.
+   * A client without streams and calls may have disconnected: most libraries send nothing when they close. A
+   * client that never had a stream, like clients that only send POSTs, gets some time until its next call.
    */
   get absentSinceMs(): number | undefined {
     const unusedMs = this.unusedSinceMs;
@@ -186,18 +187,18 @@ export class Session implements Downstream, RequestOwner {
     return unusedMs + UNHEARD_GRACE_MS;
   }
 
-  /** Whether the client ever opened a stream for what belongs to no call. */
+  /** Whether the client ever opened a stream for messages that belong to no call. */
   get hasListened(): boolean {
     return this.#hasListened;
   }
 
-  /** Notes that the client opened a stream for what belongs to no call, or that it closed. */
+  /** Notes that the client opened or closed a stream for messages that belong to no call. */
   noteStream(): void {
     this.#hasListened = true;
     this.#lastUsedMs = monotonicMs();
   }
 
-  /** Takes a request; its answer goes to `writer`. */
+  /** Takes a request. Its answer is written to `writer`. */
   request(frame: Frame, writer: ResponseWriter): void {
     this.#lastUsedMs = monotonicMs();
     const request = new ClientRequest(frame, {
@@ -213,7 +214,7 @@ export class Session implements Downstream, RequestOwner {
     else if (method === INITIALIZE) {
       request.settle(ERRORS.initializedAlready);
     } else if (this.#isPlain ? frame.method === CANCEL_REQUEST : isNotification(method)) {
-      // A server might do what it says: it names calls by ids of ours.
+      // The server might obey it, although the ids in it are not those of the client's calls.
       request.settle(ERRORS.notification);
     } else if (isDuplicate) {
       request.settle(ERRORS.idInFlight);
@@ -229,7 +230,7 @@ export class Session implements Downstream, RequestOwner {
   }
 
   #dispatch(request: ClientRequest): void {
-    // The rest of a batch may come after the end of its session.
+    // The rest of a batch may be processed after the end of its session.
     if (this.#isClosed) {
       request.cancel(undefined);
       return;
@@ -272,8 +273,8 @@ export class Session implements Downstream, RequestOwner {
   }
 
   /**
-   * Takes a client's answer to a server request.
-   * @returns false when nothing was asked under its id
+   * Takes a client's response to a server request.
+   * @returns false if it has the id of no server request
    */
   response(frame: Frame): boolean {
     this.#lastUsedMs = monotonicMs();
@@ -343,13 +344,13 @@ export class Session implements Downstream, RequestOwner {
     before.close();
   }
 
-  /** The client answers no server requests any more, but still gets its answers. */
+  /** The client answers no more server requests, but still gets its answers. */
   closeInput(): void {
     this.#isInputClosed = true;
     this.#serverRequests?.close();
   }
 
-  /** Ends it: calls are cancelled, server requests answered for the client, leases given up. */
+  /** Ends it: cancels its calls, answers its server requests, and gives up its leases. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -360,7 +361,7 @@ export class Session implements Downstream, RequestOwner {
     this.notificationWriter.close();
   }
 
-  /** Nothing of it is kept, or will be: it was closed, or never opened. */
+  /** Its bytes are no longer held: it was closed, or never opened. */
   giveRoomBack(): void {
     this.served.meter.heldFor(this.#principal).remove('session', this.#heldBytes);
     this.#heldBytes = 0;
@@ -379,8 +380,8 @@ export class Session implements Downstream, RequestOwner {
     return undefined;
   }
 
-  // Language servers are told of a cancel by id, and answer the request all the same. Over POST an
-  // id says nothing: all clients of a principal have one session.
+  // Language servers get the id of the request to cancel, and still answer it. Over POST the id is not clear,
+  // because all clients of a principal share one session.
   #plainNotification(frame: Frame): void {
     if (frame.method !== CANCEL_REQUEST) {
       this.#upstreamSession?.notify(frame);
@@ -397,7 +398,10 @@ export class Session implements Downstream, RequestOwner {
     this.#upstreamSession?.notify(scan(message, { anyParams: true }));
   }
 
-  /** Over HTTP several requests may have the id: a cancel means all of them (docs/protocol.md#choices). */
+  /**
+   * Over HTTP several requests may have the same id. A cancellation applies to all of them
+   * (docs/protocol.md#choices).
+   */
   #cancel(notice: Frame): void {
     const id = notice.slice(notice.requestIdStart, notice.requestIdEnd);
     if (id === undefined) return;
@@ -408,7 +412,7 @@ export class Session implements Downstream, RequestOwner {
   }
 }
 
-/** Whether a server may read another `id` of a cancel than the one that was looked at. */
+/** Whether a server may read another `id` of a cancellation than the one that was used. */
 function hasOtherIds({ bytes, paramsStart, paramsEnd, paramIdStart }: Frame): boolean {
   return membersOf(bytes, paramsStart, paramsEnd).some(
     ({ key, valueStart }) => key.toLowerCase() === 'id' && valueStart !== paramIdStart,

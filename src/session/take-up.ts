@@ -1,5 +1,5 @@
-// A session goes on in a process that does not have it: its id says all that is needed. Whoever brings the id
-// must be who it was made for, at the endpoint that it was made for; it is counted as a new session is.
+// Continues a session of another process: its id contains everything that is needed. The client must be the
+// one that the id was made for, at the same endpoint. The session counts like a new one.
 import { monotonicMs, wallClockMs } from '../base/clock.ts';
 import { parsedCost } from '../jsonrpc/parse.ts';
 import { jsonBytes } from '../jsonrpc/serialize.ts';
@@ -12,15 +12,15 @@ import { type ClientProfile, Session } from './session.ts';
 import { credentialsDigest, type SessionClaims } from './session-ids.ts';
 import type { NoRoom, SessionStore } from './session-store.ts';
 
-/** Where an id came in, and with whose credentials. */
+/** An id that a client sent, and its credentials. */
 export interface Comeback {
   readonly served: ServedEndpoint;
   readonly principal: Principal;
 }
 
 /**
- * What the id of a session says that is not open here.
- * @returns undefined unless whoever brings it may go on with the session
+ * The claims of an id whose session is not open here.
+ * @returns undefined unless this client may continue the session
  */
 export function claimsFor(
   id: string,
@@ -35,9 +35,9 @@ export function claimsFor(
 }
 
 /**
- * Takes a session up, all in one step: of two requests with one id the second finds it open.
- * @param writerOf makes where messages are written that belong to no request
- * @returns where there are too many; undefined when the id is not good for that
+ * Takes up a session in one step: if two requests have the same id, the second one finds the session open.
+ * @param writerOf makes the writer for messages that belong to no request
+ * @returns the limit that is reached; undefined if the id is not valid
  */
 export function takeUp(
   id: string,

@@ -1,4 +1,4 @@
-// What a legacy server said in `initialize`, as a modern client asks for it with `server/discover`
+// The handshake of a legacy server as an answer to a modern client's `server/discover`
 // (docs/protocol.md#handshake-across-eras).
 
 import { isObject, type JsonObject } from '../jsonrpc/parse.ts';
@@ -19,7 +19,7 @@ const KEPT = [
   'extensions',
 ] as const;
 
-/** The server's name for clients: what it said, or its name in the configuration. */
+/** The server's name for clients: its own, or the configured one. */
 export function serverInfoOf(identity: ServerIdentity | undefined, server: string): unknown {
   const handshakeResult = identity?.handshakeResult ?? {};
   const { serverInfo, _meta: meta } = handshakeResult;
@@ -28,9 +28,9 @@ export function serverInfoOf(identity: ServerIdentity | undefined, server: strin
   return isObject(modern) ? modern : { name: server, version: '0' };
 }
 
-/** What a modern client may use of a server. */
+/** The capabilities of a server for modern clients. */
 export function modernCapabilities(identity: ServerIdentity): JsonObject {
-  // `tasks` is of the session era: here it is an extension.
+  // `tasks` is legacy; for modern clients it is an extension.
   const { tasks: _, ...capabilities } = identity.capabilities;
   if (identity.era === 'modern') return capabilities;
   const kept = KEPT.filter((kind) => capabilities[kind] !== undefined);
@@ -52,7 +52,7 @@ export function discoverResult(identity: ServerIdentity, server: string): Buffer
   });
 }
 
-/** What a server says of itself to a legacy client, whatever its era; the version is set later. */
+/** What a server of either era says about itself to a legacy client; the version is set later. */
 export function initializeResult(identity: ServerIdentity, server: string): JsonObject {
   if (identity.era === 'legacy') return identity.handshakeResult;
   const { instructions } = identity.handshakeResult;

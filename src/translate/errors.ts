@@ -1,5 +1,5 @@
-// Errors of servers as clients of the other era may see them (docs/protocol.md#error-codes,
-// #errors-across-eras), and what ends a call that the gateway gives up.
+// Errors of servers for clients of the other era (docs/protocol.md#error-codes, #errors-across-eras), and
+// errors of the translation.
 import { INTERNAL_ERROR, INVALID_PARAMS, type WireError } from '../jsonrpc/error.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { isObject, parseError, parseParams } from '../jsonrpc/parse.ts';
@@ -9,9 +9,9 @@ import { RESOURCES_READ, TOOLS_CALL } from '../mcp/methods.ts';
 import type { Outcome } from '../ports/request.ts';
 
 /**
- * The error to answer a modern client with instead of a legacy server's.
+ * The error for a modern client instead of a legacy server's error.
  * @param request the client's request
- * @returns undefined when the server's own may pass as it is
+ * @returns undefined if the server's error can be passed on
  */
 export function modernError(request: Frame, answer: Frame): WireError | undefined {
   const error = parseError(answer);
@@ -30,7 +30,7 @@ export function modernError(request: Frame, answer: Frame): WireError | undefine
   return { code: INTERNAL_ERROR, message: text, data: { upstreamCode: code } };
 }
 
-/** The same for a legacy client: the error to answer with instead of a modern server's. */
+/** The same for a legacy client and a modern server's error. */
 export function legacyError(request: Frame, answer: Frame): WireError | undefined {
   const error = parseError(answer);
   if (error === undefined) return ERRORS.serverErrorMissing;
@@ -40,7 +40,7 @@ export function legacyError(request: Frame, answer: Frame): WireError | undefine
   if (code === INVALID_PARAMS && request.method === RESOURCES_READ && isMissing) {
     return { code: RESOURCE_NOT_FOUND, message: text, data };
   }
-  // These speak of the way between gateway and server, which is none of the client's business.
+  // These codes are about the request of the gateway to the server, not about the client's.
   if (typeof code === 'number' && isSpecCode(code)) {
     return { code: INTERNAL_ERROR, message: text, data: { upstreamCode: code } };
   }
@@ -51,7 +51,7 @@ function textOf(message: unknown): string {
   return typeof message === 'string' ? message : 'The server failed.';
 }
 
-/** What ends a call that the gateway gives up: its tool failed, as the client sees it. */
+/** Ends a call that the gateway gives up. For the client, its tool has failed. */
 export function failedCall(method: string, text: string): Outcome {
   return method === TOOLS_CALL
     ? jsonBytes({ content: [{ type: 'text', text }], isError: true })

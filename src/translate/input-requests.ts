@@ -18,28 +18,28 @@ import { META } from '../mcp/meta.ts';
 import { ELICITATION, ROOTS_LIST, SAMPLING } from '../mcp/methods.ts';
 import type { ServerRequest } from '../ports/downstream.ts';
 
-/** Server requests in one result; nobody could be shown more. */
+/** The most server requests in one result. A user could not be shown more. */
 const MAX_SERVER_REQUESTS = 100;
 const FORM = Buffer.from('"form"');
-// What belongs to the session era only.
+// Members that only legacy requests have.
 const DROPPED: ReadonlySet<string> = new Set(['elicitationId', 'task']);
 const DROPPED_META: ReadonlySet<string> = new Set(['progressToken', META.relatedTask]);
 
-/** First letters of keys; the number behind makes one unique over the life of a call. */
+/** The first letters of keys. The number after it makes a key unique within a call. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   [ELICITATION, 'e'],
   [SAMPLING, 's'],
   [ROOTS_LIST, 'r'],
 ]);
 
-/** The letter of a server request's key; undefined when a modern client can't be asked it. */
+/** The letter for the key of a server request; undefined if a modern client can't be sent it. */
 export function keyLetter(method: string): string | undefined {
   return LETTERS.get(method);
 }
 
 /**
- * The result that asks a client, as JSON text.
- * @param serverRequests by their keys, which are letters and digits
+ * The `input_required` result, as JSON text.
+ * @param serverRequests by key; keys are letters and digits
  */
 export function inputRequired(
   serverRequests: ReadonlyMap<string, ServerRequest>,
@@ -86,10 +86,10 @@ function convertedParams(serverRequest: Frame): Buffer | undefined {
 }
 
 /**
- * What a call fails with whose modern server asks too much at once.
+ * The failure of a call whose modern server sends too many requests at once.
  * @param answer an `input_required` result
  * @param server its configured name
- * @returns undefined while it does not
+ * @returns undefined if there are not too many
  */
 export function tooManyServerRequests(answer: Frame, server: string): GatewayError | undefined {
   const asked = memberText(answer.bytes, answer.resultStart, answer.resultEnd, 'inputRequests');
@@ -101,7 +101,7 @@ export function tooManyServerRequests(answer: Frame, server: string): GatewayErr
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
-/** Whether a client's answer has the shape that its server request asks for. */
+/** Whether a client's answer has the form that its server request needs. */
 export function isWellFormed(method: string, response: unknown): boolean {
   if (!isObject(response)) return false;
   switch (method) {
@@ -116,7 +116,7 @@ export function isWellFormed(method: string, response: unknown): boolean {
   }
 }
 
-/** The capability that a client needs for a server request, as `requiredCapabilities` names it. */
+/** The capability that a client needs for a server request, in the form of `requiredCapabilities`. */
 export function requiredCapability(serverRequest: Frame): Record<string, unknown> {
   switch (serverRequest.method) {
     case ELICITATION: {

@@ -1,11 +1,11 @@
-// Server requests that a modern client sees in answers, each under a key, and answers under that
-// key with its next request (2026-07-28 basic/patterns/mrtr).
+// Server requests that a modern client gets in a result, each under a key. The client answers them under the
+// same keys with its next request (2026-07-28 basic/patterns/mrtr).
 import { membersOf } from '../jsonrpc/members.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';
 import { replyForNobody, type ServerRequest } from '../ports/downstream.ts';
 import { isWellFormed, keyLetter } from './input-requests.ts';
 
-/** What is asked and not answered. A key never stands for two server requests. */
+/** The open server requests. A key is never used twice. */
 export class KeyedServerRequests {
   readonly #open = new Map<string, ServerRequest>();
   #lastKey = 0;
@@ -14,7 +14,7 @@ export class KeyedServerRequests {
     return this.#open.size;
   }
 
-  /** Of all of them. */
+  /** The bytes of all of them. */
   get bytes(): number {
     let sum = 0;
     for (const { frame } of this.#open.values()) sum += frame.bytes.length;
@@ -26,7 +26,7 @@ export class KeyedServerRequests {
     return this.#open;
   }
 
-  /** @returns false when there is no way to show it */
+  /** @returns false if a modern client can't be sent this request */
   add(serverRequest: ServerRequest): boolean {
     const letter = keyLetter(serverRequest.frame.method);
     if (letter === undefined) return false;
@@ -39,8 +39,8 @@ export class KeyedServerRequests {
   }
 
   /**
-   * Takes a client's answers; those to nothing that is asked are ignored.
-   * @param responses an object of answers by key, as JSON text
+   * Takes a client's answers. Answers with unknown keys are ignored.
+   * @param responses an object with answers by key, as JSON text
    */
   answer(responses: Buffer): void {
     for (const { key, valueStart, valueEnd } of membersOf(responses, 0, responses.length)) {
@@ -53,12 +53,12 @@ export class KeyedServerRequests {
     }
   }
 
-  /** Forgets all. */
+  /** Drops all. */
   clear(): void {
     this.#open.clear();
   }
 
-  /** Answers all for a client that will not. */
+  /** Answers all of them for a client that will not. */
   answerForNobody(): void {
     const open = [...this.#open.values()];
     this.#open.clear();

@@ -1,6 +1,5 @@
-// One call of a legacy client at a modern server: puts the envelope on, and drives the server's
-// rounds of server requests by asking the client in its own way
-// (docs/protocol.md#rounds-of-questions).
+// One call of a legacy client at a modern server: adds the envelope, and sends the server requests in
+// `input_required` results to the client as requests (docs/protocol.md#rounds-of-server-requests).
 import { after, type Timer } from '../base/clock.ts';
 import { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember, membersOf, withEdited } from '../jsonrpc/members.ts';
@@ -31,12 +30,12 @@ import { legacyResult } from './result-text.ts';
 import { unguessableId } from './suspended-calls.ts';
 
 const MAX_ROUNDS = 10;
-/** How long a client may take for one round: meanwhile no call at the server has a deadline. */
+/** How long a client may take for one round. Meanwhile no call is open at the server, so no deadline runs. */
 const ROUND_LIMIT_MS = 600_000;
 
 /** A legacy client's call at a modern server. */
 export class LegacyToModern extends ForwardedRequest {
-  /** What the server may see of the client's request. */
+  /** The part of the client's request that the server may see. */
   readonly #request: Frame;
   readonly #lease: Lease;
   readonly #asked = new Map<string, RoundTrip>();
@@ -46,9 +45,7 @@ export class LegacyToModern extends ForwardedRequest {
   #limit: Timer | undefined;
   readonly #wrapped: WrappedResults;
 
-  /**
-   * @param wrapped what the session was told of its tools' results
-   */
+  /** @param wrapped the tools whose results the session knows to be wrapped */
   constructor(original: Request, lease: Lease, wrapped = new WrappedResults()) {
     super(original);
     this.#wrapped = wrapped;
@@ -74,10 +71,10 @@ export class LegacyToModern extends ForwardedRequest {
     }
   }
 
-  /** Asks the client what the server wants to know in this round. */
+  /** Sends the server requests of this round to the client. */
   #ask(answer: Frame): void {
     if (++this.#rounds > MAX_ROUNDS) {
-      this.#giveUp(`The server asked more than ${MAX_ROUNDS} times.`);
+      this.#giveUp(`The server sent requests in more than ${MAX_ROUNDS} results for one call.`);
       return;
     }
     const excess = tooManyServerRequests(answer, this.#lease.server);
@@ -101,10 +98,10 @@ export class LegacyToModern extends ForwardedRequest {
       return;
     }
     this.#limit = after(ROUND_LIMIT_MS, () =>
-      this.#giveUp('The client did not answer the questions of the server in time.'),
+      this.#giveUp('The client did not answer the requests of the server in time.'),
     );
     for (const serverRequest of [...this.#asked.values()]) {
-      // One that is refused at once ends the call, and with it the others.
+      // If one is refused at once, the call ends, and the others need not be sent.
       if (this.#asked.has(serverRequest.key)) this.client.ask(serverRequest, this.original);
     }
   }
@@ -115,7 +112,7 @@ export class LegacyToModern extends ForwardedRequest {
     return refusalFor(this.client.capabilities, request.method, mode) === undefined;
   }
 
-  /** A client's answer to one server request of the round. */
+  /** Takes a client's answer to one server request of the round. */
   take(serverRequest: RoundTrip, result: Buffer | undefined): void {
     if (!this.#asked.delete(serverRequest.key)) return;
     if (result !== undefined) {
@@ -125,8 +122,7 @@ export class LegacyToModern extends ForwardedRequest {
       this.#asked.set(serverRequest.key, serverRequest);
       serverRequest.settle(replyForNobody(serverRequest));
     } else {
-      // There is no way to tell a modern server that a client refused
-      // (docs/protocol.md#rounds-of-questions).
+      // MCP can't tell a modern server that a client refused (docs/protocol.md#rounds-of-server-requests).
       this.#giveUp(`The client did not answer ${serverRequest.frame.method}.`);
     }
   }
@@ -145,13 +141,13 @@ export class LegacyToModern extends ForwardedRequest {
     this.#lease.dispatch(this);
   }
 
-  /** The request as the server gets it. */
+  /** The request for the server. */
   #frameWith(params: ReadonlyMap<string, Buffer>): Frame {
     const meta = envelopeOf(this.client, this.#lease);
     return withParams(this.#request, meta, params, isNoneOfLegacy);
   }
 
-  /** The server can't be served: its tool failed, as the client sees it. */
+  /** Gives up the call. For the client, its tool has failed. */
   #giveUp(text: string): void {
     this.pass(failedCall(this.original.frame.method, text));
   }
@@ -181,7 +177,7 @@ class RoundTrip implements ServerRequest {
   }
 
   progress(): void {
-    // A modern server can't be told.
+    // A modern server can't receive progress.
   }
 }
 
@@ -190,7 +186,7 @@ interface RoundTripText {
   readonly state: string | undefined;
 }
 
-/** The server requests and the state of an `input_required` result. */
+/** The server requests and the state in an `input_required` result. */
 function roundOf(answer: Frame): RoundTripText {
   const { bytes, resultStart, resultEnd } = answer;
   const members = new Map(
@@ -211,7 +207,7 @@ function roundOf(answer: Frame): RoundTripText {
   };
 }
 
-/** An entry of `inputRequests` as a request of the session era. */
+/** An entry of `inputRequests` as a legacy request. */
 function requestOf(entry: Buffer): Frame {
   const set = new Map([
     ['jsonrpc', Buffer.from('"2.0"')],
@@ -220,7 +216,7 @@ function requestOf(entry: Buffer): Frame {
   return withElicitationId(scan(editObject(entry, 0, entry.length, { set })));
 }
 
-/** Clients of the session era know a page to visit by an id, which modern servers don't give. */
+/** Legacy clients need an id for a URL elicitation, which modern servers don't send. */
 function withElicitationId(request: Frame): Frame {
   const { bytes, method, paramsStart, paramsEnd } = request;
   if (method !== ELICITATION || textParam(request, 'mode') !== 'url') return request;
@@ -242,7 +238,8 @@ function envelopeOf(client: Downstream, lease: Lease): Map<string, Buffer> {
   return envelope;
 }
 
-// A session has no tasks here, and brings no state back: one that stands there is somebody else's.
+// A session has no modern tasks and no states here. If these members are present, they come from somewhere
+// else.
 function isNoneOfLegacy(key: string): boolean {
   return key === 'task' || key === 'requestState' || key === 'inputResponses';
 }

@@ -1,5 +1,5 @@
-// Modern requests to one server: what the gateway answers itself, what it refuses, what becomes a
-// call, and which call a retry belongs to.
+// Modern requests to one server: answers or refuses some itself, sends calls, and finds the suspended call
+// for a retry.
 import { wallClockMs } from '../base/clock.ts';
 import { asGatewayError } from '../base/errors.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
@@ -51,16 +51,16 @@ export interface ModernState {
   readonly sealer: StateSealer;
   readonly results: ResponseCache;
   readonly tasks: SharedTasks;
-  /** Which arguments of tools stand in headers too. */
+  /** The arguments of tools that are repeated in headers. */
   readonly mirrored: ToolFacts<MirroredArguments>;
-  /** To be ended in order when the gateway stops. */
+  /** Ended gracefully when the gateway stops. */
   readonly listens: OpenListens;
 }
 
 /**
- * Makes what all endpoints share.
+ * Makes the shared state.
  * @param tools of all servers
- * @param held where what is held for clients counts; absent where there is one client only
+ * @param held counts the bytes that are held for clients; absent if there is only one client
  */
 export function createModernState(
   options: StateOptions,
@@ -77,14 +77,14 @@ export function createModernState(
   };
 }
 
-/** A server as its modern clients see it. */
+/** A server for modern clients. */
 interface ModernOffer {
   readonly encoder: ModernResultEncoder;
-  /** What they may use of it. */
+  /** The capabilities that they may use. */
   readonly offered: JsonObject;
 }
 
-/** Modern requests of one endpoint at one server. */
+/** The modern requests of one endpoint at one server. */
 export class ModernDispatcher {
   readonly #backend: Backend;
   readonly #state: ModernState;
@@ -105,7 +105,7 @@ export class ModernDispatcher {
     this.#polledTasks = new PolledTasks(backend, tasks, suspendedCalls.ttlMs);
   }
 
-  /** Serves a request; it is settled in the end. */
+  /** Serves a request. It is always settled in the end. */
   serve(request: Request): void {
     const { method } = request.frame;
     if (method === LISTEN) {
@@ -125,7 +125,7 @@ export class ModernDispatcher {
       request.settle(asGatewayError(error, this.#backend.name));
       return;
     }
-    // The handshake is needed only once: a call must not wait for a promise.
+    // The handshake is needed only once, and a call should not have to wait for a promise.
     if (lease.identity !== undefined) this.#go(request, lease, lease.identity);
     else contain(request, this.#goWhenReady(request, lease));
   }
@@ -138,7 +138,7 @@ export class ModernDispatcher {
       return;
     }
     if (lease.identity !== undefined) this.#go(request, lease, lease.identity);
-    // A server that speaks plain JSON-RPC has nothing to say of itself.
+    // A plain JSON-RPC server has no description.
     else end(request, lease, methodNotFound(request.frame.method));
   }
 
@@ -162,7 +162,7 @@ export class ModernDispatcher {
     }
   }
 
-  /** Where a request goes: where its task runs, or anywhere. */
+  /** A lease for a request: at the instance of its task, or at any. */
   #acquire({ frame, client }: Request): Lease {
     const claims = isTaskMethod(frame.method) ? this.#taskOf(frame, client) : undefined;
     const there = claims && this.#backend.acquireById(client, claims.at);
@@ -196,7 +196,7 @@ export class ModernDispatcher {
     }
   }
 
-  /** Goes on when the headers of a call repeat its arguments as the tool's schema has it. */
+  /** Continues if the headers of a call match its arguments. */
   #checked(request: Request, lease: Lease, go: () => void): void {
     const { headers, frame } = request;
     if (frame.method !== TOOLS_CALL || headers === undefined) {
@@ -213,7 +213,7 @@ export class ModernDispatcher {
     });
   }
 
-  /** Goes on with what is to be known of the server's tools. */
+  /** Continues when the facts about the server's tools are known. */
   #withFacts<T>(facts: ToolFacts<T>, request: Request, lease: Lease, go: (known: T) => void): void {
     const known = facts.known(lease);
     if (known !== undefined) {
@@ -227,7 +227,7 @@ export class ModernDispatcher {
     contain(request, read);
   }
 
-  /** Both sides speak the same: what the server does not know, it refuses itself. */
+  /** Client and server are of the same era. A server refuses what it does not know. */
   #pass(request: Request, lease: Lease, identity: ServerIdentity, task?: TaskClaims): void {
     const hasState = request.frame.stateStart >= 0;
     const claims = hasState ? this.#claimsOf(request) : undefined;
@@ -251,7 +251,7 @@ export class ModernDispatcher {
     });
   }
 
-  /** Calls that may become tasks wait until it is known which tools do. */
+  /** Calls that may become tasks wait until it is known which tools support tasks. */
   #call(request: Request, lease: Lease, identity: ServerIdentity): void {
     const place = { lease, encoder: this.#offerOf(identity).encoder };
     const isTool = request.frame.method === TOOLS_CALL;
@@ -282,7 +282,7 @@ export class ModernDispatcher {
     else call.resume(request, claims);
   }
 
-  /** What the state of a retry says, if it is one for exactly this request of this client. */
+  /** The claims in the state of a retry, if it belongs to this request of this client. */
   #claimsOf(request: Request): StateClaims | undefined {
     const { frame, client } = request;
     const state = parseString(frame.bytes, frame.stateStart, frame.stateEnd);
@@ -327,12 +327,12 @@ export class ModernDispatcher {
   }
 }
 
-/** Whether a request answers server requests, or brings a state back. */
+/** Whether a request has answers to server requests, or a state. */
 function isRetry(request: Request): boolean {
   return request.frame.stateStart >= 0 || request.frame.responsesStart >= 0;
 }
 
-/** Settles a request that needs its place no longer. */
+/** Settles a request that no longer needs its lease. */
 function end(request: Request, lease: Lease, outcome: Outcome): void {
   lease.leave();
   request.settle(outcome);

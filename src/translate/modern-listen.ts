@@ -1,5 +1,5 @@
-// `subscriptions/listen` of a modern client, whatever the server: one stream that carries what was
-// asked for, each message with the id of the request (2026-07-28 basic/patterns/subscriptions).
+// `subscriptions/listen` of a modern client at a server of either era: one stream with the requested
+// notifications, each with the id of the request (2026-07-28 basic/patterns/subscriptions).
 import { within } from '../base/clock.ts';
 import { isTextWithin, TEXT_LIMITS } from '../base/text-limits.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
@@ -22,19 +22,19 @@ import { withParams } from './request-text.ts';
 import { TASKS_REQUIRED } from './tasks/task-support.ts';
 import type { TaskWatch, TellTask } from './tasks/task-watch.ts';
 
-/** How long a server may take to agree to subscriptions before the rest is acknowledged. */
+/** How long to wait for a server's subscriptions, before those that are done are acknowledged. */
 const SUBSCRIBE_LIMIT_MS = 5_000;
 const MAX_URIS = 1_000;
-/** What the kind of an update begins with; the URI follows. */
+/** The beginning of the kind of an update; the URI follows. */
 const UPDATE_OF = `${RESOURCE_UPDATED} `;
-/** What is kept of messages that come before the acknowledgement; one for each kind. */
+/** Limit for messages before the acknowledgement; one for each kind is kept. */
 const MAX_EARLY_BYTES = 256 * 1_024;
-/** Tasks that one stream begins to watch at the same time. */
+/** How many tasks one stream begins to watch at the same time. */
 const TASKS_AT_ONCE = 16;
-/** Tasks that streams begin to watch in one turn of the event loop. */
+/** How many tasks all streams begin to watch in one turn of the event loop. */
 const TASKS_IN_TURN = new TurnQuota(64 * LEAST_COST);
 
-/** Filter flag of each list notification, and the server capability behind it. */
+/** The filter flag for each list notification, and the server capability that it needs. */
 const FLAGS = [
   ['toolsListChanged', 'notifications/tools/list_changed', 'tools'],
   ['promptsListChanged', 'notifications/prompts/list_changed', 'prompts'],
@@ -44,22 +44,22 @@ const FLAGS = [
 interface Filter {
   readonly flags: readonly (typeof FLAGS)[number][];
   readonly uris: readonly string[];
-  /** As the client knows them. */
+  /** The client's ids. */
   readonly taskIds: readonly string[];
 }
 
-/** Where a stream listens: a server, or several as one. */
+/** What a stream listens to: one server, or several as one. */
 export interface ListenTarget {
   readonly capabilities: JsonObject;
   /**
-   * From now on what the server tells reaches the stream.
-   * @throws GatewayError when it can't be had
+   * From now on the stream gets the server's notifications.
+   * @throws GatewayError if the server is not available
    */
   join(): Promise<void>;
   /**
    * Watches resources.
-   * @param answered told of each: the error of a server that refused, or undefined
-   * @returns when all were answered
+   * @param answered called for each: with the server's error, or undefined
+   * @returns resolves when all are answered
    */
   subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   /**
@@ -70,15 +70,13 @@ export interface ListenTarget {
   leave(): void;
 }
 
-/** A lease at one server. */
+/** A lease of one server. */
 export class LeaseListenTarget implements ListenTarget {
   readonly #lease: Lease;
   readonly #tasks: (tell: TellTask) => TaskWatch;
   #watch: TaskWatch | undefined;
 
-  /**
-   * @param tasks makes what watches tasks
-   */
+  /** @param tasks makes the object that watches tasks */
   constructor(lease: Lease, tasks: (tell: TellTask) => TaskWatch) {
     this.#lease = lease;
     this.#tasks = tasks;
@@ -116,10 +114,10 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
   readonly #subscriptionId: Buffer;
   readonly #listens: OpenListens;
   #target: ListenTarget | undefined;
-  /** What is carried: what was asked for, and from the acknowledgement on what of it was agreed to. */
+  /** What is sent: what was requested, and after the acknowledgement what was granted. */
   #kinds: ReadonlySet<string> = new Set();
   #uris = new WatchedUris<true>();
-  /** What came before the acknowledgement, by kind; undefined afterwards. */
+  /** Messages before the acknowledgement, by kind; undefined afterwards. */
   #early: Map<string, Buffer> | undefined = new Map();
   #earlyBytes = 0;
   #isOver = false;
@@ -129,7 +127,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
    * @param listens all streams; this one is among them until it ends
    */
   constructor(request: Request, endpoint: string, listens: OpenListens) {
-    // With the client's own capabilities: a private server is the same one for its calls.
+    // With the client's own capabilities, so that it uses the same private instance as the client's calls.
     super(request.client.principal, request.client, UNASKABLE.modern);
     this.endpoint = endpoint;
     this.#request = request;
@@ -141,7 +139,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
 
   /**
    * Subscribes, acknowledges, and stays open until the client leaves.
-   * @throws GatewayError when the stream can't be had
+   * @throws GatewayError if the server is not available
    */
   async start(targetFor: (client: Downstream) => ListenTarget): Promise<void> {
     const filter = readFilter(parseParams(this.#request.frame)['notifications']);
@@ -173,7 +171,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
 
   /**
    * Subscribes to resources.
-   * @returns those that a server agreed to in time; and why there was no room for others
+   * @returns those that the server accepted in time, and why there was no room for others
    */
   async #subscribe(
     target: ListenTarget,
@@ -189,7 +187,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
     return { uris: wanted.filter((uri) => agreed.has(uri)), refusal };
   }
 
-  /** Watches tasks, and gives those that can be watched, and could be in time. */
+  /** Watches tasks. Returns those that can be watched, and are watched in time. */
   async #watch(target: ListenTarget, wanted: readonly string[]): Promise<string[]> {
     const watched = new Set<string>();
     const tell: TellTask = (message, kind) => this.notify(message, kind);
@@ -207,7 +205,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
   }
 
   override notify(message: Buffer, kind: string | undefined): void {
-    if (kind === undefined) return; // logs are never carried here
+    if (kind === undefined) return; // listen streams carry no log messages
     if (!this.#carries(kind)) return;
     if (this.#early === undefined) this.#push(message);
     else this.#keep(this.#early, message, kind);
@@ -231,7 +229,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
     this.#request.settle(error);
   }
 
-  /** Ends the stream in order: the gateway stops. */
+  /** Ends the stream gracefully, because the gateway stops. */
   end(): void {
     this.cancel();
     const id = this.#subscriptionId.toString('utf8');
@@ -259,7 +257,7 @@ export class ModernListen extends SilentClient implements Canceller, OpenListen 
     for (const uri of uris) this.#uris.set(uri, true);
   }
 
-  // A private server may tell of resources that nobody subscribed to.
+  // A private server may send updates of resources that were not subscribed.
   #carries(kind: string): boolean {
     if (this.#kinds.has(kind)) return true;
     return (

@@ -1,6 +1,6 @@
-// One call of a modern client at a legacy server. Toward the server it is a call of a client of its
-// own, so that a server request lands on exactly this call; toward the client it answers each round
-// of the request, and waits suspended between rounds (docs/protocol.md#suspended-calls).
+// One call of a modern client at a legacy server. For the server it is the call of a separate client, so that
+// a server request belongs to exactly this call. For the client it answers each round of the request, and is
+// suspended between rounds (docs/protocol.md#suspended-calls).
 import { after, type Timer, wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { INVALID_PARAMS } from '../jsonrpc/error.ts';
@@ -37,14 +37,20 @@ import type { SuspendableCall, SuspendedCalls } from './suspended-calls.ts';
 import { modernToolList } from './tool-lists.ts';
 import { requiredUrlElicitations, UrlElicitations } from './url-elicitations.ts';
 
-/** Server requests that come close together are asked together. */
+/** Server requests within this time are sent in one result. */
 const COALESCE_MS = 20;
-/** How long a server may take to end a call after its server requests were answered for nobody. */
+/**
+ * How long a server may take to end a call after its server requests were answered for a client that did not
+ * return.
+ */
 const LEAVE_MS = 1_000;
-/** How often a server may say that pages must be visited first. */
+/** How often a server may require URLs to be opened first. */
 const MAX_URL_ELICITATIONS = 10;
-const UNVISITED = 'The client did not agree to visit a page that the server needs visited.';
-/** Whatever the client lacks is refused here, so that it can be said what was missing. */
+const UNVISITED = 'The client did not agree to open a URL that the server requires.';
+/**
+ * The client seems to support everything. What it does not support is refused here, so that the error can
+ * name it.
+ */
 const ANYTHING: ClientCapabilities = {
   roots: {},
   sampling: { context: {}, tools: {} },
@@ -56,17 +62,17 @@ export interface ModernCalls {
   readonly endpoint: string;
   readonly suspendedCalls: SuspendedCalls<ModernToLegacy>;
   readonly sealer: StateSealer;
-  /** Whose a state is, as it is sealed. */
+  /** The owner of a state, as it is sealed. */
   readonly ownerOf: (principal: Principal) => string;
 }
 
-/** Where a call goes. The place is given up when the call is over. */
+/** The lease for a call; it is given up when the call is over. */
 export interface CallPlace {
   readonly lease: Lease;
   readonly encoder: ModernResultEncoder;
 }
 
-/** A modern client's call at a legacy server, and the client that makes it. */
+/** A modern client's call at a legacy server, and the client that the server sees. */
 export class ModernToLegacy extends SilentClient implements Request, Canceller, SuspendableCall {
   frame: Frame;
   readonly limitMs: number | undefined;
@@ -76,7 +82,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   #send: (call: Request) => void;
   #request: Frame;
   #declared: ClientCapabilities;
-  /** The rounds that wait for an answer: one, or two when the client asked again. */
+  /** The rounds that wait for an answer: one, or two if the client sent a round again. */
   #waiting: Request[] = [];
   readonly #open = new KeyedServerRequests();
   #round = 0;
@@ -85,14 +91,14 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   #missing: Record<string, unknown> | undefined;
   #urlElicitations = 0;
   #coalescing: Timer | undefined;
-  /** Set once the client did not come back: when the server is told to cancel. */
+  /** Set if the client did not return: when the server is told to cancel. */
   #leaving: Timer | undefined;
-  /** What the server said, until the client comes for it. */
+  /** The server's answer, until the client's next round. */
   #kept: Frame | GatewayError | undefined;
   #isSettled = false;
   #isOver = false;
 
-  /** @param send to the server */
+  /** @param send sends it to the server */
   constructor(
     request: Request,
     place: CallPlace,
@@ -121,12 +127,12 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     return this.#isSettled;
   }
 
-  /** The id that the server knows it by. */
+  /** The id that the server sees. */
   get id(): number | undefined {
     return this.canceller?.id;
   }
 
-  /** Sends the call to the server, after the level that it wants logs from. */
+  /** Sends the call to the server, after the log level that it needs. */
   start(): void {
     if (this.logThreshold === Number.POSITIVE_INFINITY) this.#send(this);
     else contain(this, this.#startWithLogs());
@@ -134,11 +140,11 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
 
   async #startWithLogs(): Promise<void> {
     await this.#place.lease.join(levelOf(this.logThreshold));
-    // The caller may have left while the server was told.
+    // The caller may have left while the log level was set.
     if (!this.#isOver) this.#send(this);
   }
 
-  // Toward the server: the answer.
+  // For the server: the answer.
 
   settle(outcome: Outcome): void {
     if (this.#isSettled || this.#hasLeft()) return;
@@ -159,7 +165,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#resized();
   }
 
-  /** Asks for what the server wants visited before it does the call. */
+  /** Sends the URLs to the client that the server requires before it executes the call. */
   #needsUrlElicitation(answer: Frame): boolean {
     if (answer.resultStart >= 0 || !mayAskInput(this.#request.method)) return false;
     const frames = requiredUrlElicitations(answer);
@@ -180,14 +186,14 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   push(...message: readonly Buffer[]): boolean {
     const [current] = this.#waiting;
     if (current === undefined) return false;
-    // A retry may carry another progress token than the call was made with.
+    // A retry may have another progress token than the first request.
     const isRetry = current.frame !== this.#request;
     return isRetry
       ? current.push(withTokenOf(current.frame, inOnePart(message)))
       : current.push(...message);
   }
 
-  // Toward the server: the client that can be told and asked.
+  // For the server: the client that gets notifications and server requests.
 
   override ask(serverRequest: ServerRequest): void {
     const { frame } = serverRequest;
@@ -213,7 +219,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#open.withdraw(serverRequest);
   }
 
-  // Toward the client: its rounds.
+  // For the client: its rounds.
 
   /** The client closed the stream of a round, or cancelled it. */
   cancel(notice: Frame | undefined): void {
@@ -223,8 +229,8 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   }
 
   /**
-   * The client came back.
-   * @param claims what its state says; it is this call's
+   * The client returned with its next round.
+   * @param claims of its state, which belongs to this call
    */
   resume(request: Request, claims: StateClaims): void {
     const { frame } = request;
@@ -264,11 +270,11 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
 
   expired(): void {
     this.#suspendedId = undefined;
-    // The client is back already and waits for the server; it is suspended anew when it is asked
-    // again.
+    // The client has returned already, and waits for the server. The call is suspended again at the next
+    // server request.
     if (this.#waiting.length > 0) return;
-    // A server ends a call whose form was closed, but never answers one that was cancelled, and a call
-    // without an answer is suspected of the server's requests for long (docs/adr/0003).
+    // A server ends a call whose form was dismissed, but never answers a cancelled one. And an unanswered
+    // call stays a candidate for server requests (docs/adr/0003).
     this.#leaving = after(LEAVE_MS, () => this.#leave(undefined));
     this.#open.answerForNobody();
   }
@@ -280,8 +286,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
   }
 
   /**
-   * The server may still be at work on it, and ask: what is kept of the call meanwhile is whose it was,
-   * and nothing that is large.
+   * The server may still work on it and send requests. Until then, only its owner is kept, and nothing large.
    */
   #letGo(): void {
     this.frame = GONE;
@@ -295,7 +300,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#open.clear();
   }
 
-  /** The server ended a call that its client gave up: nobody is told. */
+  /** The server ended a call that its client has given up, so no answer is sent. */
   #hasLeft(): boolean {
     if (this.#leaving === undefined) return false;
     this.#isSettled = true;
@@ -316,7 +321,9 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#continue();
   }
 
-  /** Goes on after a round came in: with the answer, with what is still open, or waiting. */
+  /**
+   * Continues after a round has arrived: with the server's answer, with open server requests, or by waiting.
+   */
   #continue(): void {
     if (this.#kept !== undefined) this.#deliver(this.#kept);
     else if (this.#open.size > 0) this.#promptSoon();
@@ -326,7 +333,7 @@ export class ModernToLegacy extends SilentClient implements Request, Canceller, 
     this.#coalescing ??= after(COALESCE_MS, () => this.#prompt());
   }
 
-  /** Answers the round with the open server requests and suspends the call. */
+  /** Answers the round with the open server requests, and suspends the call. */
   #prompt(): void {
     this.#coalescing = undefined;
     if (this.#open.size === 0 || this.#waiting.length === 0 || this.#isOver) return;

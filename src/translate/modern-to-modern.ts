@@ -1,5 +1,5 @@
-// One call of a modern client at a modern server: passed on as it is, except that the state of a
-// retry is sealed toward the client, so that only its owner can bring it back
+// One call of a modern client at a modern server. It is passed on unchanged, except that the server's state
+// is sealed for the client, so that only its owner can return it
 // (docs/protocol.md#states-between-modern-peers).
 import { wallClockMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -25,15 +25,15 @@ import { claimsOf, Task, type TaskClaims, type TaskTable } from './tasks/task.ts
 import { taskStateOf, withParamsTaskId, withTaskId } from './tasks/task-text.ts';
 import { modernToolList } from './tool-lists.ts';
 
-/** What such calls share besides. */
+/** What such calls share in addition. */
 export interface ModernPasses extends ModernCalls {
   readonly table: TaskTable;
   readonly results: ResponseCache;
 }
 
-/** Where a call goes, and what it is about. */
+/** The lease for a call, and what it is about. */
 export interface PassPlace extends CallPlace {
-  /** What the state of a retry says; undefined when it is none. */
+  /** The claims of the state of a retry; undefined if it is not a retry. */
   readonly claims: StateClaims | undefined;
   /** The task that the request is about. */
   readonly task: TaskClaims | undefined;
@@ -41,7 +41,7 @@ export interface PassPlace extends CallPlace {
 
 /** A modern client's call at a modern server. */
 export class ModernToModern extends ForwardedRequest {
-  /** A server that was told to cancel is remembered with it, so it is kept small. */
+  /** Abandoned calls keep their client in memory, so it is kept small. */
   declare readonly client: SilentClient;
   readonly #place: PassPlace;
   readonly #shared: ModernPasses;
@@ -90,7 +90,7 @@ export class ModernToModern extends ForwardedRequest {
     return (isOwn ? undefined : modernError(this.original.frame, answer)) ?? answer;
   }
 
-  /** @returns undefined when it is a task for a client that knows none */
+  /** @returns undefined if it is a task, but the client does not support tasks */
   #result(answer: Frame): Buffer | undefined {
     const { bytes, resultStart, resultEnd, resultTypeStart } = answer;
     if (isAsking(answer)) return this.#sealed(answer);
@@ -106,7 +106,7 @@ export class ModernToModern extends ForwardedRequest {
     return method === TOOLS_LIST ? modernToolList(result) : result;
   }
 
-  /** The result that says that the server made a task; undefined when the client's can't be one. */
+  /** The result for a call that became a task; undefined if the client's call can't be one. */
   #made({ bytes, resultStart, resultEnd }: Frame): Buffer | undefined {
     const { taskId, ...state } = taskStateOf(bytes, resultStart, resultEnd);
     const isKnown = hasTasks(this.client.capabilities);
@@ -119,7 +119,7 @@ export class ModernToModern extends ForwardedRequest {
     return withTaskId(bytes, resultStart, resultEnd, task.id);
   }
 
-  /** The result of a request about a task, under the id that its owner knows. */
+  /** The result of a request about a task, with the client's id. */
   #ofTask(result: Buffer, claims: TaskClaims): Buffer {
     const { table } = this.#shared;
     const state = taskStateOf(result, 0, result.length);
@@ -152,7 +152,7 @@ function isAsking({ bytes, resultTypeStart, resultTypeEnd }: Frame): boolean {
   return parseString(bytes, resultTypeStart, resultTypeEnd) === 'input_required';
 }
 
-/** The request with the server's own state in place of the sealed one. */
+/** The request, with the server's own state instead of the sealed one. */
 function withServerState(request: Frame, upstream: string | undefined): Frame {
   const { stateStart, stateEnd } = request;
   if (stateStart < 0 || upstream === undefined) return request;

@@ -1,14 +1,14 @@
-// The listen streams of modern clients: ended in order when the gateway stops, and bounded in what all
-// streams of a principal ask for, before any work is done on it.
+// The listen streams of modern clients. They are ended gracefully when the gateway stops. What all streams of
+// a principal ask for is limited, and checked before any work is done.
 
 import { Counts } from '../base/counts.ts';
 import type { HeldBytes } from '../base/held-bytes.ts';
 import { FAILURES } from '../mcp/failures.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
-/** Resources and tasks that all streams of a principal may ask for. */
+/** The most resources and tasks for all streams of a principal. */
 const MAX_COUNT = 10_000;
-/** What it costs besides its text that a stream watches something: places in tables. */
+/** The cost of one watched resource or task, in addition to its text. */
 const ENTRY_BYTES = 256;
 
 /** A stream. */
@@ -26,14 +26,14 @@ interface ListenShare {
 
 const NOTHING: ListenShare = { count: 0, bytes: 0 };
 
-/** All of them. */
+/** All streams. */
 export class OpenListens {
   readonly #held: HeldBytes | undefined;
   readonly #open = new Map<OpenListen, ListenShare>();
-  /** What the streams of a principal ask for. */
+  /** The number of resources and tasks of each principal's streams. */
   readonly #counts = new Counts();
 
-  /** @param held where what they hold counts; absent where there is one client only */
+  /** @param held counts the bytes of streams; absent if there is only one client */
   constructor(held?: HeldBytes) {
     this.#held = held;
   }
@@ -43,9 +43,9 @@ export class OpenListens {
   }
 
   /**
-   * Lets a stream ask for so much. Once for each, before it does.
+   * Reserves what a stream asks for. Called once for each, before it subscribes.
    * @param texts URIs and ids of tasks
-   * @throws GatewayError when its principal asks for too much already
+   * @throws GatewayError if its principal asks for too much
    */
   take(listening: OpenListen, texts: readonly string[]): void {
     const { principal } = listening;
@@ -79,7 +79,7 @@ export class OpenListens {
     }
   }
 
-  /** Ends all of them in order: the gateway stops. */
+  /** Ends all of them gracefully, because the gateway stops. */
   end(): void {
     for (const listening of [...this.#open.keys()]) listening.end();
   }

@@ -1,4 +1,4 @@
-// What a user may say about the states that modern clients bring back (`state:`).
+// Options of the states that modern clients return (`state:`).
 import { duration, type Options, secretKeys, section } from '../base/options.ts';
 
 /** `state:` */
@@ -13,5 +13,5 @@ export const stateSchema = section({
   }),
 });
 
-/** Sealed states of calls that wait for their client. */
+/** Options of sealed states, of calls that wait for their client. */
 export type StateOptions = Options<typeof stateSchema>;

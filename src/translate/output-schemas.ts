@@ -1,5 +1,5 @@
-// Structured content that is no object: the session era has none, so it is wrapped as `{result: ...}`,
-// and so is its schema (SEP-2106, docs/protocol.md#results-across-eras).
+// Structured content that is not an object. Legacy clients can't read it, so it is wrapped as `{result:
+// ...}`, and its schema in the same way (SEP-2106, docs/protocol.md#results-across-eras).
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { OPEN_BRACE } from '../jsonrpc/json-text.ts';
@@ -13,12 +13,12 @@ const BASE = '#/properties/result';
 const OUTPUT_SCHEMA = Buffer.from('"outputSchema"');
 const STRUCTURED = Buffer.from('"structuredContent"');
 
-/** What one session was told of its tools' results. */
+/** The tools whose results one session knows to be wrapped. */
 export class WrappedResults {
   readonly #tools = new Set<string>();
 
   /**
-   * The result of a modern server as this session's client can read it.
+   * The result of a modern server for this session's client.
    * @param request the client's
    * @param result JSON text
    */
@@ -32,7 +32,7 @@ export class WrappedResults {
     return result;
   }
 
-  /** The client was told that the results of a tool are wrapped. */
+  /** In a list, the client saw that the results of a tool are wrapped. */
   note(name: string): void {
     this.#tools.add(name);
   }
@@ -70,7 +70,7 @@ export class WrappedResults {
   }
 }
 
-/** The tool of a modern server as a client of the session era can read it. */
+/** The tool of a modern server for a legacy client. */
 export function legacyTool(tool: Buffer): Buffer {
   if (!tool.includes(OUTPUT_SCHEMA)) return tool;
   const { outputSchema } = parseSpan(tool, 0, tool.length) as JsonObject;
@@ -89,7 +89,7 @@ function isText(block: Buffer): boolean {
   return isObject(value) && value['type'] === 'text';
 }
 
-/** A schema that stands deeper now: its own references follow, those below another `$id` stay. */
+/** A schema that moved one level down: its own references are adapted, those below another `$id` stay. */
 function rebased(schema: unknown, isRoot = true): unknown {
   if (Array.isArray(schema)) return schema.map((item) => rebased(item, false));
   if (!isObject(schema)) return schema;

@@ -1,4 +1,4 @@
-// A request that the translation makes for itself, in the name of a client.
+// A request that the translation sends itself, for a client.
 
 import { GatewayError } from '../base/errors.ts';
 import { Frame } from '../jsonrpc/frame.ts';
@@ -13,10 +13,10 @@ import { type Canceller, type Outcome, type Request, responseOf } from '../ports
 
 const ID = 'own';
 
-/** What came of a request. */
+/** The result of such a request. */
 export type Answer = Frame | GatewayError;
 
-/** A request of the translation's own. */
+/** A request of the translation itself. */
 export class OwnRequest implements Request {
   readonly frame: Frame;
   readonly client: Downstream;
@@ -27,9 +27,7 @@ export class OwnRequest implements Request {
   readonly #resolve: (answer: Answer) => void;
   readonly #sent: ((call: Canceller) => void) | undefined;
 
-  /**
-   * @param client in whose name; nothing is pushed to it
-   */
+  /** @param client for which it is sent; it gets no messages of it */
   constructor(
     client: Downstream,
     method: string,
@@ -37,7 +35,7 @@ export class OwnRequest implements Request {
     options: {
       /** Whether the answer may take as long as a task. */
       readonly isPatient?: boolean;
-      /** Told of the call at the server. */
+      /** Called with the call at the server. */
       readonly sent?: (call: Canceller) => void;
     } = {},
   ) {
@@ -60,7 +58,7 @@ export class OwnRequest implements Request {
     return this.answer;
   }
 
-  /** The answer is of no use any more. */
+  /** The answer is no longer needed. */
   cancel(): void {
     if (this.isSettled) return;
     this.canceller?.cancel(undefined);
@@ -70,7 +68,7 @@ export class OwnRequest implements Request {
   settle(outcome: Outcome): void {
     this.isSettled = true;
     if (outcome instanceof GatewayError) this.#resolve(outcome);
-    // A copy: it may be a view on a chunk of the server's output, and may wait.
+    // Copied: it may be a view of a chunk of the server's output, and may wait.
     else if (outcome instanceof Frame) this.#resolve(scan(copyText(outcome.bytes)));
     else this.#resolve(responseOf(outcome));
   }

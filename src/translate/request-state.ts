@@ -1,6 +1,6 @@
-// What a client must bring back with the answers to a server's requests: sealed, so that nobody can
-// make or change one, and bound to who got it, for what, and until when (2026-07-28
-// basic/patterns/mrtr).
+// The state that a client must return with the answers to server requests. It is sealed, so that nobody can
+// make or change one. It contains the principal and the request that it is valid for, and when it expires
+// (2026-07-28 basic/patterns/mrtr).
 
 import { createHash } from 'node:crypto';
 import { Sealer } from '../base/sealer.ts';
@@ -9,20 +9,20 @@ import { commaSeparated, jsonText } from '../jsonrpc/serialize.ts';
 
 const PURPOSE = 'v1';
 
-/** What a state says. */
+/** The content of a state. */
 export interface StateClaims {
-  /** Which suspended call; absent where nothing is suspended. */
+  /** The suspended call; absent if nothing is suspended. */
   readonly suspendedId?: string;
-  /** Who got it, and with which credentials. */
+  /** The principal that got it, with its credentials. */
   readonly principal: string;
   readonly endpoint: string;
   /** Digest of the request that it continues. */
   readonly request: string;
-  /** Each state answers one round. */
+  /** Each state is valid for one round. */
   readonly round: number;
-  /** Wall-clock milliseconds after which it is void. */
+  /** Wall-clock milliseconds when it expires. */
   readonly expiresAt: number;
-  /** The state that the server gave, where it has one of its own. */
+  /** The server's own state, if there is one. */
   readonly upstream?: string;
 }
 
@@ -30,9 +30,7 @@ export interface StateClaims {
 export class StateSealer {
   readonly #sealer: Sealer;
 
-  /**
-   * @param secrets texts that keys are made of; none: a random key that dies with the process
-   */
+  /** @param secrets texts that keys are derived from; none: a random key that ends with the process */
   constructor(secrets: readonly string[]) {
     this.#sealer = new Sealer(PURPOSE, secrets);
   }
@@ -43,7 +41,7 @@ export class StateSealer {
 
   /**
    * Opens a state.
-   * @returns undefined when it was not made by this gateway, or was changed
+   * @returns undefined if it was not made by this gateway, or was changed
    */
   open(state: string): StateClaims | undefined {
     const text = this.#sealer.open(state);
@@ -52,7 +50,7 @@ export class StateSealer {
   }
 }
 
-/** A digest of what a request asks for, whatever the order of its members. */
+/** A digest of a request, which does not depend on the order of members. */
 export function digestOf(method: string, params: unknown): string {
   const { name, uri, arguments: args } = isObject(params) ? params : {};
   const text = canonical({ method, name, uri, args });

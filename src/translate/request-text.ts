@@ -1,5 +1,5 @@
-// Requests as the two eras write them: the envelope comes off toward a legacy server and is put on
-// toward a modern one (docs/protocol.md#requests-across-eras).
+// Requests in the form of the other era: the envelope is removed for a legacy server, and added for a modern
+// one (docs/protocol.md#requests-across-eras).
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { EMPTY_OBJECT } from '../jsonrpc/json-text.ts';
@@ -11,11 +11,11 @@ import { PROGRESS } from '../mcp/methods.ts';
 
 const MODERN_PARAMS: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task']);
 
-/** A modern client's request as a legacy server gets it. */
+/** A modern client's request for a legacy server. */
 export function legacyRequest(request: Frame): Frame {
   const { bytes, paramsStart, paramsEnd, metaStart, metaEnd } = request;
   if (paramsStart < 0) return request;
-  // No key of this era; the task that it names would be whoever's the server takes it for.
+  // Without modern keys. A task id is removed too: at the server it could be another client's task.
   const meta = editObject(bytes, metaStart, metaEnd, {
     remove: (key) => isEnvelopeKey(key) || key === META.relatedTask,
   });
@@ -26,7 +26,7 @@ export function legacyRequest(request: Frame): Frame {
   });
 }
 
-/** A message for a request's caller: progress carries the token of this request. */
+/** A message for the caller of a request: progress gets the progress token of this request. */
 export function withTokenOf(request: Frame, message: Buffer): Buffer {
   const { method, tokenStart, tokenEnd } = scan(message);
   if (method !== PROGRESS || tokenStart < 0) return message;
@@ -35,10 +35,10 @@ export function withTokenOf(request: Frame, message: Buffer): Buffer {
 }
 
 /**
- * A request with members of `params` and `params._meta` set.
+ * A request with some members of `params` and `params._meta` set.
  * @param meta members of `_meta`, as JSON text
  * @param params other members of `params`, as JSON text
- * @param remove members of `params` that go
+ * @param remove members of `params` to remove
  */
 export function withParams(
   request: Frame,

@@ -1,5 +1,5 @@
-// Results of modern servers that may be given again: as long as the server says, to whom it says, and
-// not beyond a change that it tells (2026-07-28 server/utilities/caching, docs/protocol.md#caching).
+// Cached results of modern servers: for as long as the server says, for the clients that it allows, and not
+// after a change that it announces (2026-07-28 server/utilities/caching, docs/protocol.md#caching).
 import { monotonicMs } from '../base/clock.ts';
 import { type Member, membersOf } from '../jsonrpc/members.ts';
 import { parseSpan } from '../jsonrpc/parse.ts';
@@ -17,12 +17,12 @@ import type { Request } from '../ports/request.ts';
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_RESULT_BYTES = 1024 * 1024;
 const MAX_TTL_MS = 3_600_000;
-/** Of the params of a request whose result is kept: a URI or a cursor, and the envelope. */
+/** Limit for the params of a request whose result is cached: a URI or a cursor, and the envelope. */
 const MAX_SUBJECT_BYTES = 64 * 1024;
-/** What an entry costs besides its text. */
+/** The cost of an entry in addition to its text. */
 const ENTRY_BYTES = 512;
 
-/** Whose change ends what is kept of a method. */
+/** The change that invalidates the results of a method. */
 const KINDS: ReadonlyMap<string, ListKind> = new Map<string, ListKind>([
   [TOOLS_LIST, 'tools'],
   [PROMPTS_LIST, 'prompts'],
@@ -38,20 +38,20 @@ interface CachedResult {
   readonly ttlEnd: number;
 }
 
-/** The results that are kept, for all endpoints. */
+/** The cached results for all endpoints. */
 export class ResponseCache {
-  /** In the order of use. */
+  /** Least recently used first. */
   readonly #kept = new Map<string, CachedResult>();
   readonly #ids = new WeakMap<object, number>();
   #lastId = 0;
   #bytes = 0;
 
   /**
-   * A result that can be given to a client once more.
-   * @returns JSON text with the time that is left, or undefined
+   * A cached result for a client.
+   * @returns JSON text with the remaining time, or undefined
    */
   find(lease: Lease, request: Request): Buffer | undefined {
-    // Logs that a client wants come with a call only.
+    // A client that wants log messages gets them only with a real call.
     const subject = subjectOf(request);
     if (subject === undefined || request.client.logThreshold !== Number.POSITIVE_INFINITY)
       return undefined;
@@ -62,7 +62,7 @@ export class ResponseCache {
     );
   }
 
-  /** Keeps a result, if its server says that it may be kept. */
+  /** Caches a result, if its server allows that. */
   keep(lease: Lease, request: Request, result: Buffer): void {
     const subject = subjectOf(request);
     if (subject === undefined || result.length > MAX_RESULT_BYTES) return;
@@ -122,12 +122,12 @@ export class ResponseCache {
   }
 }
 
-/** What a request asks for; undefined when its result must not be kept. */
+/** What a request asks for; undefined if its result must not be cached. */
 function subjectOf({ frame }: Request): { kind: ListKind; text: string } | undefined {
   const kind = KINDS.get(frame.method);
   if (kind === undefined || frame.stateStart >= 0 || frame.responsesStart >= 0) return undefined;
   const { bytes, paramsStart, paramsEnd } = frame;
-  // What is asked for is kept with the result, and compared with all that is asked.
+  // It is stored with the result, and compared with later requests.
   if (paramsEnd - paramsStart > MAX_SUBJECT_BYTES) return undefined;
   const params = paramsStart < 0 ? [] : membersOf(bytes, paramsStart, paramsEnd);
   const texts = params

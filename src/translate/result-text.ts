@@ -1,6 +1,6 @@
-// Results as the two eras write them: a modern one says what kind it is, who the server is and how
-// long it may be kept; a legacy one says none of that (docs/protocol.md#results-across-eras).
-// Spliced, never rebuilt.
+// Results in the form of the other era. A modern result has its type, the server's name, and how long it may
+// be cached; a legacy one has none of that (docs/protocol.md#results-across-eras). The text is spliced, not
+// rebuilt.
 
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, isEmptyObject, membersOf, withEdited } from '../jsonrpc/members.ts';
@@ -16,29 +16,27 @@ const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 const RELATED_TASK = Buffer.from(META.relatedTask);
 
-/** What is added to every result of a server. */
+/** Adds the members of modern results. */
 export class ModernResultEncoder {
   /** `"io.modelcontextprotocol/serverInfo":{...}` */
   readonly #serverInfo: Buffer;
   readonly #wholeMeta: Buffer;
 
-  /**
-   * @param serverInfo what the server said of itself
-   */
+  /** @param serverInfo what the server said about itself */
   constructor(serverInfo: unknown) {
     this.#serverInfo = Buffer.from(`${jsonText(META.serverInfo)}:${jsonText(serverInfo)}`);
     this.#wholeMeta = Buffer.concat([Buffer.from(',"_meta":{'), this.#serverInfo, CLOSE]);
   }
 
   /**
-   * The result of a legacy server as a modern client gets it.
-   * @param isCacheable whether the method's results say how long they may be kept
+   * The result of a legacy server for a modern client.
+   * @param isCacheable whether results of the method say how long they may be cached
    * @returns JSON text of the result
    */
   modern(answer: Frame, isCacheable: boolean): Buffer {
     const { bytes, resultTypeStart, resultTypeEnd } = answer;
     if (resultTypeStart < 0) return this.#encoded(answer, COMPLETE, isCacheable);
-    // Set by the translation for a task; a legacy server that says so itself means nothing by it.
+    // The translation sets this type for tasks. If a legacy server sends it, it has no meaning.
     const isTask = bytes.subarray(resultTypeStart, resultTypeEnd).equals(TASK);
     return this.#encoded(withoutType(answer), isTask ? TASK_TYPE : COMPLETE, isCacheable);
   }
@@ -63,7 +61,7 @@ export class ModernResultEncoder {
     return joinText(parts, bytes, true);
   }
 
-  /** A result that needs nothing but the server's name, as JSON text. */
+  /** A result that needs only the server's name, as JSON text. */
   addServerInfo(result: Buffer): Buffer {
     return Buffer.concat([result.subarray(0, -1), this.#wholeMeta, CLOSE]);
   }
@@ -86,7 +84,7 @@ function withoutType(answer: Frame): Frame {
 
 const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
-/** The result of a modern server as a legacy client gets it. */
+/** The result of a modern server for a legacy client. */
 export function legacyResult(answer: Frame): Buffer {
   const { bytes, resultStart, resultEnd, resultMetaStart, resultMetaEnd } = answer;
   const set = new Map<string, Buffer>();

@@ -1,5 +1,5 @@
-// Calls that wait for their client's next round trip: found by a random id, bounded in number and in
-// time (docs/protocol.md#suspended-calls). The only owner of suspended calls.
+// Calls that wait for their client's next round. They are found by a random id, and limited in number and
+// time (docs/protocol.md#suspended-calls).
 
 import { randomBytes } from 'node:crypto';
 import { after, type Timer } from '../base/clock.ts';
@@ -12,7 +12,7 @@ import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 const MAX_SUSPENDED = 10_000;
 const MAX_PER_PRINCIPAL = 100;
 
-/** An id that nobody can guess. */
+/** A random id that can't be guessed. */
 export function unguessableId(): string {
   return randomBytes(16).toString('base64url');
 }
@@ -20,11 +20,11 @@ export function unguessableId(): string {
 /** A call that can be suspended. */
 export interface SuspendableCall {
   readonly principal: Principal;
-  /** What it costs to keep, in bytes. */
+  /** The bytes that it takes. */
   readonly heldBytes: number;
-  /** The client did not come back in time, or may not come back. */
+  /** The client did not return in time, or is no longer accepted. */
   expired(): void;
-  /** There is no room for it to wait: it is over. */
+  /** There is no room for it to wait, so it ends. */
   refused(failure: GatewayError): void;
 }
 
@@ -34,7 +34,7 @@ interface SuspendedCall<T> {
   readonly held: HeldAmount;
 }
 
-/** Suspended calls. */
+/** The suspended calls. */
 export class SuspendedCalls<T extends SuspendableCall> {
   readonly #ttlMs: number;
   readonly #held: HeldBytes;
@@ -42,8 +42,8 @@ export class SuspendedCalls<T extends SuspendableCall> {
   readonly #perPrincipal = new Counts();
 
   /**
-   * @param ttlMs how long a client may take for one round
-   * @param held where suspended calls count
+   * @param ttlMs how long a client may take for one round, in milliseconds
+   * @param held counts the bytes of suspended calls
    */
   constructor(ttlMs: number, held: HeldBytes = UNBOUNDED) {
     this.#ttlMs = ttlMs;
@@ -59,9 +59,9 @@ export class SuspendedCalls<T extends SuspendableCall> {
   }
 
   /**
-   * Suspends a call, or suspends it for another round.
+   * Suspends a call, or suspends it again for another round.
    * @param id of an earlier round
-   * @returns its id, or undefined when there are too many, or no room: then it was told
+   * @returns its id; undefined if there are too many calls or no room: then `refused` was called
    */
   suspend(call: T, id: string | undefined): string | undefined {
     if (id !== undefined) this.release(id);
@@ -81,7 +81,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
     return this.#suspendedCalls.has(key) ? key : undefined;
   }
 
-  /** A suspended call costs more now, or less. */
+  /** The bytes of a suspended call have changed. */
   resized(id: string): void {
     const suspended = this.#suspendedCalls.get(id);
     suspended?.held.set(suspended.call.heldBytes);
@@ -91,7 +91,7 @@ export class SuspendedCalls<T extends SuspendableCall> {
     return this.#suspendedCalls.get(id)?.call;
   }
 
-  /** The call goes on, or is over. */
+  /** The call continues, or is over. */
   release(id: string): void {
     const suspended = this.#suspendedCalls.get(id);
     if (suspended === undefined) return;
@@ -101,13 +101,13 @@ export class SuspendedCalls<T extends SuspendableCall> {
     this.#perPrincipal.remove(quotaKeyOf(suspended.call.principal));
   }
 
-  /** Ends the calls of principals that are not let in any more: nobody will come back to them. */
+  /** Ends the calls of principals that are no longer accepted, because they can't return. */
   endOf(isGone: (principal: Principal) => boolean): void {
     for (const [id, { call }] of [...this.#suspendedCalls])
       if (isGone(call.principal)) this.#end(id, call);
   }
 
-  /** Ends all of them. */
+  /** Ends all calls. */
   close(): void {
     for (const [id, { call }] of [...this.#suspendedCalls]) this.#end(id, call);
   }

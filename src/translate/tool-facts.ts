@@ -1,5 +1,4 @@
-// What the translation knows of a server's tools: made once of each list that the owner of lists
-// has.
+// Facts about a server's tools, which the translation needs. Made once for each list.
 import type { Lease } from '../ports/lease.ts';
 import type { ToolSource, ToolTexts } from '../ports/tool-source.ts';
 
@@ -9,19 +8,19 @@ export class ToolFacts<Facts> {
   readonly #make: (tools: ToolTexts) => Facts;
   readonly #made = new WeakMap<ToolTexts, Facts>();
 
-  /** @param make gets the facts out of a list */
+  /** @param make gets the facts from a list */
   constructor(source: ToolSource, make: (tools: ToolTexts) => Facts) {
     this.#source = source;
     this.#make = make;
   }
 
-  /** What is known of a server's tools as they are now; undefined when they have to be read first. */
+  /** The facts about a server's current tools; undefined if they must be read first. */
   known(lease: Lease): Facts | undefined {
     const tools = this.#source.current(lease);
     return tools && this.#of(tools);
   }
 
-  /** Lists the tools. A server that fails to list them has none. */
+  /** Reads the list of tools. If that fails, the server has none. */
   async read(lease: Lease): Promise<Facts> {
     const tools = await this.#source.read(lease);
     return tools === undefined ? this.#make([]) : this.#of(tools);

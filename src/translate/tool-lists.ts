@@ -1,6 +1,5 @@
-// The entries of `tools/list` as a modern client may see them: without what only the session era has,
-// and without annotations that would make it drop the tool (docs/protocol.md#results-across-eras,
-// #mirrored-arguments).
+// The entries of `tools/list` for a modern client: without legacy members, and without annotations for which
+// clients would drop the tool (docs/protocol.md#results-across-eras, #mirrored-arguments).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject, lastMember, membersOf } from '../jsonrpc/members.ts';
 import { isObject, parseSpan, splitArray } from '../jsonrpc/parse.ts';
@@ -13,10 +12,10 @@ const ANNOTATION_TEXT = Buffer.from('x-mcp-header');
 const EXECUTION_TEXT = Buffer.from('"execution"');
 
 /**
- * Changes the entries of a list of tools.
+ * Edits the entries of a list of tools.
  * @param result JSON text
- * @param edit gives the text of an entry, the same one where nothing changes
- * @returns the result itself when no entry changed
+ * @param edit returns the text of an entry, the same buffer if nothing changes
+ * @returns the result itself if no entry changed
  */
 export function editTools(result: Buffer, edit: (tool: Buffer) => Buffer): Buffer {
   const list = lastMember(result, 0, result.length, 'tools');
@@ -28,13 +27,13 @@ export function editTools(result: Buffer, edit: (tool: Buffer) => Buffer): Buffe
   return replaceSpan(result, list.valueStart, list.valueEnd, Buffer.from(text));
 }
 
-/** A list of a server's tools as a modern client gets it. */
+/** A list of a server's tools for a modern client. */
 export function modernToolList(result: Buffer): Buffer {
   if (!result.includes(EXECUTION_TEXT) && !result.includes(ANNOTATION_TEXT)) return result;
   return editTools(result, modernTool);
 }
 
-/** A tool as a modern client gets it. */
+/** A tool for a modern client. */
 export function modernTool(tool: Buffer): Buffer {
   if (!tool.includes(EXECUTION_TEXT) && !tool.includes(ANNOTATION_TEXT)) return tool;
   const members = membersOf(tool, 0, tool.length);
@@ -49,7 +48,7 @@ export function modernTool(tool: Buffer): Buffer {
   });
 }
 
-/** A list of tools for a client that knows no tasks. */
+/** A list of tools for a client that does not know tasks. */
 export function toolsWithoutExecution(answer: Frame): Frame | Promise<Frame> {
   const remove = (key: string): boolean => key === 'execution';
   const edit: Edit = function* (tool) {
@@ -59,7 +58,7 @@ export function toolsWithoutExecution(answer: Frame): Frame | Promise<Frame> {
   return withEditedList(answer, 'tools', edit, EXECUTION_TEXT);
 }
 
-/** Whether the root of a tool's output schema is one that a legacy client can't read. */
+/** Whether a legacy client can't read the root of a tool's output schema. */
 export function hasOtherRoot(outputSchema: unknown): boolean {
   return isObject(outputSchema) && outputSchema['type'] !== 'object';
 }

@@ -1,5 +1,5 @@
-// Which arguments of a server's tools a client has to repeat in headers: read from the server's own
-// list, once for each state that the list is in (2026-07-28 basic/transports/streamable-http).
+// The arguments of a server's tools that clients must repeat in headers, from the server's list (2026-07-28
+// basic/transports/streamable-http).
 import { isObject, parseParams, parseSpan } from '../jsonrpc/parse.ts';
 import { isHeaderFor } from '../mcp/header-values.ts';
 import {
@@ -18,13 +18,13 @@ const ANNOTATION = Buffer.from('x-mcp-header');
 export class MirroredArguments {
   readonly #byTool = new Map<string, readonly ParamHeader[]>();
 
-  /** @param tools as the server wrote them */
+  /** @param tools as the server sent them */
   constructor(tools: ToolTexts) {
     for (const { text } of tools) {
       const tool = text.includes(ANNOTATION) ? parseSpan(text, 0, text.length) : undefined;
       if (!isObject(tool) || typeof tool['name'] !== 'string') continue;
       const { name, inputSchema } = tool;
-      // A wrong annotation is not shown to clients, so it binds nobody (A-12).
+      // Clients do not see an invalid annotation, so they can't be required to follow it.
       const mirrored = hasValidHeaders(inputSchema) ? paramHeadersOf(inputSchema) : [];
       if (mirrored.length > 0 && this.#byTool.size < MAX_TOOLS) this.#byTool.set(name, mirrored);
     }
@@ -32,7 +32,7 @@ export class MirroredArguments {
 
   /**
    * What is wrong with the headers of a call.
-   * @returns undefined when they say what the arguments say
+   * @returns undefined if they match the arguments
    */
   differing(request: Request): string | undefined {
     if (this.#byTool.size === 0) return undefined;
@@ -43,7 +43,7 @@ export class MirroredArguments {
       const value = request.headers?.[header];
       if (argument === undefined && value === undefined) continue;
       if (typeof value !== 'string') return `${header} is missing`;
-      if (argument === undefined) return `${header} stands for no argument`;
+      if (argument === undefined) return `${header} has no corresponding argument`;
       if (!isHeaderFor(value, argument)) return `${header} differs from its argument`;
     }
     return undefined;

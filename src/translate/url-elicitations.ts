@@ -1,6 +1,6 @@
-// A legacy server that refuses a call until its user has visited some pages (-32042), as server
-// requests that a modern client can be asked; when all are agreed to, the call is worth sending
-// again (docs/protocol.md#url-elicitation).
+// A legacy server that refuses a call until its user has opened some URLs (-32042). They become server
+// requests for a modern client. If all are accepted, the call can be sent again
+// (docs/protocol.md#url-elicitation).
 import type { Frame } from '../jsonrpc/frame.ts';
 import { editObject } from '../jsonrpc/members.ts';
 import { isObject, parseSpan } from '../jsonrpc/parse.ts';
@@ -11,15 +11,15 @@ import { type Reply, resultOf, type ServerRequest } from '../ports/downstream.ts
 
 const MODE = new Map([['mode', Buffer.from('"url"')]]);
 
-/** The pages of one refusal. */
+/** The URLs of one refusal. */
 export class UrlElicitations {
   readonly serverRequests: readonly ServerRequest[];
   readonly #done: (isAgreed: boolean) => void;
   #open: number;
 
   /**
-   * @param frames one server request for each page
-   * @param done told once: all was agreed to, or something was not
+   * @param frames one server request for each URL
+   * @param done called once: when all were accepted, or when one was not
    */
   constructor(frames: readonly Frame[], done: (isAgreed: boolean) => void) {
     this.serverRequests = frames.map(
@@ -52,13 +52,13 @@ class UrlElicitation implements ServerRequest {
   }
 
   progress(): void {
-    // The server asked in an error: there is no request to report on.
+    // The server sent an error, not a request, so there is nothing to report progress on.
   }
 }
 
 /**
- * The pages that an answer names, as requests.
- * @returns none when it is another answer, or names none
+ * The URLs in an answer, as requests.
+ * @returns none if it is another answer, or has none
  */
 export function requiredUrlElicitations(answer: Frame): Frame[] {
   return requiredElicitations(answer).map(urlElicitationOf);

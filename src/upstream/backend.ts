@@ -1,4 +1,4 @@
-// A configured server with its instances: which of them serves whom
+// A configured server with all its instances: gives clients leases of them
 // (docs/configuration.md#serversname).
 import { drained } from '../base/drain.ts';
 import { UNBOUNDED } from '../base/held-bytes.ts';
@@ -23,7 +23,7 @@ export class ServerBackend implements Backend {
   readonly traffic: Traffic;
   /** A copy of its own, of which timeouts and limits may change. */
   readonly #options: ServerOptions;
-  /** Of a server that everybody shares. */
+  /** Only for a shared server. */
   readonly #replicas: Replicas | undefined;
   readonly #pool: InstancePool;
   /** The one of the same name that this one is in the place of, until it is gone. */
@@ -54,12 +54,12 @@ export class ServerBackend implements Backend {
     this.#pool = this.#replicas ?? new PrivateInstances(server);
   }
 
-  /** Instances with a process. */
+  /** The number of instances with a process. */
   get instances(): number {
     return this.#pool.all.filter((instance) => instance.hasProcess).length;
   }
 
-  /** Whether a client could use it now. Private instances come and go, so none is well too. */
+  /** Whether a client could use it now. Private instances are started on demand, so it is up without any. */
   get isUp(): boolean {
     return this.#replicas?.isUp ?? true;
   }
@@ -68,7 +68,7 @@ export class ServerBackend implements Backend {
     return this.#replicas !== undefined;
   }
 
-  /** Why it is not up, for whoever runs the gateway. */
+  /** Why it is down, for the user who runs the gateway. */
   get failure(): string | undefined {
     return this.#replicas?.failure;
   }
@@ -86,7 +86,7 @@ export class ServerBackend implements Backend {
     return this.#pool.all.reduce((sum, instance) => sum + instance.queue.queued, 0);
   }
 
-  /** Starts what is to run before the first client comes; resolves after the first attempt. */
+  /** Starts what must run before the first client comes. Resolves after the first attempt. */
   async start(): Promise<void> {
     await this.#replicas?.start();
   }
@@ -150,7 +150,7 @@ export class ServerBackend implements Backend {
     if (this.#before === other) this.#before = undefined;
   }
 
-  /** Stops every instance. */
+  /** Stops all instances. */
   async close(reason: 'server_unavailable' | 'draining'): Promise<void> {
     await this.#pool.close(reason);
   }

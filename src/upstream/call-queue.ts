@@ -1,7 +1,7 @@
-// The calls of one instance: whether one goes to the server now, waits, or is refused, and with which words
-// (docs/protocol.md#attribution). What waits is bounded in number and time; its bytes count as held for its
-// callers. Callers take turns, large calls several, so that one caller's bulk delays that caller; and when there is
-// no more room, it is the one with the most there whose last call has to go.
+// The calls of one instance: decides whether a call is sent now, waits, or is refused, and with which error
+// (docs/protocol.md#attribution). Waiting calls are limited in number and time; their bytes count as held for
+// their callers. Callers take turns, and a large call needs several, so that one caller's load delays only
+// that caller. If the queue is full, the caller with the most calls loses its newest one.
 
 import { every, monotonicMs, type Timer } from '../base/clock.ts';
 import type { GatewayError } from '../base/errors.ts';
@@ -17,14 +17,14 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { ServerContext } from './server-context.ts';
 
 /**
- * How long a tool waits for others' server requests that was only near one of them, and asked
- * nothing before. A look more, and it has been a second.
+ * How long a call of a tool waits for server requests of others if the tool was only suspected, and did not
+ * ask in earlier calls. With the time of a sweep this is about a second.
  */
 const SUSPECT_MS = 800;
 const SWEEP_MS = 100;
-/** A caller's call of so many bytes takes one turn, a larger one several: others' small calls go first. */
+/** A call of up to this size takes one turn, a larger one several, so that small calls of others go first. */
 const TURN_BYTES = 64 * 1024;
-/** Turns that one call takes at most. */
+/** The most turns of one call. */
 const MOST_TURNS = 16;
 
 class WaitingCall implements Canceller {
@@ -64,7 +64,7 @@ export class CallQueue implements Waiting {
     this.#waiting = new FairQueue(queue, ({ request }) => request.settle(this.#overloaded()));
   }
 
-  /** Calls that wait. */
+  /** The number of waiting calls. */
   get queued(): number {
     return this.#waiting.size;
   }
@@ -82,7 +82,7 @@ export class CallQueue implements Waiting {
     );
   }
 
-  /** Sends a call on, or lets it wait. */
+  /** Sends a call, or lets it wait. */
   admit(request: Request): void {
     const isFree = this.#waiting.size === 0 && this.#hasRoom();
     if (isFree && this.#canGo(request, this.#overQuota())) {
@@ -90,11 +90,11 @@ export class CallQueue implements Waiting {
       return;
     }
     this.#wait(request);
-    // Those before it may wait for something that it needs not.
+    // Earlier calls may wait for something that this one does not need.
     this.pump();
   }
 
-  /** Sends on what waits, as far as there is room. */
+  /** Sends waiting calls, as far as there is room. */
   pump(): void {
     this.#life.usedMs = monotonicMs();
     while (this.#waiting.size > 0 && this.#hasRoom()) {
@@ -110,44 +110,44 @@ export class CallQueue implements Waiting {
     }
   }
 
-  /** Takes a call out, if it is here. */
+  /** Removes a call, if it is here. */
   remove(waiting: WaitingCall): void {
     this.#waiting.remove(waiting);
     this.#restIfEmpty();
   }
 
-  /** Refuses everything that waits. */
+  /** Refuses all waiting calls. */
   refuseWaiting(failure = this.unavailable()): void {
     for (const request of this.#takeOut()) request.settle(failure);
   }
 
-  /** The server is started again after its backoff: refuses everything that can't wait for that. */
+  /** The server will be started again after its backoff: refuses calls that can't wait so long. */
   refuseLate(): void {
     const failure = this.unavailable();
     const startMs = monotonicMs() + this.#life.restarts.dueInMs;
     for (const request of this.#takeOut(startMs)) request.settle(failure);
   }
 
-  /** Refuses everything that waits, since the server is being stopped. */
+  /** Refuses all waiting calls, because the server is stopped. */
   close(reason: 'server_unavailable' | 'draining'): void {
     this.#closedBecause = reason;
     this.refuseWaiting(this.stopped());
   }
 
-  /** The error of callers who come too late. */
+  /** The error if the server is being stopped. */
   stopped(): GatewayError {
     return FAILURES.beingStopped(this.#name, this.#closedBecause);
   }
 
-  /** The error of callers whose time ran out while the server starts. */
+  /** The error if a call waited too long for the start of the server. */
   starting(): GatewayError {
     return FAILURES.starting(this.#name);
   }
 
-  /** The error of callers who find the server gone. */
+  /** The error if the server is not running. */
   unavailable(): GatewayError {
     const failure = this.#life.lastEnd.publicReason;
-    // A whole sentence behind a label for metrics: the log would not say more.
+    // A label for metrics with a whole sentence: the log would not say more.
     const said = /^(?:cannot_start|refused): (it .*)$/s.exec(failure)?.[1];
     if (said !== undefined) return FAILURES.unavailable(this.#name, `is not available: ${said}`);
     const why = failure.replace(/^cannot_start: |\.$/g, '');
@@ -155,8 +155,8 @@ export class CallQueue implements Waiting {
   }
 
   /**
-   * The quota key of the principal that has as many calls in flight as one may have, if any: at most one has, and
-   * nobody is looked for while there is room for everybody. Without auth all clients are one.
+   * The quota key of the principal that has reached its share of calls in flight, if any. There can be only
+   * one, and it is not computed while there is room for all. Without auth all clients are one principal.
    */
   #overQuota(): string | undefined {
     const { mux } = this.#life;
@@ -174,14 +174,14 @@ export class CallQueue implements Waiting {
     return undefined;
   }
 
-  /** Calls that one principal may have at a shared server, so that there are places for others. */
+  /** The most calls of one principal at a shared server, so that there is room for others. */
   get #share(): number {
     const { sharing, limits } = this.#server.options;
     const { inFlight } = limits;
     return sharing === 'shared' ? inFlight - Math.floor(inFlight / 4) : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the server takes any call at all. */
+  /** Whether the server accepts any call. */
   #hasRoom(): boolean {
     const { mux, state } = this.#life;
     if (mux === undefined || state !== 'ready') return false;
@@ -189,8 +189,8 @@ export class CallQueue implements Waiting {
   }
 
   /**
-   * @param overQuota who has as many calls in flight as one may have
-   * @param sinceMs since when it waits; absent: not yet
+   * @param overQuota the principal that has reached its share of calls in flight
+   * @param sinceMs since when the call waits, in monotonic milliseconds; absent: it does not wait yet
    */
   #canGo(request: Request, overQuota: string | undefined, sinceMs?: number): boolean {
     const { tools } = this.#server;
@@ -225,8 +225,8 @@ export class CallQueue implements Waiting {
   }
 
   /**
-   * Takes every call out, or those only whose time is over then.
-   * @param atMs by the monotonic clock
+   * Removes and returns all calls, or only those whose time is over.
+   * @param atMs monotonic
    */
   #takeOut(atMs = Number.POSITIVE_INFINITY): Request[] {
     const over = this.#waiting.all().filter(({ deadlineMs }) => deadlineMs <= atMs);
@@ -242,7 +242,7 @@ export class CallQueue implements Waiting {
 
   #sweep(): void {
     for (const request of this.#takeOut(monotonicMs())) this.#waitedTooLong(request);
-    // Some of those that wait may go now.
+    // Some of the waiting calls may be sent now.
     if (this.#waiting.size > 0) this.pump();
   }
 
@@ -250,8 +250,8 @@ export class CallQueue implements Waiting {
     return FAILURES.queueFull(this.#name, this.#server.options.limits.queue);
   }
 
-  // Who waits for another client's server request to be answered waits for a human being, who has
-  // the time of a call for it, and then for the call to end.
+  // A call that waits for another client's server request waits for a person, who has the time of a call for
+  // the answer, and then for that call to end.
   #waitLimitMs(request: Request): number {
     const { options, tools } = this.#server;
     const { timeouts } = options;

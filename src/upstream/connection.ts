@@ -1,5 +1,5 @@
-// One life of a server: its channel and the mux on it, from spawn to the end of the process. An
-// instance has one after the other; nothing of a connection outlives it.
+// A connection to a server: its channel and its mux, from the start of the process to its end. An instance
+// has one connection after another. Nothing of a connection outlives it.
 
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '../base/clock.ts';
@@ -22,18 +22,18 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { ServerContext } from './server-context.ts';
 import { UpstreamListen } from './upstream-listen.ts';
 
-/** Broken messages within a minute after which a server is restarted (docs/reliability.md#limits). */
+/** After so many malformed messages in a minute a server is restarted (docs/reliability.md#limits). */
 const MAX_VIOLATIONS = 3;
 const VIOLATION_WINDOW_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set();
 const LIFE_BYTES = 9;
-/** What is read of one server in one turn of the event loop, and of all of them. */
+/** What is read of one server, and of all servers, in one turn of the event loop. */
 const TURN_BYTES = 256 * 1024;
 const ALL_SERVERS = new TurnQuota(4 * TURN_BYTES);
-/** What it costs to tell one client of a notification, in bytes. */
+/** The cost of sending a notification to one client, in bytes. */
 const COST_OF_LISTENER = 512;
 
-/** The instance, as far as its connections have to do with it. */
+/** The parts of an instance that its connections need. */
 export interface ConnectionOwner {
   readonly server: ServerContext;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ export interface ConnectionOwner {
   readonly fanOut: FanOut;
   readonly lists: KnownLists;
   /**
-   * The server is gone, or has to go. Told once.
+   * The server has ended, or must be ended. Called once.
    * @param again calls that the next connection may take
    */
   ended(connection: Connection, reason: string, again: readonly Request[]): void;
@@ -52,8 +52,8 @@ export interface ConnectionOwner {
 export class Connection {
   readonly mux: Mux;
   /**
-   * Which generation of the server it is, unlike any other of any gateway. Empty for a remote
-   * server, which goes on without its connection.
+   * Identifies the generation of the server, different from all others of any gateway. Empty for a remote
+   * server, whose state does not end with the connection.
    */
   readonly generation: string;
   readonly #channel: ServerChannel;
@@ -114,7 +114,7 @@ export class Connection {
 
   #notified(notification: Frame, about: Caller | undefined): void {
     const { lists, fanOut } = this.#owner;
-    // A modern server's, as clients are to be told it; undefined: not at all.
+    // What clients get of a modern server's notification; undefined: nothing.
     const told = this.#listen === undefined ? notification : this.#listen.receive(notification);
     if (told === undefined) return;
     lists.noticed(told.method);
@@ -123,16 +123,16 @@ export class Connection {
     this.#quota.spend((fanOut.deliveries.delivered - before) * COST_OF_LISTENER);
   }
 
-  /** What can't be taken is dropped: no message of a server may end the gateway. */
+  /** A message that can't be processed is dropped: no message of a server may end the gateway. */
   #receive(message: Buffer, about: number | undefined): boolean {
-    // A large message is worked off in several turns, and its server may be gone by then.
+    // A large message takes several turns, and the connection may have ended by then.
     if (this.#isEnded) return false;
     const { traffic } = this.#owner.server;
     const answers = traffic.responses - traffic.unmatched;
     try {
       this.mux.receive(message, about);
     } catch (error) {
-      this.#owner.logger.error({ err: error }, 'message of a server could not be taken');
+      this.#owner.logger.error({ err: error }, 'message of a server could not be processed');
     }
     return traffic.responses - traffic.unmatched > answers;
   }
@@ -141,26 +141,26 @@ export class Connection {
     return this.#channel.pid;
   }
 
-  /** Which version of which program it is; empty where nobody knows. */
+  /** Identifies the program and its version; empty if it is not known. */
   get program(): string {
     return this.#channel.program ?? '';
   }
 
-  /** What the server last said on stderr, to explain why it ended. */
+  /** The last useful line on the server's stderr, to explain why it ended. */
   get lastStderrLine(): string {
     return this.#channel.lastStderrLine;
   }
 
-  /** Opens the listen stream of a modern server, or another one in its place. */
+  /** Opens the listen stream of a modern server, or replaces it. */
   listen(params: JsonObject): Promise<JsonObject | undefined> {
     this.#listen ??= new UpstreamListen(this.mux);
     return this.#listen.open(params);
   }
 
   /**
-   * Ends it: calls in flight fail at once, but for those that go to the next session once this one is
-   * lost: what only reads, and what was not taken (docs/protocol.md#gw-144).
-   * @param notTaken requests that the server did not take for sure
+   * Ends the connection. Calls in flight fail at once. If a session was lost, calls that only read, or that
+   * the server did not take, go to the next session instead (docs/protocol.md#gw-144).
+   * @param notTaken requests that the server certainly did not take
    */
   end(reason: string, notTaken: ReadonlySet<number> = NONE): void {
     if (this.#isEnded) return;
@@ -177,7 +177,7 @@ export class Connection {
     this.#owner.ended(this, reason, again);
   }
 
-  /** What a call fails with that was here when it ended. */
+  /** The failure of a call in flight when the connection ended. */
   #failureOf(reason: string, isNotTaken: boolean): GatewayError {
     const { options, common } = this.#owner.server;
     const server = options.name;
@@ -188,17 +188,17 @@ export class Connection {
       : FAILURES.endedBeforeAnswer(server, why);
   }
 
-  /** Stops the process and resolves when nothing of it is left. */
+  /** Stops the process. Resolves when nothing of it is left. */
   async stop(): Promise<void> {
     await this.#channel.close();
   }
 
-  /** Once in the life of a server: its author will want to know. */
+  /** Logged once for a server, for its author. */
   #warnOfNoise(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     this.#owner.logger.warn(
-      'server writes text to stdout that is no message; it is dropped, and shown at level debug',
+      'server writes text to stdout that is not a message; it is dropped, and logged at level debug',
     );
   }
 

@@ -1,5 +1,5 @@
-// What of a client's credentials a server is started or called with: who comes again with other
-// claims or scopes must find neither the process nor the session that are for the old ones.
+// The part of a client's credentials that a server is started or called with. With other claims or scopes, a
+// client must not get the process or the session of the old ones.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { GatewayError } from '../base/errors.ts';
 import { jsonText } from '../jsonrpc/serialize.ts';
@@ -7,19 +7,19 @@ import type { Principal } from '../ports/principal.ts';
 import { isTokenExchange, type ServerOptions } from './options.ts';
 import { principalVariables } from './stdio/environment.ts';
 
-/** Keys of instances are logged: nobody may guess claims from them. */
+/** Keys of instances are logged, so nobody may be able to guess claims from them. */
 const KEY = randomBytes(32);
 const LENGTH = 22;
 /**
- * Claims that each new token of the same client has anew, and that give it nothing: times and ids
- * (RFC 7519 4.1), and what Entra ID has of that kind.
+ * Claims that differ in each token of a client, and give no rights: times and ids (RFC 7519 4.1), and similar
+ * ones of Entra ID.
  */
 const OF_ONE_TOKEN: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'uti', 'aio', 'rh']);
 
 /**
- * Which credentials a client's instance is made with, as a part of its instance's key.
- * @returns empty when there is but one
- * @throws GatewayError when the client lacks something that the server is started with
+ * The fingerprint of credentials as part of an instance's key.
+ * @returns empty if the instances do not depend on credentials
+ * @throws GatewayError if the client lacks something that the server is started with
  */
 export function instanceFingerprint(options: ServerOptions, principal: Principal): string {
   const parts = partsOf(options, principal);
@@ -29,8 +29,8 @@ export function instanceFingerprint(options: ServerOptions, principal: Principal
 }
 
 /**
- * The same for what clients hold on to: the same text in every gateway. Never logged.
- * @returns empty when the server takes all of a principal's credentials for the same
+ * The same for what clients keep, such as sessions. It is equal in all gateways. Never logged.
+ * @returns empty if the server does not depend on credentials
  */
 export function credentialFingerprint(options: ServerOptions, principal: Principal): string {
   try {
@@ -43,7 +43,7 @@ export function credentialFingerprint(options: ServerOptions, principal: Princip
   }
 }
 
-/** What the server sees of the credentials; undefined when it sees nothing. */
+/** The part of the credentials that the server sees; undefined if it sees nothing. */
 function partsOf(options: ServerOptions, principal: Principal): unknown {
   if (isTokenExchange(options)) return exchanged(principal);
   const { name, target } = options;
@@ -52,7 +52,7 @@ function partsOf(options: ServerOptions, principal: Principal): unknown {
   return Object.keys(variables).length === 0 ? undefined : variables;
 }
 
-/** Whatever an authorization server may look at when it trades the token. */
+/** Everything that an authorization server may use when it exchanges the token. */
 function exchanged({ scopes, claims = {} }: Principal): unknown {
   const lasting = Object.entries(claims).filter(([name]) => !OF_ONE_TOKEN.has(name));
   return [[...(scopes ?? [])].sort(), lasting.sort(([a], [b]) => (a < b ? -1 : 1))];

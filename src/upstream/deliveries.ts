@@ -1,56 +1,56 @@
-// What of a server's messages is on its way to many clients: so many are told in one turn of the event
-// loop, in the order in which the server wrote, and the server is not read on before all are told.
+// Messages of a server on their way to many clients. Only some clients get them in one turn of the event
+// loop, in the order in which the server wrote them. The server is not read until all have them.
 import { nextTurn } from '../base/turns.ts';
 import type { Subscriber } from './subscriptions.ts';
 
-/** Clients that are told something in one turn. */
+/** Clients that get a message in one turn. */
 const CLIENTS_PER_TURN = 256;
 /** Messages that may wait. One message of a server may be a batch of many. */
 const MAX_PENDING = 1_000;
 
-/** One message, and who is still to be told. */
+/** One message, and the clients that have not got it yet. */
 interface Delivery {
   readonly listeners: Iterator<Subscriber>;
   readonly message: Buffer;
   readonly kind: string | undefined;
 }
 
-/** Tells clients. */
+/** Delivers messages to clients. */
 export class Deliveries {
   readonly #pending: Delivery[] = [];
   #deliveredInTurn = 0;
   #isTurnNoted = false;
-  /** Clients that were told something, each time. */
+  /** The number of deliveries so far. */
   delivered = 0;
 
-  /** Whether somebody is still to be told of something. */
+  /** Whether a message has not reached all its clients. */
   get isBehind(): boolean {
     return this.#pending.length > 0;
   }
 
   /**
-   * @param listeners those that leave before it is their turn are told no more
-   * @param kind as `Downstream.notify` takes it
+   * @param listeners those that leave before it is their turn get nothing
+   * @param kind see `Downstream.notify`
    */
   tell(listeners: Iterable<Subscriber>, message: Buffer, kind: string | undefined): void {
     const delivery = { listeners: listeners[Symbol.iterator](), message, kind };
-    // Where too much waits all of it is told at once: each client still gets it in order.
+    // If too much waits, all of it is delivered at once. Each client still gets it in order.
     if (this.#pending.length >= MAX_PENDING) this.#work(Number.POSITIVE_INFINITY);
     if (this.isBehind || !this.#goOn(delivery, CLIENTS_PER_TURN)) this.#wait(delivery);
     this.#noteTurn();
   }
 
-  /** What waits is told to nobody any more. */
+  /** Drops all waiting messages. */
   clear(): void {
     this.#pending.length = 0;
   }
 
   #wait(delivery: Delivery): void {
-    // It may be a view of a whole chunk of what the server wrote.
+    // Copied: it may be a view of a whole chunk of the server's output.
     this.#pending.push({ ...delivery, message: Buffer.from(delivery.message) });
   }
 
-  /** @returns false when this turn is over before all are told */
+  /** @returns false if this turn ended before all have it */
   #goOn({ listeners, message, kind }: Delivery, most: number): boolean {
     while (this.#deliveredInTurn < most) {
       const next = listeners.next();
@@ -77,7 +77,7 @@ export class Deliveries {
     this.#isTurnNoted = false;
   }
 
-  /** @param most that are told in this turn */
+  /** @param most clients in this turn */
   #work(most: number): void {
     for (;;) {
       const [first] = this.#pending;

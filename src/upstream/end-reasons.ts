@@ -1,17 +1,17 @@
-// Why a server ended, as callers, metrics and the next start read it.
+// Why a server ended, for callers, metrics and the next start.
 import { cutText } from '../base/cut-text.ts';
 import type { FirstStarts } from './restarts.ts';
 
-/** Reasons that are not ours: the process left, whatever we did. */
+/** The process ended by itself; the gateway did not stop it. */
 const ENDED_BY_ITSELF = /^(exit_|SIG|stdin_closed$|stdout_closed$)/;
 
-/** The gateway stops, and with it the server. */
+/** The gateway is stopping, and with it the server. */
 export const DRAINING = 'draining';
-/** A remote server knows its session no longer. */
+/** A remote server no longer knows the session. */
 export const SESSION_LOST = 'session_lost';
-/** A remote server answers, and refuses everything. */
+/** A remote server answers, but refuses everything. */
 const STOPPED_SERVING = /^stopped_serving: /;
-/** A server refuses each handshake in the same way, until somebody changes something. */
+/** A server refuses every handshake in the same way, until something is changed. */
 const REFUSED = /^refused: /;
 
 /** Whether a server refused its session, so that it may refuse the next one too. */
@@ -19,25 +19,24 @@ export function sessionWasRefused(reason: string): boolean {
   return reason === SESSION_LOST || STOPPED_SERVING.test(reason);
 }
 
-/** Whether it is of no use to wait for the next start. */
+/** Whether waiting for the next start is of no use. */
 export function isLasting(reason: string): boolean {
   return REFUSED.test(reason);
 }
 
-/** Whether the process left by itself. */
+/** Whether the process ended by itself. */
 export function isEndedByItself(reason: string): boolean {
   return ENDED_BY_ITSELF.test(reason);
 }
 
 const NOT_STARTED = { all: 'not started yet', discreet: 'not started yet' };
-/** A reason that is a word, alone or before what it is about. */
+/** A reason that is one word, or begins with one. */
 const WORD = /^(\w+)(?:: |$)/;
 
 /**
- * What is said to callers of a server that ended. Programs, folders, users and what a process wrote are
- * for whoever runs the gateway (docs/reliability.md#h05): everybody else gets one word.
- *
- * @param exposesDetails whether callers run the gateway themselves
+ * The text for callers of a server that ended. Programs, folders, users and output of the process are only
+ * for the user who runs the gateway (docs/reliability.md#h05); all others get one word.
+ * @param exposesDetails whether callers are that user
  */
 export function describeEnd(
   reason: string,
@@ -49,15 +48,15 @@ export function describeEnd(
   return lastStderrLine === '' ? why : `${why}; it last said: ${lastStderrLine.slice(0, 400)}`;
 }
 
-/** Who is told how a server ended. */
+/** Who learns how a server ended. */
 export interface EndAudience {
   readonly common: {
     /** Whether callers run the gateway themselves. */
     readonly exposesDetails: boolean;
   };
-  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  /** Whether a server that refuses the gateway is tried again only for a call. */
   readonly isTriedOnDemand?: boolean;
-  /** Told too; undefined where it does not matter whether the server was ever ready. */
+  /** Also notified; undefined if it does not matter whether the server was ever ready. */
   readonly firstStarts?: FirstStarts | undefined;
 }
 
@@ -72,7 +71,7 @@ export class LastEnd {
     this.#firstStarts = firstStarts;
   }
 
-  /** For whoever runs the gateway; undefined when nothing is wrong. */
+  /** For the user who runs the gateway; undefined if nothing is wrong. */
   get text(): string | undefined {
     return this.#texts?.all;
   }
@@ -89,14 +88,14 @@ export class LastEnd {
     this.#firstStarts?.failed(all);
   }
 
-  /** It is up. */
+  /** The server is up. */
   forget(): void {
     this.#texts = undefined;
     this.#firstStarts?.ready();
   }
 }
 
-/** A metric label with a bounded set of values. */
+/** A metric label from a fixed list. */
 export function reasonLabel(reason: string): string {
   if (
     /^(SIG[A-Z0-9]+|exit_\d+|stdin_closed|stdin_held|stdin_stalled|stdout_closed|output_flood|protocol_violations|session_lost|stream_closed|unreachable)$/.test(

@@ -1,5 +1,5 @@
-// What one instance's server tells everybody: who of its clients gets it. Owns the leases, their
-// subscriptions and log levels; outlives the server's restarts (docs/configuration.md#serversname,
+// Decides which clients of one instance get the server's notifications. Owns the leases, their subscriptions
+// and log levels, and outlives restarts of the server (docs/configuration.md#serversname,
 // docs/protocol.md#log-messages, #changes-and-subscriptions).
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
@@ -26,18 +26,18 @@ import type { ServerContext } from './server-context.ts';
 import { type Subscriber, Subscriptions } from './subscriptions.ts';
 import type { DesiredSubscriptions } from './upstream-subscriptions.ts';
 
-/** Several changes in a row are told once (docs/protocol.md#changes-and-subscriptions). */
+/** Several changes in this time become one notification (docs/protocol.md#changes-and-subscriptions). */
 const DEBOUNCE_MS = 100;
 
-/** The audience of one instance. */
+/** The clients of one instance. */
 export class FanOut implements Audience {
-  /** Whose calls were over lately, and who left. */
+  /** The principals of recent calls and of clients that left. */
   readonly recent = new RecentCallers();
-  /** Who watches which resource, by URI. */
+  /** Which client watches which resource, by URI. */
   readonly resources: Subscriptions;
-  /** Who watches which task, by the server's id. */
+  /** Which client watches which task, by the server's id. */
   readonly tasks: Subscriptions;
-  /** Who was given an elicitation, since its end is told by id only. */
+  /** Which client got which elicitation: its completion is announced only by id. */
   readonly elicitations = new ElicitationOwners();
   readonly deliveries = new Deliveries();
   readonly #server: ServerContext;
@@ -61,8 +61,8 @@ export class FanOut implements Audience {
   }
 
   /**
-   * Takes a client out.
-   * @returns what nobody watches any more
+   * Removes a client.
+   * @returns what is no longer watched
    */
   leave(subscriber: Subscriber): DesiredSubscriptions {
     if (this.#subscribers.delete(subscriber)) this.recent.note(subscriber.client, monotonicMs());
@@ -76,7 +76,7 @@ export class FanOut implements Audience {
     return undefined;
   }
 
-  /** The most verbose level that any client has set; undefined when none has. */
+  /** The most verbose level that any client has set; undefined if none has. */
   get level(): LoggingLevel | undefined {
     let least: number | undefined;
     for (const { severity } of this.#subscribers) {
@@ -85,12 +85,12 @@ export class FanOut implements Audience {
     return least === undefined ? undefined : levelOf(least);
   }
 
-  /** What the server is to tell of. */
+  /** What the server must be subscribed to. */
   get wanted(): DesiredSubscriptions {
     return { uris: this.resources.all, taskIds: this.tasks.all };
   }
 
-  /** Whether anybody watches anything here. */
+  /** Whether any client watches anything. */
   get isWatched(): boolean {
     return this.resources.size + this.tasks.size > 0;
   }
@@ -102,11 +102,11 @@ export class FanOut implements Audience {
 
   /**
    * Delivers a notification of the server.
-   * @param about whose call it is known to be about
+   * @param about the caller that it belongs to, if that is known
    */
   deliver(notification: Frame, about?: Caller): void {
     const { method } = notification;
-    // The notifications of plain JSON-RPC are for everybody.
+    // Notifications of a plain JSON-RPC server go to all clients.
     if (this.#server.options.protocol === 'jsonrpc') this.#toAll(notification, undefined);
     else if (LIST_CHANGED.has(method)) this.listChanged(method, notification.bytes);
     else if (method === RESOURCE_UPDATED) this.#resourceUpdated(notification);
@@ -116,7 +116,7 @@ export class FanOut implements Audience {
     else this.#toCaller(notification, undefined, about);
   }
 
-  /** Tells every client that a list is another one, once for several changes in a row. */
+  /** Tells every client that a list has changed, once for several changes in a row. */
   listChanged(method: string, message: Buffer): void {
     const pending = this.#pending.get(method);
     if (pending !== undefined) {
@@ -131,7 +131,7 @@ export class FanOut implements Audience {
     this.#pending.set(method, { message, timer });
   }
 
-  /** Forgets everybody. */
+  /** Removes all clients. */
   close(): void {
     for (const { timer } of this.#pending.values()) timer.cancel();
     this.#pending.clear();
@@ -153,7 +153,7 @@ export class FanOut implements Audience {
     else this.deliveries.tell(this.#subscribers, bytes, kind);
   }
 
-  /** A task belongs to somebody: only who subscribed to it is told. */
+  /** Only subscribers of a task get its notifications. */
   #taskChanged(notification: Frame): void {
     const { taskId } = parseParams(notification);
     if (typeof taskId !== 'string') {
@@ -179,7 +179,7 @@ export class FanOut implements Audience {
     else client.notify(notification.bytes, undefined);
   }
 
-  /** Goes to the one client whose call it is about, or to all who are the same person. */
+  /** Sends it to the client whose call it belongs to, or to all clients if they are one principal. */
   #toCaller(notification: Frame, severity: number | undefined, about: Caller | undefined): void {
     const request = about === undefined ? this.#soleCaller(severity) : about.request;
     const client = about?.client ?? request?.client;
@@ -191,7 +191,7 @@ export class FanOut implements Audience {
     }
   }
 
-  // Calls that asked for no logs, or for none of this kind, are not what it is about.
+  // It does not belong to calls that asked for no logs, or for less verbose ones.
   #soleCaller(severity: number | undefined): Request | undefined {
     const { identity, mux } = this.#life;
     if (mux === undefined) return undefined;
@@ -201,7 +201,7 @@ export class FanOut implements Audience {
       !isAskedFor || this.#asksFor(client, severity);
     const caller = soleCaller(mux.calls(), monotonicMs(), mayBeFor);
     if (caller === undefined) return undefined;
-    // A call of somebody else's may be over, or gone on as a task, and this still be about it.
+    // It may still belong to another principal's call that has ended, or continues as a task.
     const { key } = caller.client.principal;
     if (this.recent.isOther(key, monotonicMs(), isAskedFor)) return undefined;
     for (const other of mux.callers()) {
@@ -215,7 +215,7 @@ export class FanOut implements Audience {
     return threshold !== undefined && severity >= threshold;
   }
 
-  /** Whether a call of `client` carries a notification; `severity` is that of a log message. */
+  /** Whether a call of `client` may have caused a notification; `severity` is that of a log message. */
   #isWantedBy(client: Downstream, severity: number | undefined): boolean {
     const { logThreshold } = client;
     if (logThreshold !== undefined) return severity !== undefined && severity >= logThreshold;
@@ -239,14 +239,14 @@ export class FanOut implements Audience {
     return undefined;
   }
 
-  // Without a level the server chooses, where it serves one client only
+  // Without a level, the server's default applies if it serves only one client
   // (docs/protocol.md#log-messages).
   #wants(subscriber: Subscriber | undefined, severity: number): boolean {
     const unset = this.#server.isShared ? severityOf(DEFAULT_SHARED_LEVEL) : 0;
     return severity >= (subscriber?.severity ?? unset ?? 0);
   }
 
-  // Somebody who is gone counts as long as the server may still work, and talk, on their behalf.
+  // A client that has disconnected counts as long as the server may still work for it.
   #isOnePrincipal(): boolean {
     const keys = new Set<string>();
     for (const { client } of this.#subscribers) keys.add(client.principal.key);

@@ -1,6 +1,5 @@
-// The handshake with a server, once per life of a connection however many clients there are: finds
-// out whether the server is of the stateless era (2026-07-28 basic/versioning) or wants `initialize`
-// (2025-11-25 basic/lifecycle).
+// The handshake with a server, once for each connection: finds out whether the server is modern (2026-07-28
+// basic/versioning), or needs `initialize` (2025-11-25 basic/lifecycle).
 
 import { monotonicMs, within } from '../base/clock.ts';
 import { cutText } from '../base/cut-text.ts';
@@ -22,12 +21,12 @@ import type { Mux } from '../mux/mux.ts';
 import type { Downstream } from '../ports/downstream.ts';
 import type { ServerIdentity } from '../ports/lease.ts';
 
-/** How long a silent server is waited for before it is also asked in the old way. */
+/** How long to wait for the probe, before `initialize` is sent too. */
 const PROBE_MS = 3_000;
-/** What a server may say of itself: each of its clients is told, so that one answer costs as many times. */
+/** Limit for what a server says about itself: each of its clients gets a copy. */
 const MAX_HANDSHAKE_RESULT_BYTES = 256 * 1024;
 
-/** What the gateway says of itself to a server. */
+/** What the gateway says about itself to a server. */
 export interface ClientIdentity {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
@@ -37,11 +36,11 @@ export interface ClientIdentity {
 /** Which handshake to try. */
 export interface HandshakeKind {
   readonly era: 'auto' | 'legacy' | 'modern';
-  /** Whether the server has to answer something in the new session before it counts as ready. */
+  /** Whether the server must answer a request in the new session before it counts as ready. */
   readonly isChecked?: boolean;
 }
 
-/** What a shared server is told. */
+/** The client identity for a shared server. */
 export function gatewayIdentity(
   capabilities: ClientCapabilities,
   gatewayVersion: string,
@@ -54,8 +53,9 @@ export function gatewayIdentity(
 }
 
 /**
- * What a private server is told. That of one session sees its client as it is; a modern one as far as the handshake
- * can say. That of one principal is told what all of its clients may be, by the newest revision.
+ * The client identity for a private server. The server of one session sees its client unchanged; a modern
+ * one, as far as the handshake allows. The server of one principal gets everything that its clients may
+ * support, in the newest legacy revision.
  * @param isOnly whether it is the only client
  */
 export function identityOf(client: Downstream, isOnly: boolean): ClientIdentity {
@@ -70,13 +70,14 @@ export function identityOf(client: Downstream, isOnly: boolean): ClientIdentity 
 
 /**
  * The envelope of the gateway's own requests to a modern server.
- * @param declared further capabilities
+ * @param declared additional capabilities
  */
 export function ownEnvelope(clientIdentity: ClientIdentity, declared: JsonObject = {}): JsonObject {
   return {
     [META.protocolVersion]: MODERN_VERSION,
     [META.clientInfo]: clientIdentity.clientInfo,
-    // The client's own, where there is one: a gateway at the other end may keep a server for each.
+    // The client's own capabilities, if there is a client: a gateway at the other end may keep a server for
+    // each set of them.
     [META.clientCapabilities]: {
       ...modernCapabilities(clientIdentity.capabilities),
       ...declared,
@@ -85,9 +86,9 @@ export function ownEnvelope(clientIdentity: ClientIdentity, declared: JsonObject
 }
 
 /**
- * Runs the handshake.
- * @param limitMs how long the server may take in all
- * @returns what the server said of itself
+ * Does the handshake.
+ * @param limitMs how long the server may take in total
+ * @returns what the server said about itself
  * @throws Error that says what was wrong
  */
 export async function handshake(
@@ -109,16 +110,16 @@ async function agree(
   const params = { _meta: ownEnvelope(clientIdentity) };
   const probe = mux.request(DISCOVER, params, options.limitMs).then(readDiscover);
   if (options.era === 'modern') return await required(probe);
-  // A probe that is answered late still counts: what comes first decides.
+  // A late answer to the probe still counts: the first answer decides.
   const early = await within(PROBE_MS, probe);
   if (early !== undefined) return early;
   return await firstOf(initialize(mux, clientIdentity, options.limitMs), probe);
 }
 
-/** A server that lost one session may lose each as soon as it has agreed to it. */
+/** A server that lost one session may lose every new one too. */
 async function checkSession(mux: Mux, limitMs: number): Promise<void> {
   if ((await mux.request(PING, undefined, limitMs)) !== undefined) return;
-  throw new Error('it agreed to a new session and then answered nothing in it');
+  throw new Error('it accepted a new session but then answered nothing in it');
 }
 
 async function required(probe: Promise<ServerIdentity | undefined>): Promise<ServerIdentity> {
@@ -127,13 +128,13 @@ async function required(probe: Promise<ServerIdentity | undefined>): Promise<Ser
   return identity;
 }
 
-/** The legacy handshake's outcome, unless only the modern one succeeds. */
+/** The result of the legacy handshake, unless only the modern one succeeds. */
 async function firstOf(
   legacy: Promise<ServerIdentity>,
   probe: Promise<ServerIdentity | undefined>,
 ): Promise<ServerIdentity> {
   const modern = new Promise<ServerIdentity>((resolve, reject) => {
-    // It may say late, too, that it serves none of our versions.
+    // A late answer may also say that no version is supported.
     probe.then((identity) => {
       if (identity !== undefined) resolve(identity);
     }, reject);
@@ -141,19 +142,19 @@ async function firstOf(
   try {
     const first = await Promise.race([modern, legacy]);
     if (first.era === 'legacy') return first;
-    // One that speaks both goes by what it read last, which was `initialize`.
+    // A server that supports both uses the era of what it read last, which was `initialize`.
     const last = legacy.catch(() => undefined);
     return (await within(PROBE_MS, last)) ?? first;
   } catch (refusal) {
-    // A modern server that was slow to start refuses the old handshake. It was asked the other thing
-    // before that, so its answer to it is not far.
+    // A modern server that started slowly refuses `initialize`. It was probed before that, so its answer to
+    // the probe comes soon.
     const late = await within(PROBE_MS, probe);
     if (late === undefined) throw refusal;
     return late;
   }
 }
 
-/** What an answer to the probe says; undefined: the server is not modern (docs/protocol.md#stdio). */
+/** The meaning of an answer to the probe; undefined: the server is not modern (docs/protocol.md#stdio). */
 function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (answer === undefined) return undefined;
   checkSize(answer, DISCOVER);
@@ -165,9 +166,9 @@ function readDiscover(answer: Frame | undefined): ServerIdentity | undefined {
   if (error?.['code'] !== UNSUPPORTED_VERSION) return undefined;
   const { data } = error;
   const supported = isObject(data) ? data['supported'] : undefined;
-  // It is modern: the instance must not try the old handshake.
+  // The server is modern, so the legacy handshake must not be tried.
   throw new Error(
-    `cannot_start: it serves none of our versions, only ${cutText(jsonText(supported))}`,
+    `cannot_start: it supports none of the versions of the gateway, only ${cutText(jsonText(supported))}`,
   );
 }
 
@@ -220,9 +221,9 @@ async function initialize(
   };
 }
 
-/** @throws Error when a server says more of itself than is read */
+/** @throws Error if a server says more about itself than is read */
 function checkSize({ bytes, resultStart }: Frame, method: string): void {
-  // A refusal is told in a few words, and to nobody but the log.
+  // An error is logged in a few words, and sent to nobody.
   if (resultStart < 0 || bytes.length <= MAX_HANDSHAKE_RESULT_BYTES) return;
   throw new Error(
     `its answer to ${method} has ${bytes.length} bytes; ${MAX_HANDSHAKE_RESULT_BYTES} are the most: shorten its instructions`,

@@ -1,5 +1,5 @@
-// A client's lease at an instance: sends its calls there and keeps what the server is told once for
-// all clients (log level, subscriptions) in step with what each of them wants.
+// A client's lease of an instance: sends its calls there, and updates the server's log level and
+// subscriptions, which all clients share.
 
 import type { GatewayError } from '../base/errors.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
@@ -17,40 +17,40 @@ import type { Subscriber, Subscriptions } from './subscriptions.ts';
 import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
 
 const OF_ONE_CLIENT: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS]);
-/** Resources that clients begin to watch in one turn of the event loop, where they want many. */
+/** How many resources clients begin to watch in one turn of the event loop. */
 const IN_TURN = new TurnQuota(256 * LEAST_COST);
 
-/** Stands between the name of an instance and its generation. */
+/** Separates the name of an instance from its generation. */
 export const GENERATION_MARK = '@';
 
-/** The instances of one server: which client has which. */
+/** The instances of one server, and their clients. */
 export interface InstancePool {
   readonly all: readonly Instance[];
   /**
-   * The instance of a client; give it back with `release`.
-   * @throws GatewayError when no process may be started for it
+   * The instance for a client; must be given back with `release`.
+   * @throws GatewayError if no process may be started for it
    */
   acquire(client: Downstream): Instance;
   /**
-   * The instance of a client, if it is there already; give it back with `release`.
-   * @throws GatewayError when the client lacks something that its instance needs
+   * The instance of a client if it already exists; must be given back with `release`.
+   * @throws GatewayError if the client lacks something that its instance needs
    */
   acquireExisting(client: Downstream): Instance | undefined;
   /**
-   * An instance that is there already; give it back with `release`.
-   * @param name of it, as `nameOf` has it
-   * @returns undefined when there is none of that name for the client's principal and credentials
+   * An existing instance; must be given back with `release`.
+   * @param name from `nameOf`
+   * @returns undefined if the client's principal and credentials have no such instance
    */
   acquireNamed(client: Downstream, name: string): Instance | undefined;
-  /** What an instance is called. */
+  /** The name of an instance. */
   nameOf(instance: Instance): string;
-  /** Where a call goes: to its client's own instance, or to another one if it can't go there now. */
+  /** The instance for a call: the client's own, or another one if the call would have to wait there. */
   instanceFor(request: Request, own: Instance): Instance;
   /** The pool takes no new clients: an instance is kept as long as it has calls, whoever leaves it. */
   retire(): void;
-  /** A client is done with its instance. */
+  /** A client no longer needs its instance. */
   release(instance: Instance, client: Downstream): void;
-  /** Ends all of them. */
+  /** Ends all instances. */
   close(reason: 'server_unavailable' | 'draining'): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export class InstanceLease implements Lease, Subscriber {
   }
 
   notify(notification: Frame): void {
-    // Roots, and tasks at a client, belong to one client: a shared server knows of none.
+    // Roots, and tasks at a client, belong to one client. A shared server does not know about them.
     if (OF_ONE_CLIENT.has(notification.method) && this.isShared) return;
     this.instance.notify(notification.bytes);
   }
@@ -234,11 +234,11 @@ export class InstanceLease implements Lease, Subscriber {
     if (level !== undefined && level !== before) void upstreamSubscriptions?.setLevel(level);
   }
 
-  /** Tells the server on behalf of everybody. */
+  /** Updates the server for all clients. */
   async #update(
     tell: (upstreamSubscriptions: UpstreamSubscriptions) => Promise<WireError | undefined>,
   ): Promise<WireError | undefined> {
-    // One that failed is not waited for.
+    // A failed server is not waited for.
     if (!this.isDown) await this.instance.running().catch(() => undefined);
     const { upstreamSubscriptions } = this.instance;
     if (upstreamSubscriptions !== undefined) return await tell(upstreamSubscriptions);

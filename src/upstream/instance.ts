@@ -1,5 +1,5 @@
-// One live copy of a server: starts it, keeps it running, queues calls while it can't take them,
-// and replays what the server must know after a restart. One state, changed in one place.
+// One running copy of a server: starts it, keeps it running, queues calls while it can't take them, and
+// restores its state after a restart. It has one state, which changes in one place.
 
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 import { type GatewayError, messageOf } from '../base/errors.ts';
@@ -22,11 +22,11 @@ import { ProcessSlotHolder, type SlotOwner } from './process-budget.ts';
 import type { ServerContext } from './server-context.ts';
 import { type UpstreamSubscriptions, upstreamSubscriptionsOf } from './upstream-subscriptions.ts';
 
-/** How long a request of the gateway's own to a server may take. */
+/** How long a request of the gateway itself to a server may take. */
 const OWN_REQUEST_MS = 10_000;
 const ENDED = 'server ended, it is started again';
 
-/** A server that is kept alive. */
+/** A server that is kept running. */
 export class Instance implements ConnectionOwner {
   readonly server: ServerContext;
   readonly logger: Logger;
@@ -34,7 +34,7 @@ export class Instance implements ConnectionOwner {
   readonly queue: CallQueue;
   readonly fanOut: FanOut;
   readonly lists: KnownLists;
-  /** What the server is told of the client, or of the gateway. */
+  /** The client, or the gateway, as the server sees it. */
   readonly #clientIdentity: ClientIdentity;
   readonly #slot: ProcessSlotHolder;
   readonly #era: EraSearch;
@@ -46,7 +46,7 @@ export class Instance implements ConnectionOwner {
   /** Whether clients were at another instance before, and may know its lists. */
   #isSuccessor = false;
 
-  /** @param owner of the slot for its process; undefined where there is always one */
+  /** @param owner of the slot for its process; undefined if it needs no slot */
   constructor(
     server: ServerContext,
     clientIdentity: ClientIdentity,
@@ -76,7 +76,7 @@ export class Instance implements ConnectionOwner {
     return this.life.lastEnd;
   }
 
-  /** What the server is told for all clients; undefined while it does not run. */
+  /** The server's subscriptions for all clients; undefined while it does not run. */
   get upstreamSubscriptions(): UpstreamSubscriptions | undefined {
     return this.state === 'ready' ? this.#upstreamSubscriptions : undefined;
   }
@@ -89,7 +89,7 @@ export class Instance implements ConnectionOwner {
     return this.#connection !== undefined;
   }
 
-  /** Which generation of the server runs; empty while none does, or where all are one. */
+  /** The generation of the running server; empty if none is running, or if it has no generations. */
   get generation(): string {
     return this.#connection?.generation ?? '';
   }
@@ -98,38 +98,38 @@ export class Instance implements ConnectionOwner {
     return this.#connection?.mux.inFlight ?? 0;
   }
 
-  /** Calls here, at the server, waiting, or gone on as tasks. */
+  /** The number of calls: at the server, waiting, or running as tasks. */
   get load(): number {
     return this.inFlight + this.queue.queued + (this.#connection?.mux.tasks.size ?? 0);
   }
 
-  /** Whether a call of an interactive tool by `client` would have to wait. */
+  /** Whether an interactive call of `client` would have to wait. */
   hasInteractiveCallOfOthers(client: Downstream): boolean {
     return this.#connection?.mux.hasInteractiveCallOfOthers(client) ?? false;
   }
 
-  /** Whether nothing is on here that a process is needed for: it could be stopped. */
+  /** Whether nothing needs the process, so that it could be stopped. */
   get isUnused(): boolean {
-    // Who watches a resource uses the server too.
+    // A watched resource needs the server too.
     return this.state !== 'starting' && this.load === 0 && !this.fanOut.isWatched;
   }
 
   /**
-   * Takes the slot of its process, if that is not its own yet.
-   * @throws GatewayError when there is none
+   * Takes the slot for its process, if it does not have it yet.
+   * @throws GatewayError if there is none
    */
   takeSlot(): void {
     this.#slot.take();
   }
 
-  /** Why the server can't be used now; undefined while it can. */
+  /** Why the server can't be used now; undefined if it can. */
   get unavailableReason(): GatewayError | undefined {
     if (this.state === 'ready') return undefined;
     if (this.state === 'idle') return this.#slot.refusal;
     return this.state === 'starting' ? this.queue.starting() : this.queue.unavailable();
   }
 
-  /** Stops the process, which the next call starts again. */
+  /** Stops the process. The next call starts it again. */
   stopIdle(): void {
     if (this.state === 'starting' || this.state === 'closed') return;
     this.life.restarts.cancel();
@@ -140,7 +140,7 @@ export class Instance implements ConnectionOwner {
 
   /**
    * Waits until the server has done its first handshake.
-   * @throws GatewayError when it can't be started
+   * @throws GatewayError if it can't be started
    */
   async ready(): Promise<void> {
     if (this.identity === undefined || this.life.restarts.failFast) await this.running();
@@ -149,7 +149,7 @@ export class Instance implements ConnectionOwner {
 
   /**
    * Waits until the server runs.
-   * @throws GatewayError when it can't be started
+   * @throws GatewayError if it can't be started
    */
   async running(): Promise<void> {
     const { life, queue } = this;
@@ -166,12 +166,12 @@ export class Instance implements ConnectionOwner {
     if (life.state !== 'ready') throw queue.unavailable();
   }
 
-  /** Who has it to himself is here, maybe with newer credentials. */
+  /** The principal of a private instance was seen, perhaps with newer credentials. */
   seen(principal: Principal): void {
     if (!this.server.isShared) this.life.principal = principal;
   }
 
-  /** Sends a call on, lets it wait, or refuses it. */
+  /** Sends a call, lets it wait, or refuses it. */
   dispatch(request: Request): void {
     this.seen(request.client.principal);
     this.queue.admit(request);
@@ -190,12 +190,12 @@ export class Instance implements ConnectionOwner {
     this.#watchIdle();
   }
 
-  /** Sends a client's notification on, if the server runs. */
+  /** Sends a client's notification, if the server runs. */
   notify(message: Buffer): void {
     if (this.state === 'ready') this.#connection?.mux.notify(message);
   }
 
-  /** Makes a request of the gateway's own; undefined when there was no answer. */
+  /** Sends a request of the gateway itself; undefined if there was no answer. */
   async request(method: string, params: JsonObject): Promise<Frame | undefined> {
     if (this.state !== 'ready') return undefined;
     const isModern = this.identity?.era === 'modern';
@@ -203,14 +203,14 @@ export class Instance implements ConnectionOwner {
     return await this.#connection?.mux.request(method, all, OWN_REQUEST_MS);
   }
 
-  /** Gets a page of a list, and remembers the first one as what clients know. */
+  /** Requests a page of a list, and remembers the first one as seen by clients. */
   async list(method: string, cursor: string | undefined): Promise<Frame | undefined> {
     const answer = await this.request(method, cursor === undefined ? {} : { cursor });
     if (cursor === undefined && answer !== undefined) this.lists.remember(method, answer);
     return answer;
   }
 
-  /** Ends the server for good and resolves when no process of it is left. */
+  /** Ends the server for good. Resolves when no process of it is left. */
   async close(reason: 'server_unavailable' | 'draining' = 'server_unavailable'): Promise<void> {
     this.life.transition('closed');
     this.life.restarts.cancel();
@@ -242,7 +242,7 @@ export class Instance implements ConnectionOwner {
     const { life, logger } = this;
     life.transition('starting');
     const { budget, options, metrics } = this.server;
-    // There are never two processes of one instance: the last one must be gone first.
+    // An instance never has two processes: the last one must be gone first.
     await Promise.all(this.#stopping);
     await this.#slot.free;
     const turn = await budget.starts.take({ server: options.name, principal: life.principal });
@@ -257,7 +257,7 @@ export class Instance implements ConnectionOwner {
           limitMs: options.timeouts.start,
         });
       } else if (connection.pid === undefined) {
-        // No process could be started; the channel is about to say why.
+        // No process could be started; the channel is about to report why.
         return;
       }
       if (this.#connection !== connection) return;
@@ -295,7 +295,7 @@ export class Instance implements ConnectionOwner {
     if (this.#starts > 1 || this.#isSuccessor) void this.#tellWhatChanged();
   }
 
-  /** What the server must know before the first call: it is written first, so it is read first. */
+  /** State that the server must have before the first call. What is written first is read first. */
   #replay(): void {
     const connection = this.#connection;
     const { identity } = this;
@@ -326,7 +326,7 @@ export class Instance implements ConnectionOwner {
       this.#connection = undefined;
       this.life.mux = undefined;
     }
-    // The next generation has other tasks, maybe with the same ids.
+    // The next generation has other tasks, perhaps with the same ids.
     if (connection.generation !== '') this.fanOut.tasks.clear();
     if (this.state === 'closed' || reason === 'idle') {
       for (const request of again) this.queue.admit(request);
@@ -340,7 +340,7 @@ export class Instance implements ConnectionOwner {
     this.#failed(reason, connection.lastStderrLine, again);
   }
 
-  /** Lets the next start wait. */
+  /** Waits for the next start. */
   #failed(reason: string, lastStderrLine: string, again: readonly Request[]): void {
     this.#era.failed(reason);
     const { life, queue, server } = this;
@@ -358,14 +358,14 @@ export class Instance implements ConnectionOwner {
     for (const request of again) queue.admit(request);
   }
 
-  /** Stops the process once it had no call for long. One timer, however many calls there are. */
+  /** Stops the process if it had no call for long. One timer is enough for any number of calls. */
   #watchIdle(): void {
     const { idle: idleMs = 0 } = this.server.options.timeouts;
     this.#idleTimer?.cancel();
     if (idleMs === 0 || this.state !== 'ready') return;
     const leftMs = this.life.usedMs + idleMs - monotonicMs();
     if (leftMs <= 0 && this.isUnused) {
-      this.logger.info('server stopped, since nobody used it');
+      this.logger.info('server stopped, because it was not used');
       this.stopIdle();
     } else {
       this.#idleTimer = after(leftMs > 0 ? leftMs : idleMs, () => this.#watchIdle());

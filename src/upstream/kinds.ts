@@ -1,4 +1,4 @@
-// The kinds of server: where it is -> the channel that reaches it. The one place that knows them all.
+// Chooses the channel for each kind of server. Only this file knows all kinds.
 import type { FindOwner } from '../base/held-bytes.ts';
 import { proxyRules } from '../base/proxies.ts';
 import { MAX_STALL_MS } from '../base/stalled-socket.ts';
@@ -22,32 +22,31 @@ export interface ChannelParts {
   /** What the messages of the server may cost in one turn of the event loop. */
   readonly quota: TurnQuota;
   readonly logger: Logger;
-  /** Where what is held for the server counts. */
+  /** Counts the bytes that are held for the server. */
   readonly owner: FindOwner;
   /**
-   * In whose name the gateway itself asks: whoever of those with equal credentials was seen last.
-   * Absent, or undefined, for a server that everybody shares.
+   * The principal for the gateway's own requests: the last one seen, among those with equal credentials.
+   * Absent or undefined for a shared server.
    */
   readonly principal?: (() => Principal | undefined) | undefined;
 }
 
 /**
- * Starts a server and connects to it. Failures are told through `closed`, but for those of what the
- * client has to bring.
- * @throws GatewayError when the client lacks something that the server is started with
+ * Starts a server and connects to it. Failures are reported by `closed`.
+ * @throws GatewayError if the client lacks something that the server is started with
  */
 export type OpenChannel = (options: ServerOptions, parts: ChannelParts) => ServerChannel;
 
 /**
- * What opens the channel of any server.
- * @param environment the variables that child processes are given a choice of, and that name proxies
+ * Makes the function that opens channels.
+ * @param environment the gateway's variables: child processes get a part of them, and they name proxies
  * @param known servers whose programs are looked up now, not at their first start
  */
 export function channelOpener(
   environment: Environment,
   known: { readonly servers: readonly ServerOptions[]; readonly logger: Logger },
 ): OpenChannel {
-  // One for all connections of a server, in turn and at once.
+  // All connections of a server share one.
   const proxies = proxyRules(environment);
   const accesses = new WeakMap<RemoteTarget, RemoteAccess>();
   const programs = new WeakMap<StdioTarget, Program>();
@@ -64,7 +63,7 @@ export function channelOpener(
       return new RemoteChannel(target, options, { ...parts, access, principal });
     }
     const startedFor = { server: name, principal: principal() };
-    // A tool that keeps its server from reading is not cut off before its call would be.
+    // A tool that keeps its server from reading is not stopped before its call would time out.
     const stallMs = Math.max(timeouts.request, MAX_STALL_MS);
     const program = programs.get(target) ?? programOf(target, environment, parts.logger);
     programs.set(target, program);
@@ -76,7 +75,7 @@ export function channelOpener(
   };
 }
 
-/** The same with channels that log what passes, where `log.messages` asks for it. */
+/** The same, with channels that log messages (`log.messages`). */
 export function logged(open: OpenChannel, log: MessageLog): OpenChannel {
   return (options, parts) => {
     const server = options.name;

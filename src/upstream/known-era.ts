@@ -1,18 +1,18 @@
-// Whether a server is known to be of the session era, for all of its instances and their restarts: to ask costs
-// seconds at one that says nothing to it, and a start at one that ends at it. It holds for one version of the
-// server's program. In memory; whoever keeps it for longer replaces KnownEra.
+// Whether a server is known to be legacy, for all its instances and restarts. Probing costs seconds if a
+// server ignores the probe, and a start if it ends at the probe. The result is valid for one version of the
+// server's program.
 import type { ServerIdentity } from '../ports/lease.ts';
 import { isEndedByItself, sessionWasRefused } from './end-reasons.ts';
 import type { HandshakeKind } from './handshake.ts';
 import type { ServerOptions } from './options.ts';
 
-/** What is known of one server. */
+/** What is known about one server. */
 export class KnownEra {
-  /** Which version of the program it was found out of. */
+  /** The version of the program for which it is known. */
   #program: string | undefined;
   #legacy: 'found' | 'presumed' | undefined;
 
-  /** Whether this version of the program need not be asked. */
+  /** Whether this version of the program need not be probed. */
   isLegacy(program: string): boolean {
     return this.#program === program && this.#legacy !== undefined;
   }
@@ -23,7 +23,7 @@ export class KnownEra {
     this.#legacy = isLegacy ? 'found' : undefined;
   }
 
-  /** It ended at the probe, which is no proof. */
+  /** The server ended at the probe, which proves nothing. */
   presume(program: string): void {
     if (this.isLegacy(program)) return;
     this.#program = program;
@@ -32,7 +32,7 @@ export class KnownEra {
 
   /**
    * A handshake failed.
-   * @param isRefused whether the server took no handshake of the session era
+   * @param isRefused whether the server refused the legacy handshake
    */
   failed(program: string, isRefused: boolean): void {
     if (this.#program !== program) return;
@@ -40,12 +40,12 @@ export class KnownEra {
   }
 }
 
-/** A server that takes no handshake of the session era. */
+/** Reasons of a server that refuses the legacy handshake. */
 const REFUSED = /^(?:initialize was refused|no valid answer to initialize)/;
 
 /**
- * What earlier starts of one instance say of how its next handshake has to be: which era it asks for, and
- * whether the server's word is enough.
+ * Chooses the next handshake of one instance, from its earlier starts: which era to try, and whether to check
+ * the session.
  */
 export class EraSearch {
   readonly #configured: HandshakeKind['era'];
@@ -53,7 +53,7 @@ export class EraSearch {
   #program = '';
   #isAsking = false;
   #isTrying = false;
-  /** It ended at the probe: the next start does without, whatever is known. */
+  /** It ended at the probe, so the next start does not probe. */
   #hasEnded = false;
   #needsCheck = false;
 
@@ -65,7 +65,7 @@ export class EraSearch {
 
   /**
    * A handshake begins.
-   * @param program which version of which program is asked; empty where nobody knows
+   * @param program identifies the program and its version; empty if it is not known
    */
   begin(program: string): HandshakeKind {
     this.#program = program;
@@ -85,7 +85,7 @@ export class EraSearch {
     this.#needsCheck = false;
   }
 
-  /** The server ended, or did not start. One that was only presumed to be legacy is asked again. */
+  /** The server ended, or could not be started. If it was only presumed to be legacy, it is probed again. */
   failed(reason: string): void {
     if (this.#isTrying) this.#known.failed(this.#program, REFUSED.test(reason));
     this.#isTrying = false;
@@ -93,8 +93,8 @@ export class EraSearch {
   }
 
   /**
-   * Whether the server ended since it was asked: some end on any message before `initialize`. The
-   * next start does without.
+   * Whether the server ended because of the probe: some end on any message before `initialize`. The next
+   * start does not probe.
    */
   explains(reason: string): boolean {
     if (!this.#isAsking || !isEndedByItself(reason)) return false;

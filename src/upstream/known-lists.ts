@@ -1,6 +1,6 @@
-// What is known of the lists of an instance: those that clients have seen, so that after a restart they are told
-// exactly when one is another now, and since when each is what it is. What nobody has listed can't have changed
-// for anybody.
+// The lists of an instance that clients have seen, so that after a restart they are told exactly which ones
+// have changed. A list that no client has seen can't have changed for a client. Also the keys of the current
+// lists.
 import { type FindOwner, HeldAmount } from '../base/held-bytes.ts';
 import type { Frame } from '../jsonrpc/frame.ts';
 import { type JsonObject, parsedCost } from '../jsonrpc/parse.ts';
@@ -13,12 +13,12 @@ const CHANGED_BY_LIST: ReadonlyMap<string, string> = new Map([
   ['prompts/list', 'notifications/prompts/list_changed'],
   ['resources/list', 'notifications/resources/list_changed'],
 ]);
-/** After these a resource may have other contents. */
+/** After these notifications a resource may have other contents. */
 const OF_CONTENTS: ReadonlySet<string> = new Set([
   RESOURCE_UPDATED,
   'notifications/resources/list_changed',
 ]);
-/** Larger lists are remembered only as "seen": they count as changed. */
+/** Larger lists are only remembered as seen, and count as changed. */
 const MAX_REMEMBERED = 1024 * 1024;
 const CURSOR = Buffer.from('"cursor"');
 const NEXT_CURSOR = Buffer.from('"nextCursor"');
@@ -28,13 +28,13 @@ export interface ChangedList {
   readonly message: Buffer;
 }
 
-/** First pages as clients saw them last. They count as held for the server. */
+/** First pages as clients last saw them. They count as held for the server. */
 export class KnownLists {
   readonly #seen = new Map<string, Buffer | undefined>();
   readonly #keys = new Map<ListKind, object>();
   readonly #owner: FindOwner;
   readonly #held: HeldAmount;
-  /** What the server said of itself costs so much. */
+  /** The bytes of what the server said about itself. */
   #handshakeResultBytes = 0;
   #isClosed = false;
 
@@ -43,7 +43,10 @@ export class KnownLists {
     this.#held = new HeldAmount(owner, 'list', () => this.#forget());
   }
 
-  /** An object for each list, another one whenever it may have changed: what is kept of a list is kept by it. */
+  /**
+   * An object for each list; a new one whenever the list may have changed. What is derived from a list is
+   * stored under it.
+   */
   keyOf(kind: ListKind): object {
     let key = this.#keys.get(kind);
     if (key === undefined) {
@@ -53,14 +56,14 @@ export class KnownLists {
     return key;
   }
 
-  /** The server said something: perhaps that a list is another one now. */
+  /** Handles a notification: a list may have changed. */
   noticed(method: string): void {
     // notifications/KIND/list_changed
     if (LIST_CHANGED.has(method)) this.#keys.delete(method.split('/')[1] as ListKind);
     if (OF_CONTENTS.has(method)) this.#keys.delete('contents');
   }
 
-  /** The server was started anew, and introduced itself. */
+  /** The server was started again, and its handshake is done. */
   introduced(handshakeResult: JsonObject | undefined): void {
     this.#keys.clear();
     if (this.#isClosed) return;
@@ -68,7 +71,7 @@ export class KnownLists {
     this.#countHandshakeResult(parsedCost(text, 0, text.length));
   }
 
-  /** Nobody will ask any more. */
+  /** The instance is closed. */
   close(): void {
     this.#isClosed = true;
     this.#forget();
@@ -117,15 +120,15 @@ export class KnownLists {
     this.#handshakeResultBytes = bytes;
   }
 
-  /** What was seen counts as changed. */
+  /** From now on all seen lists count as changed. */
   #forget(): void {
     for (const method of this.#seen.keys()) this.#seen.set(method, undefined);
   }
 
   /**
-   * Asks for the lists again.
-   * @param ask gets one list
-   * @returns the notification for each that is another one, or may be
+   * Requests the lists again.
+   * @param ask requests one list
+   * @returns the notification for each list that has changed, or may have
    */
   async changed(ask: (method: string) => Promise<Frame | undefined>): Promise<ChangedList[]> {
     const checks = [...this.#seen].map(async ([method, before]) => {

@@ -1,6 +1,6 @@
-// How far one instance is (docs/architecture.md, Life of an instance), as all of its parts see it: its state, the
-// connection that it has, whose it is, why the last connection ended, and when the next one is due. Written by
-// the instance alone.
+// The state of one instance (docs/architecture.md, Life of an instance): its connection, its principal, why
+// the last connection ended, and when the next one is due. All parts of the instance read it; only the
+// instance changes it.
 import { after } from '../base/clock.ts';
 import type { Mux } from '../mux/mux.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -10,24 +10,27 @@ import { type EndAudience, LastEnd } from './end-reasons.ts';
 import { Restarts } from './restarts.ts';
 
 /**
- * idle: no process, the next call starts one. starting: spawn and handshake. ready: serves.
- * backoff: ended, the next start is due later. closed: over for good.
+ * idle: no process, the next call starts one. starting: start and handshake. ready: serves calls. backoff:
+ * ended, the next start is due later. closed: ended for good.
  */
 export type InstanceState = 'idle' | 'starting' | 'ready' | 'backoff' | 'closed';
 
 /** The life of one instance. */
 export class Lifecycle {
-  /** Changed by `transition` only. */
+  /** Only `transition` changes it. */
   state: InstanceState = 'idle';
   readonly lastEnd: LastEnd;
   readonly restarts: Restarts;
-  /** Of the connection; undefined while there is none. */
+  /** Of the connection; undefined if there is none. */
   mux: Mux | undefined;
-  /** What the server said of itself last. */
+  /** What the server last said about itself. */
   identity: ServerIdentity | undefined;
-  /** Whose instance it is, as last seen, all of equal credentials; undefined when everybody shares it. */
+  /**
+   * The principal of a private instance, as last seen; they all have equal credentials. Undefined for a
+   * shared instance.
+   */
   principal: Principal | undefined;
-  /** When a call was over last. */
+  /** When the last call ended, in monotonic milliseconds. */
   usedMs = 0;
   readonly #logger: Logger;
   readonly #begin: () => void;
@@ -41,7 +44,7 @@ export class Lifecycle {
     this.restarts = new Restarts(() => this.startAgain(), server.isTriedOnDemand === true);
   }
 
-  /** Starts the server unless it runs, is starting, or has to wait for its backoff. */
+  /** Starts the server, unless it runs, is starting, or must wait for its backoff. */
   start(): void {
     if (this.state !== 'idle') return;
     this.restarts.begin();

@@ -1,4 +1,4 @@
-// What a user may say about one server (docs/configuration.md#serversname) and about processes.
+// Options of one server (docs/configuration.md#serversname), and of processes.
 import {
   byteSize,
   duration,
@@ -69,16 +69,16 @@ const limitKeys = {
 
 const limits = section(limitKeys);
 
-/** Bounds on what is held for a server. */
+/** Limits of what is held for a server. */
 export type ServerLimits = Options<typeof limits>;
 
-/** Those of a process are set by the system too. */
+/** The system can limit processes too. */
 const processLimits = section({ ...limitKeys, ...resourceKeys }).refine(isLimitable, {
   when: isMap,
   error: NO_PRLIMIT,
 });
 
-/** What entries of both kinds have. */
+/** Keys of both kinds of entries. */
 const common = {
   sharing: oneOf(['shared', 'principal', 'session']).optional().meta({
     description:
@@ -113,7 +113,7 @@ export const serverKeys = {
   }),
 };
 
-/** What they make: not yet resolved against a folder. */
+/** Such an entry, before its paths are resolved. */
 export type ServerEntry = KeyOptions<typeof serverKeys>;
 
 /** Keys of an entry with a `url`. */
@@ -123,7 +123,7 @@ export const remoteServerKeys = {
   limits: limits.prefault({}).describe('Limits for calls and messages.'),
 };
 
-/** What they make. */
+/** Such an entry. */
 export type RemoteServerEntry = KeyOptions<typeof remoteServerKeys>;
 
 /** `processes:` */
@@ -138,7 +138,7 @@ export const processesSchema = section({
   }),
 });
 
-/** Caps over all private instances (`principal` and `session` sharing) of all servers. */
+/** Limits for all private instances (`principal` and `session` sharing) of all servers. */
 export type ProcessOptions = Options<typeof processesSchema>;
 
 /** Which clients share one instance. */
@@ -155,10 +155,8 @@ export interface ServerOptions extends KeyOptions<typeof common> {
 }
 
 /**
- * Resolves an entry with a command: default sharing, absolute folder, absolute command when it is a
- * path.
- *
- * @param folder absolute; what relative paths start at
+ * Resolves an entry with a command: default sharing, absolute folder, absolute command if it is a path.
+ * @param folder absolute; the base of relative paths
  */
 export function resolveServer(name: string, entry: ServerEntry, folder: string): ServerOptions {
   const [process, rest] = split(entry, { ...processKeys, ...framingKey });
@@ -169,7 +167,7 @@ export function resolveServer(name: string, entry: ServerEntry, folder: string):
 
 /**
  * The options of an entry with a URL.
- * @param folder absolute; what relative paths start at
+ * @param folder absolute; the base of relative paths
  */
 export function remoteServer(
   name: string,
@@ -181,7 +179,7 @@ export function remoteServer(
   return { name, protocol: 'mcp', ...rest, target, sharing: sharingOf(entry) };
 }
 
-/** What rules look at; each value may be of a wrong type, which has an issue of its own already. */
+/** The values that rules check. A value of a wrong type has another error already. */
 interface RuleInput {
   readonly command?: unknown;
   readonly url?: string;
@@ -202,7 +200,7 @@ const REPLICAS: Rule<RuleInput> = {
     'needs sharing: shared, since every client or principal has its own process otherwise: must be 1, or set sharing: shared',
 };
 
-/** What options of an entry with a command must fit together. */
+/** Rules for entries with a command. */
 export const SERVER_RULES: readonly Rule<RuleInput>[] = [
   REPLICAS,
   {
@@ -218,7 +216,7 @@ export const SERVER_RULES: readonly Rule<RuleInput>[] = [
   },
 ];
 
-/** The same of an entry with a URL: they keep the ways to come in there apart. */
+/** Rules for entries with a URL: options for access must not contradict each other. */
 export const REMOTE_RULES: readonly Rule<RuleInput>[] = [
   REPLICAS,
   {
@@ -247,17 +245,17 @@ export const REMOTE_RULES: readonly Rule<RuleInput>[] = [
   },
 ];
 
-/** Whether clients' tokens are exchanged for those that a server is called with. */
+/** Whether clients' tokens are exchanged for tokens of the server. */
 export function isTokenExchange({ target }: ServerOptions): boolean {
   return target.kind === 'remote' && target.auth?.type === 'token_exchange';
 }
 
-// A language server keeps one client's documents, so sharing one is never a good default.
+// A language server keeps one client's documents, so sharing it is never a good default.
 function sharingOf(entry: { sharing?: Sharing | undefined; protocol?: string }): Sharing {
   return entry.sharing ?? (entry.protocol === 'jsonrpc' ? 'session' : 'shared');
 }
 
-// Values of a wrong type have their own issue already.
+// A value of a wrong type has another error already.
 function isGreater(left: unknown, right: unknown): boolean {
   return typeof left === 'number' && typeof right === 'number' && left > right;
 }

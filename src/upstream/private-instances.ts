@@ -1,5 +1,5 @@
-// The instances of a server that are not shared by everybody: which client has which, and how long
-// one is kept, and its process, when nobody seems to need it (docs/configuration.md#serversname).
+// The private instances of a server: which client has which one, and how long an instance and its process are
+// kept when nobody seems to need them (docs/configuration.md#serversname).
 
 import { after, every, monotonicMs, type Timer } from '../base/clock.ts';
 import { Counts } from '../base/counts.ts';
@@ -17,30 +17,34 @@ import type { InstancePool } from './instance-lease.ts';
 import type { SlotOwner } from './process-budget.ts';
 import type { ServerContext } from './server-context.ts';
 
-/** How often it is looked whose clients are absent. */
+/** How often absent clients are looked for, in the shortest of the times below. */
 const SWEEPS = 4;
 
-/** After this without a call a client that had a stream open and has none now has probably left. */
+/** A client that had a stream, but has none now, has probably disconnected after this time without a call. */
 const ABSENT_MS = 300_000;
-/** The same for a client that never opened one: some don't, and show that they are there by calls alone. */
+/**
+ * The same for a client that never opened one: some don't, and only their calls show that they are connected.
+ */
 const UNHEARD_MS = 1_800_000;
 
-/** One of them: which clients have it, and since when none of them seems to need its process. */
+/** A private instance with its clients. */
 class PrivateInstance implements SlotOwner {
   readonly key: string;
   readonly principalKey: string;
   readonly quotaKey: string;
-  /** What it is made with of its clients' credentials. */
+  /** The fingerprint of its clients' credentials. */
   readonly fingerprint: string;
   readonly server: string;
   readonly instance: Instance;
-  /** How long it stays without a client. */
+  /** How long it is kept without a client, in milliseconds. */
   keptMs = 0;
   timer: Timer | undefined;
   readonly #pool: PrivateInstances;
-  /** Whether a new process can be told what the last one was: plain JSON-RPC has no handshake. */
+  /**
+   * Whether a new process can be given the same handshake as the last one: plain JSON-RPC has no handshake.
+   */
   readonly #isReplaceable: boolean;
-  /** A client may have several places at once. */
+  /** A client may have several leases at once. */
   readonly #clients = new Counts<Downstream>();
   #leftAtMs = monotonicMs();
 
@@ -88,7 +92,7 @@ class PrivateInstance implements SlotOwner {
     return sinceMs;
   }
 
-  /** Whether a client of its never opened a stream, and may be there all the same. */
+  /** Whether one of its clients never opened a stream, and may be connected all the same. */
   get isUnheard(): boolean {
     for (const { hasListened } of this.#clients.keys()) if (hasListened === false) return true;
     return false;
@@ -137,8 +141,8 @@ export class PrivateInstances implements InstancePool {
   }
 
   /**
-   * What of a client makes another instance necessary, besides who it is; empty when nothing does.
-   * @throws GatewayError when the client lacks something that its instance needs
+   * What makes a separate instance necessary for clients of one principal; empty if nothing does.
+   * @throws GatewayError if the client lacks something that its instance needs
    */
   #fingerprintOf({ principal }: Downstream): string {
     return instanceFingerprint(this.#server.options, principal);
@@ -166,7 +170,7 @@ export class PrivateInstances implements InstancePool {
     entry.enter(client);
     entry.timer?.cancel();
     entry.instance.seen(client.principal);
-    // It has no session that would end, and its server may keep state between its requests.
+    // Modern clients have no session that ends, and the server may keep state between their requests.
     if (isModernVersion(client.version)) entry.keptMs = this.#server.common.sessionIdleMs;
     return entry.instance;
   }
@@ -209,7 +213,7 @@ export class PrivateInstances implements InstancePool {
 
   #create(client: Downstream, key: string, fingerprint: string): PrivateInstance {
     const entry = new PrivateInstance(this, this.#server, client, { key, fingerprint });
-    // Whoever comes when there are too many is told so at once.
+    // If there are too many, the client gets the error at once.
     entry.instance.takeSlot();
     this.#byKey.set(key, entry);
     this.#byInstance.set(entry.instance, entry);
@@ -222,23 +226,23 @@ export class PrivateInstances implements InstancePool {
     if (absentMs > 0) this.#sweeper ??= every(absentMs / SWEEPS, () => this.#sweep());
   }
 
-  /** Stops processes whose clients probably left without a word. */
+  /** Stops processes whose clients have probably disconnected. */
   #sweep(): void {
     const { options, logger } = this.#server;
     const { idle } = options.timeouts;
     const nowMs = monotonicMs();
     for (const entry of this.#byKey.values()) {
-      // Those without a client have a timer of their own.
+      // Instances without clients have their own timer.
       if (!entry.isInUse || !entry.instance.hasProcess) continue;
       const { idleSinceMs, isUnheard } = entry;
       const limitMs = idle ?? (isUnheard ? UNHEARD_MS : ABSENT_MS);
       if (idleSinceMs === undefined || nowMs - idleSinceMs < limitMs) continue;
-      logger.info({ key: entry.key }, 'server stopped, since its clients are absent');
+      logger.info({ key: entry.key }, 'server stopped, because its clients are gone');
       entry.instance.stopIdle();
     }
   }
 
-  /** Ends one for good, as nobody has it. */
+  /** Ends an instance for good, because it has no clients. */
   end(entry: PrivateInstance, reason?: 'server_unavailable' | 'draining'): void {
     entry.timer?.cancel();
     this.#byKey.delete(entry.key);
@@ -252,7 +256,7 @@ export class PrivateInstances implements InstancePool {
   }
 }
 
-/** The same capabilities in another order are the same. */
+/** The order of capabilities does not matter. */
 function sorted(value: unknown): unknown {
   if (!isObject(value)) return value;
   const keys = Object.keys(value).sort();

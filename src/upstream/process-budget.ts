@@ -1,5 +1,5 @@
-// Caps over the processes of all servers: how many private ones there may be, and which is evicted
-// when there are too many (docs/configuration.md#serversname).
+// Limits the processes of all servers: how many private ones there may be, and which one is evicted if there
+// are too many (docs/configuration.md#serversname).
 
 import { monotonicMs } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -7,27 +7,27 @@ import { FAILURES } from '../mcp/failures.ts';
 import type { ProcessOptions } from './options.ts';
 import { StartTurns } from './start-turns.ts';
 
-/** Who takes a slot for a private process. */
+/** The owner of a slot for a private process. */
 export interface SlotOwner {
   /** Of its principal. */
   readonly quotaKey: string;
   readonly server: string;
   /**
-   * Since when nobody seems to need the process, by the monotonic clock; in the future where it is
-   * too early to tell. Undefined while somebody needs it.
+   * Since when nobody seems to need the process, in monotonic milliseconds; in the future if it is too early
+   * to tell. Undefined while somebody needs it.
    */
   readonly idleSinceMs: number | undefined;
-  /** Stops the process for somebody else's sake, and gives its slot back. */
+  /** Stops the process because another client needs the slot, and gives the slot back. */
   evict(): void;
 }
 
-/** A slot for one private process: taken before it starts, given back when it is told to end. */
+/** A slot for one private process. Taken before it starts, given back when it is told to end. */
 export class ProcessSlot {
   readonly owner: SlotOwner;
-  /** Resolves when the process may start: the one that had the slot before is gone. */
+  /** Resolves when the process may start: the process that had the slot before is gone. */
   readonly free: Promise<unknown>;
   readonly #budget: ProcessBudget;
-  /** Resolves when its process is gone; undefined until that was told to end. */
+  /** Resolves when its process is gone; undefined until it was told to end. */
   gone: Promise<unknown> | undefined;
 
   constructor(budget: ProcessBudget, owner: SlotOwner, free: Promise<unknown>) {
@@ -61,15 +61,14 @@ export class ProcessBudget {
     this.starts.obey(options.maxStarting);
   }
 
-  /** Private processes in all. */
+  /** The number of private processes. */
   get total(): number {
     return this.#slots.size;
   }
 
   /**
-   * Takes a slot for a private process. Where there is none left, the process that nobody
-   * has needed for longest is evicted.
-   * @throws GatewayError `overloaded` when the principal, or everybody, needs the most it may have
+   * Takes a slot for a private process. If none is free, the process that was idle for longest is evicted.
+   * @throws GatewayError `overloaded` if no process of the principal, or of all, is idle
    */
   take(owner: SlotOwner): ProcessSlot {
     const { max, maxPerPrincipal } = this.#options;
@@ -94,7 +93,7 @@ export class ProcessBudget {
     this.#slots.delete(slot);
   }
 
-  /** Frees one of some slots; undefined when all are needed. */
+  /** Frees one of some slots; undefined if none is idle. */
   #room(slots: readonly ProcessSlot[]): Promise<unknown> | undefined {
     const room = slots.find(({ gone }) => gone !== undefined) ?? longestIdle(slots);
     if (room === undefined) return undefined;
@@ -104,20 +103,20 @@ export class ProcessBudget {
   }
 }
 
-/** The slot that an instance holds for its process, and why it has none when it has none. */
+/** The slot of an instance's process, or why it has none. */
 export class ProcessSlotHolder {
   readonly #budget: ProcessBudget;
   readonly #owner: SlotOwner | undefined;
   #slot: ProcessSlot | undefined;
   #refusal: GatewayError | undefined;
 
-  /** @param owner undefined where there is always a slot */
+  /** @param owner undefined if it needs no slot */
   constructor(budget: ProcessBudget, owner: SlotOwner | undefined) {
     this.#budget = budget;
     this.#owner = owner;
   }
 
-  /** Why there was none when it was last asked for. */
+  /** Why there was no slot at the last attempt. */
   get refusal(): GatewayError | undefined {
     return this.#refusal;
   }
@@ -128,8 +127,8 @@ export class ProcessSlotHolder {
   }
 
   /**
-   * Takes it, unless it is held.
-   * @throws GatewayError when there is none
+   * Takes a slot, if it has none.
+   * @throws GatewayError if there is none
    */
   take(): void {
     try {

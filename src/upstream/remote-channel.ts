@@ -1,5 +1,5 @@
-// A remote server over whichever transport it speaks: Streamable HTTP is tried first, and HTTP+SSE
-// where the server takes no POST at its address (docs/protocol.md#httpsse).
+// A remote server whose transport is not configured: Streamable HTTP is tried first, and HTTP+SSE if the
+// server does not accept POST at its URL (docs/protocol.md#httpsse).
 import type { ServerChannel } from '../ports/channel.ts';
 import type { Principal } from '../ports/principal.ts';
 import type { RemoteTarget } from './credentials/options.ts';
@@ -15,7 +15,7 @@ export class RemoteChannel implements ServerChannel {
   readonly #options: RemoteOptions;
   readonly #parts: RemoteParts;
   #channel: ServerChannel;
-  /** The transport that turned out to be the wrong one, on its way out. */
+  /** The channel of the wrong transport, while it is being closed. */
   #left: Promise<void> = Promise.resolve();
 
   constructor(target: RemoteTarget, options: RemoteOptions, parts: RemoteParts) {
@@ -51,7 +51,7 @@ export class RemoteChannel implements ServerChannel {
   }
 
   #fallBack(initialize: Buffer, postRefused: HttpRefusal): void {
-    this.#parts.logger.info('server takes no POST at its address: HTTP+SSE is tried');
+    this.#parts.logger.info('server does not accept POST at its URL: trying HTTP+SSE');
     this.#left = this.#channel.close();
     this.#channel = new SseChannel(this.#target, this.#options, { ...this.#parts, postRefused });
     this.#channel.send(initialize);

@@ -1,4 +1,4 @@
-// The instances of a server that everybody shares: each client has the one with the least to do
+// The instances of a shared server: each client gets the one with the least load
 // (docs/configuration.md#serversname).
 import { GatewayError } from '../base/errors.ts';
 import { sharedClientCapabilities } from '../mcp/capabilities.ts';
@@ -8,7 +8,7 @@ import { Instance } from './instance.ts';
 import type { InstancePool } from './instance-lease.ts';
 import type { ServerContext } from './server-context.ts';
 
-/** Shared instances of one server. */
+/** The shared instances of one server. */
 export class Replicas implements InstancePool {
   readonly #server: ServerContext;
   readonly #instances: Instance[] = [];
@@ -31,14 +31,14 @@ export class Replicas implements InstancePool {
     return this.#instances.some(({ isUp }) => isUp || this.#server.options.start === 'lazy');
   }
 
-  /** Why it is not up, for whoever runs the gateway. */
+  /** Why it is down, for the user who runs the gateway. */
   get failure(): string | undefined {
     if (this.isUp) return undefined;
     const ended = this.#instances.find(({ lastEnd }) => lastEnd.text !== undefined);
     return ended?.lastEnd.text ?? 'is still starting';
   }
 
-  /** Starts what is to run before the first client comes; resolves after the first attempt. */
+  /** Starts what must run before the first client comes. Resolves after the first attempt. */
   async start(): Promise<void> {
     const { options, logger } = this.#server;
     if (options.start === 'lazy') return;
@@ -48,13 +48,13 @@ export class Replicas implements InstancePool {
           if (error instanceof GatewayError && error.reason === 'draining') return;
           const isExplained = error instanceof GatewayError;
           const why = isExplained ? { why: error.message } : { err: error };
-          logger.error(why, 'server could not be started, it is tried again');
+          logger.error(why, 'server could not be started: trying again');
         }),
       ),
     );
   }
 
-  /** Of those that are up the instance with the fewest calls, then the fewest clients. */
+  /** Among the instances that are up, the one with the fewest calls, then with the fewest clients. */
   acquire(): Instance {
     return this.#instances.reduce((best, instance) =>
       weight(instance) < weight(best) ? instance : best,
@@ -74,8 +74,8 @@ export class Replicas implements InstancePool {
   }
 
   /**
-   * Another replica without such calls of other clients, for a call of an interactive tool that
-   * would have to wait.
+   * For an interactive call that would have to wait: another replica without interactive calls of other
+   * clients.
    */
   instanceFor({ client, frame }: Request, own: Instance): Instance {
     if (this.#instances.length < 2 || !own.hasInteractiveCallOfOthers(client)) return own;
@@ -87,7 +87,7 @@ export class Replicas implements InstancePool {
   }
 
   release(): void {
-    // They are kept, whoever leaves.
+    // Shared instances are kept.
   }
 
   retire(): void {
@@ -100,7 +100,7 @@ export class Replicas implements InstancePool {
 }
 
 function weight(instance: Instance): number {
-  // One that keeps ending has no calls: everybody would go there.
+  // A server that keeps ending has no calls, so it would seem to have the least load.
   const isDown = instance.state === 'backoff' ? 1 : 0;
   return isDown * 1e12 + instance.load * 1e6 + instance.fanOut.size;
 }

@@ -1,22 +1,22 @@
-// When a server that ended is started again: at once after it served for a while, else after a backoff with
-// jitter; a breaker fails fast after too many failures (docs/architecture.md#life-of-an-instance).
+// When a server that ended is started again: at once if it was ready for a while, otherwise after a backoff
+// with jitter. After too many failures, calls fail fast (docs/architecture.md#life-of-an-instance).
 import { backoffMs } from '../base/backoff.ts';
 import { after, monotonicMs, type Timer } from '../base/clock.ts';
 
 const BACKOFF = { firstMs: 200, capMs: 30_000 };
-/** A server that was ready for so long can be started: why it ended has nothing to do with that. */
+/** A server that was ready for so long can be started, so its end is not counted as a failed start. */
 const HEALTHY_MS = 10_000;
 const WINDOW_MS = 60_000;
 const FAILURES_TO_OPEN = 5;
 
-/** When one instance may be started again. A pure state machine: the caller has the clock. */
+/** When one instance may be started again. It has no clock of its own. */
 export class RestartPolicy {
   #failures = 0;
   #recent: number[] = [];
   #readySinceMs: number | undefined;
   #isOpen = false;
 
-  /** True while callers are refused at once and only one start at a time is tried. */
+  /** True while calls fail at once, and only one start at a time is tried. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -28,7 +28,7 @@ export class RestartPolicy {
   }
 
   /**
-   * The server ended, or did not start.
+   * The server ended, or could not be started.
    * @returns milliseconds until the next start
    */
   failed(nowMs: number): number {
@@ -47,7 +47,7 @@ export class RestartPolicy {
   }
 }
 
-/** The next start of one instance: when it is due, and that it happens. */
+/** The next start of one instance, with its timer. */
 export class Restarts {
   readonly #policy = new RestartPolicy();
   readonly #start: () => void;
@@ -58,29 +58,29 @@ export class Restarts {
 
   /**
    * @param start starts the server again
-   * @param isOnDemand whether a server that refuses the gateway is not started by itself
+   * @param isOnDemand whether a server that refuses the gateway is started again only for a call
    */
   constructor(start: () => void, isOnDemand: boolean) {
     this.#start = start;
     this.#isOnDemand = isOnDemand;
   }
 
-  /** Whether callers are refused at once, since the server keeps failing. */
+  /** Whether calls fail at once, because the server keeps failing. */
   get failFast(): boolean {
     return this.#policy.isOpen || this.#isHopeless;
   }
 
-  /** How long until the next start, in milliseconds; 0 while none is due. */
+  /** The time until the next start, in milliseconds; 0 if none is due. */
   get dueInMs(): number {
     return this.#timer === undefined ? 0 : Math.max(this.#dueMs - monotonicMs(), 0);
   }
 
-  /** Whether the server is started again by itself. */
+  /** Whether a start is due. */
   get isDue(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** The server is started. */
+  /** The server is being started. */
   begin(): void {
     if (this.#isOnDemand) this.#isHopeless = false;
   }
@@ -92,9 +92,9 @@ export class Restarts {
   }
 
   /**
-   * The server ended, or did not start: the next start is due later.
-   * @param isHopeless whether that is the same next time: nobody is to wait for it
-   * @returns when, in milliseconds from now; undefined: when somebody asks for it
+   * The server ended, or could not be started. Schedules the next start.
+   * @param isHopeless whether the next start will fail in the same way, so that no call should wait for it
+   * @returns milliseconds until then; undefined: only for a call
    */
   failed(isHopeless: boolean): number | undefined {
     const nowMs = monotonicMs();
@@ -110,21 +110,24 @@ export class Restarts {
     return waitMs;
   }
 
-  /** No start is due any more. */
+  /** Cancels the next start. */
   cancel(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 }
 
-/** How often a server was started that has never been ready, in all of its instances: for a gateway that is of no use without it. */
+/**
+ * Counts failed starts of a server that was never ready, over all its instances, for a gateway that is
+ * useless without it.
+ */
 export class FirstStarts {
   readonly #tries: number;
   readonly #gaveUp: (why: string) => void;
   #failures = 0;
   #wasReady = false;
 
-  /** @param gaveUp told once, when that many starts have failed, how the last one did */
+  /** @param gaveUp called once after that many failed starts, with the reason of the last one */
   constructor(tries: number, gaveUp: (why: string) => void) {
     this.#tries = tries;
     this.#gaveUp = gaveUp;

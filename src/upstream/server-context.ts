@@ -1,4 +1,4 @@
-// What a configured server is given, and what its instances have in common.
+// What a configured server gets, and what its instances share.
 import type { FindOwner, HeldBytes } from '../base/held-bytes.ts';
 import type { InteractiveTools } from '../mux/interactive-tools.ts';
 import type { Logger } from '../observe/logger.ts';
@@ -12,9 +12,11 @@ import type { FirstStarts } from './restarts.ts';
 
 /** What of the configuration is not a server's own. */
 export interface CommonOptions {
-  /** How long sessions are kept that nobody uses, and private instances of clients without sessions. */
+  /**
+   * How long unused sessions are kept, and private instances of clients without sessions, in milliseconds.
+   */
   readonly sessionIdleMs: number;
-  /** Whether callers run the gateway, and may know all that it knows of a server that fails. */
+  /** Whether callers run the gateway themselves, and may know everything about a failing server. */
   readonly exposesDetails: boolean;
 }
 
@@ -22,15 +24,15 @@ export interface BackendParts {
   readonly budget: ProcessBudget;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Where what is held for servers and clients counts; absent: there is no limit. */
+  /** Counts held bytes of servers and clients; absent: without limit. */
   readonly held?: HeldBytes | undefined;
   readonly openChannel: OpenChannel;
   readonly gatewayVersion: string;
   /** What the servers obey of the configuration of all: as it is now, so to be looked up each time. */
   readonly common: CommonOptions;
-  /** Whether a server that refuses the gateway is tried again only when somebody asks for it. */
+  /** Whether a server that refuses the gateway is tried again only for a call. */
   readonly isTriedOnDemand?: boolean;
-  /** Told of starts, where a server that is never ready ends the gateway. */
+  /** Counts failed starts, if a server that is never ready ends the gateway. */
   readonly firstStarts?: FirstStarts | undefined;
 }
 
@@ -42,6 +44,6 @@ export interface ServerContext extends BackendParts {
   readonly tools: InteractiveTools;
   readonly era: KnownEra;
   readonly traffic: Traffic;
-  /** Where what is held for the server counts. */
+  /** Counts the bytes that are held for the server. */
   readonly owner: FindOwner;
 }

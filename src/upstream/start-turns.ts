@@ -1,21 +1,22 @@
-// Which processes may start now, of all servers: starts cost much, and a process that hangs in its handshake is
-// starting for as long as `timeouts.start`. So principals take turns; one server, one principal, and all those
-// whose last start failed, have half of the starts each at most; and private processes leave one for shared ones.
+// Decides which processes of all servers may start now. A start is expensive, and a process that hangs in its
+// handshake is starting for `timeouts.start`. So principals take turns. One server, one principal, and all
+// those whose last start failed may each use half of the starts at most. Private processes leave one for
+// shared ones.
 import { FairQueue, type Queued } from '../base/fair-queue.ts';
 import { RecentMap } from '../base/recent-map.ts';
 import { isAnonymous, type Principal, quotaKeyOf } from '../ports/principal.ts';
 
-/** Those whose last start failed: servers, or principals with private processes of them. */
+/** The most servers, or principals with private processes, whose last start failed. */
 const MAX_FAILED = 10_000;
 
 /** What is to be started. */
 export interface Starter {
   readonly server: string;
-  /** Whose process it is; undefined for a shared one. */
+  /** The principal of a private process; undefined for a shared one. */
   readonly principal: Principal | undefined;
 }
 
-/** A turn to start. */
+/** The permission to start. */
 export interface StartTurn {
   /** The start is over. */
   end(isReady: boolean): void;
@@ -24,18 +25,18 @@ export interface StartTurn {
 interface Start extends Queued<string> {
   readonly server: string;
   readonly isShared: boolean;
-  /** Undefined for shared processes, and where nobody is authenticated. */
+  /** Undefined for shared processes, and without authentication. */
   readonly principal: string | undefined;
   readonly name: string;
   readonly go: () => void;
 }
 
-/** The turns. */
+/** The waiting and running starts. */
 export class StartTurns {
   #max: number;
   #most: number;
   readonly #running = new Set<Start>();
-  /** Each instance waits once at most. */
+  /** Each instance waits at most once. */
   readonly #waiting = new FairQueue<string, Start>(Number.POSITIVE_INFINITY, () => undefined);
   readonly #failed = new RecentMap<string, true>(MAX_FAILED);
 
@@ -79,7 +80,7 @@ export class StartTurns {
 
   #next(): void {
     while (this.#running.size < this.#max) {
-      // Many wait for a shared one, maybe.
+      // Shared ones first, because many clients may wait for them.
       const next =
         this.#waiting.take((start) => start.isShared && this.#mayGo(start)) ??
         this.#waiting.take((start) => this.#mayGo(start));

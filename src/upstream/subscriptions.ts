@@ -1,8 +1,8 @@
-// Who watches what, of one kind of things at one instance: resources by URI, or tasks by the server's
-// id. Each kind has a table of its own, since a client may write any text as a URI. A modern server is
-// told all of it at each change, so it has limits: for a client, for all clients of a principal, so that
-// nobody keeps the others out, and for all together. Nobody costs more than what he watches himself:
-// nothing here looks at everything, but to tell it to a server.
+// Which client watches what at one instance, for one kind of things: resources by URI, or tasks by the
+// server's id. Each kind has its own table, because a client may use any text as a URI. A modern server gets
+// all of it at each change, so it is limited: for a client, for all clients of a principal, so that none
+// keeps others out, and in total. The cost for a client depends only on what it watches itself; only telling
+// a server reads everything.
 
 import type { HeldOwner } from '../base/held-bytes.ts';
 import type { WireError } from '../jsonrpc/error.ts';
@@ -13,30 +13,30 @@ import type { Downstream } from '../ports/downstream.ts';
 import { type Principal, quotaKeyOf } from '../ports/principal.ts';
 
 const KIB = 1_024;
-/** Things that one client may watch, and all clients of a principal. */
+/** What one client may watch, and all clients of a principal. */
 const MAX_COUNT = 1_000;
 const MAX_PRINCIPAL_COUNT = 10_000;
 const MAX_CLIENT_BYTES = 256 * KIB;
 const MAX_PRINCIPAL_BYTES = 512 * KIB;
 const MAX_BYTES = 2_048 * KIB;
-/** What it costs besides its text that somebody watches something: places in tables. */
+/** The cost of one watched thing in addition to its text. */
 const ENTRY_BYTES = 256;
 
-/** What is known of a client that may be told something. */
+/** A client that may get notifications. */
 export interface Subscriber {
   readonly client: Downstream;
-  /** Least severity that it wants; undefined while it has set none. */
+  /** The least severity that it wants; undefined if it has set none. */
   severity: number | undefined;
-  /** Wants to know when the server can be used again. */
+  /** Called when the server can be used again. */
   readonly onUp: (() => void) | undefined;
 }
 
 interface WatchedItem {
   readonly watchers: Set<Subscriber>;
   readonly bytes: number;
-  /** The principal whose client was the first one: it counts for that one until nobody watches it. */
+  /** The principal of the first client. It counts for this principal until nobody watches it. */
   readonly payer: string;
-  /** The server's answer, while it is asked. */
+  /** The server's answer, while it is awaited. */
   answer: Promise<WireError | undefined> | undefined;
 }
 
@@ -47,18 +47,18 @@ interface ClientEntry {
 
 interface PrincipalEntry {
   readonly principal: Principal;
-  /** What its clients watch, each for itself. */
+  /** The number of things that its clients watch, counted for each client. */
   count: number;
-  /** What of the texts it was the first to watch. */
+  /** The bytes of texts that it was the first to watch. */
   bytes: number;
-  /** What is counted as held for it. */
+  /** The bytes that are counted as held for it. */
   held: number;
 }
 
-/** Where what is held for a principal counts. To be looked up each time. */
+/** Finds the owner of a principal's held bytes. Must be looked up each time. */
 export type FindHeldOwner = (principal: Principal) => HeldOwner | undefined;
 
-/** Everything that is watched, and by whom. */
+/** Everything that is watched, with its clients. */
 export class Subscriptions {
   readonly #heldFor: FindHeldOwner;
   readonly #watched = new WatchedUris<WatchedItem>();
@@ -74,7 +74,7 @@ export class Subscriptions {
     return this.#watched.size;
   }
 
-  /** What is watched. */
+  /** Everything that is watched. */
   get all(): string[] {
     return [...this.#watched.keys()];
   }
@@ -92,7 +92,7 @@ export class Subscriptions {
     return [...(this.#clients.get(listener)?.watched ?? [])];
   }
 
-  /** Who watches a resource that `uri` is, or that it is a part of. */
+  /** The clients that watch a resource that is `uri`, or that contains it. */
   coveringWatchers(uri: string): ReadonlySet<Subscriber> {
     const [first, ...others] = this.#watched.covering(uri);
     if (first === undefined || others.length === 0) return first?.watchers ?? NOBODY;
@@ -102,8 +102,8 @@ export class Subscriptions {
   }
 
   /**
-   * Watches something.
-   * @returns why it may not be watched; undefined: it is
+   * Starts watching.
+   * @returns the error if it is not allowed
    */
   add(listener: Subscriber, what: string): WireError | undefined {
     const known = this.#watched.get(what);
@@ -126,8 +126,8 @@ export class Subscriptions {
   }
 
   /**
-   * Notes that the server is asked to watch something.
-   * @returns to be called with its answer; after an error nobody watches it any more
+   * Notes that the server is being asked to watch something.
+   * @returns must be called with its answer; after an error nobody watches it any more
    */
   ask(what: string): (error: WireError | undefined) => void {
     const watched = this.#watched.get(what);
@@ -135,7 +135,7 @@ export class Subscriptions {
     if (watched !== undefined) watched.answer = promise;
     return (error) => {
       if (watched !== undefined) watched.answer = undefined;
-      // Whoever came later, after all had left, has asked again.
+      // After all clients had left, a later one may have asked again.
       if (error !== undefined && watched !== undefined && this.#watched.get(what) === watched) {
         for (const listener of [...watched.watchers]) this.remove(listener, what);
       }
@@ -143,12 +143,12 @@ export class Subscriptions {
     };
   }
 
-  /** The server's answer for something that it is asked to watch; undefined when it has answered. */
+  /** The server's answer for something that it is being asked to watch; undefined if it has answered. */
   answerFor(what: string): Promise<WireError | undefined> | undefined {
     return this.#watched.get(what)?.answer;
   }
 
-  /** @returns true when nobody watches it any more */
+  /** @returns true if nobody watches it any more */
   remove(listener: Subscriber, what: string): boolean {
     const own = this.#clients.get(listener);
     const watched = this.#watched.get(what);
@@ -164,7 +164,7 @@ export class Subscriptions {
   }
 
   /**
-   * Takes a client out.
+   * Removes a client.
    * @returns what nobody watches any more
    */
   leave(listener: Subscriber): string[] {
@@ -201,7 +201,7 @@ export class Subscriptions {
     this.#pay(payer, bytes);
   }
 
-  // The first one may have left, and others of other principals still watch what it pays for.
+  // The first client may have left, while clients of other principals still watch what counts for it.
   #pay(payer: string, bytes: number): void {
     this.#bytes += bytes;
     const all = this.#principals.get(payer);

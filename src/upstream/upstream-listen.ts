@@ -1,5 +1,5 @@
-// The one listen stream that a modern server has open for all clients: replaced when what is wanted
-// changes, opened again when the server ends it (docs/protocol.md#changes-and-subscriptions,
+// The one listen stream that a modern server has open for all clients. It is replaced when the subscriptions
+// change, and opened again when the server ends it (docs/protocol.md#changes-and-subscriptions,
 // #listen-streams).
 import { backoffMs } from '../base/backoff.ts';
 import { after, type Timer } from '../base/clock.ts';
@@ -12,14 +12,14 @@ import type { Mux } from '../mux/mux.ts';
 const ACKNOWLEDGE_MS = 10_000;
 const REOPEN = { firstMs: 1_000, capMs: 30_000 };
 
-/** A stream that is not acknowledged yet, and all who wait for it. */
+/** A stream that is not acknowledged yet, and everyone who waits for it. */
 interface WaitingListen {
   readonly id: number;
   readonly limit: Timer;
   readonly resolves: ((agreed: JsonObject | undefined) => void)[];
 }
 
-/** Listens at one connection. */
+/** Listens on one connection. */
 export class UpstreamListen {
   readonly #mux: Mux;
   #currentId: number | undefined;
@@ -33,11 +33,10 @@ export class UpstreamListen {
   }
 
   /**
-   * Opens a stream and ends the one before, once the new one is acknowledged: nothing is missed.
-   * Whoever waits for a stream that is replaced before that gets the answer to the newer one, whose
-   * subscriptions are the newer ones.
-   * @param params of the request, envelope included
-   * @returns what the server agreed to; undefined when it refused or did not answer
+   * Opens a stream, and ends the previous one when the new one is acknowledged, so that nothing is missed. If
+   * a stream is replaced before it is acknowledged, those who wait for it get the answer to the newer one.
+   * @param params of the request, with the envelope
+   * @returns what the server granted; undefined if it refused or did not answer
    */
   open(params: JsonObject): Promise<JsonObject | undefined> {
     this.#reopen?.cancel();
@@ -56,7 +55,7 @@ export class UpstreamListen {
 
   /**
    * Takes a notification that came on a listen stream.
-   * @returns what clients are to be told; undefined when it is nothing for them
+   * @returns the notification for clients; undefined if there is none
    */
   receive(notification: Frame): Frame | undefined {
     const id = subscriptionOf(notification);
@@ -66,7 +65,7 @@ export class UpstreamListen {
       return undefined;
     }
     if (id === undefined) return notification;
-    // While two streams are open only the newer one counts, so that nothing is told twice.
+    // While two streams are open, only the newer one is used, so that nothing is sent twice.
     return id === this.#currentId ? withoutSubscription(notification) : undefined;
   }
 
@@ -76,7 +75,7 @@ export class UpstreamListen {
     if (this.#waiting !== undefined) this.#settle(this.#waiting.id, undefined);
   }
 
-  // At once, not when a promise is looked at: what comes in the same chunk belongs to the new one.
+  // At once, not in a promise: what follows in the same chunk belongs to the new stream.
   #settle(id: number, agreed: JsonObject | undefined): void {
     const waiting = this.#waiting;
     if (waiting?.id !== id) return;

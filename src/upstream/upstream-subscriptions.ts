@@ -1,6 +1,6 @@
-// What one server is told once for all of its clients: from which level on to log, and which
-// resources to watch. A legacy server gets requests; a modern one keeps one listen stream that is
-// opened anew when the subscriptions change (docs/protocol.md#listen-streams).
+// What one server is told once for all its clients: the log level, and the resources to watch. A legacy
+// server gets requests. A modern one has one listen stream, which is replaced when the subscriptions change
+// (docs/protocol.md#listen-streams).
 
 import { afterInput, within } from '../base/clock.ts';
 import { LEAST_COST, TurnQuota, turnFor } from '../base/turns.ts';
@@ -13,7 +13,7 @@ import { TASKS_EXTENSION } from '../mcp/meta.ts';
 import { SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE } from '../mcp/methods.ts';
 import type { ServerIdentity, SubscribeAnswered } from '../ports/lease.ts';
 
-/** What all clients together want to be told of. */
+/** What all clients together have subscribed to. */
 export interface DesiredSubscriptions {
   readonly uris: readonly string[];
   readonly taskIds: readonly string[];
@@ -21,48 +21,48 @@ export interface DesiredSubscriptions {
 
 /** How subscriptions reach the server. */
 export interface SubscriptionChannel {
-  /** What is wanted now. */
+  /** The current subscriptions. */
   wanted(): DesiredSubscriptions;
-  /** Whether anybody watches a resource now. */
+  /** Whether a client watches a resource now. */
   isWanted(uri: string): boolean;
-  /** Makes a request; undefined when there was no answer. */
+  /** Sends a request; undefined if there was no answer. */
   request(method: string, params: JsonObject): Promise<Frame | undefined>;
   /**
-   * Opens a stream that replaces the last one; resolves with what the server agreed to.
-   * @param capabilities further ones that its client declares
+   * Opens a stream that replaces the last one. Resolves with what the server granted.
+   * @param capabilities additional ones that the gateway declares
    */
   listen(params: JsonObject, capabilities: JsonObject): Promise<JsonObject | undefined>;
 }
 
-/** Tells a server what its clients want. */
+/** Tells a server the subscriptions of its clients. */
 export interface UpstreamSubscriptions {
-  /** After a start: everything that is wanted now. */
+  /** After a start: all current subscriptions. */
   replay(level: string | undefined): Promise<void>;
   setLevel(level: string): Promise<WireError | undefined>;
   subscribe(uri: string): Promise<WireError | undefined>;
   /**
    * The same for many at once.
-   * @param answered told of each: the server's error, or undefined
-   * @returns when all were answered
+   * @param answered called for each: with the server's error, or undefined
+   * @returns resolves when all are answered
    */
   subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(uri: string): Promise<WireError | undefined>;
   /** Nobody watches these any more. */
   unsubscribeAll(uris: readonly string[]): void;
   watchTask(taskId: string): Promise<WireError | undefined>;
-  /** Nobody wants to know of some tasks any more. */
+  /** Nobody watches some tasks any more. */
   unwatchTasks(): Promise<void>;
 }
 
-/** Requests of many that are not answered yet. */
+/** Requests in flight, for many subscriptions. */
 const MAX_OPEN = 256;
-/** Requests of many, to all servers, in one turn of the event loop. */
+/** Such requests, to all servers, in one turn of the event loop. */
 const IN_TURN = new TurnQuota(128 * LEAST_COST);
 
-/** How long the next listen stream waits for the server to agree to the last one. */
+/** How long the next listen stream waits for the acknowledgement of the last one. */
 const PACE_MS = 2_000;
 
-/** Told of the answer: the server's error, or undefined. */
+/** Called with the answer: the server's error, or undefined. */
 type OnAnswer = (error: WireError | undefined) => void;
 
 interface WaitingRequest {
@@ -70,7 +70,7 @@ interface WaitingRequest {
   readonly answered: OnAnswer;
 }
 
-/** What a server agreed to. */
+/** What a server granted. */
 interface AgreedSubscriptions {
   readonly uris: ReadonlySet<unknown>;
   readonly taskIds: ReadonlySet<unknown>;
@@ -90,15 +90,15 @@ export function upstreamSubscriptionsOf(
 }
 
 /**
- * Subscriptions as requests of the session era. The coming or going of one client can mean many, so these are sent
- * some at a time, and neither the server nor the event loop gets them all at once. What was undone before it was
- * sent is not sent.
+ * Subscriptions as legacy requests. One client can add or remove many, so only some are sent at a time;
+ * neither the server nor the event loop gets all at once. A request that is undone before it was sent is not
+ * sent.
  */
 export class LegacySubscriptions implements UpstreamSubscriptions {
   readonly #channel: Omit<SubscriptionChannel, 'listen'>;
-  /** What the server was told to watch, and its answer while that is not there. */
+  /** What the server was told to watch, with its answer while that is awaited. */
   readonly #told = new Map<string, Promise<WireError | undefined> | undefined>();
-  /** By URI, the oldest first. */
+  /** By URI, oldest first. */
   readonly #waiting = new Map<string, WaitingRequest>();
   #open = 0;
   #isSending = false;
@@ -122,7 +122,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
     return this.#send(SUBSCRIBE, uri);
   }
 
-  /** When it is their turn; at once where few requests are open. */
+  /** In their turn; at once if few requests are in flight. */
   subscribeAll(uris: readonly string[], answered: SubscribeAnswered): Promise<void> {
     let left = uris.length;
     if (left === 0) return Promise.resolve();
@@ -140,7 +140,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
     return this.#send(UNSUBSCRIBE, uri);
   }
 
-  /** When it is their turn, if the server knows of them at all. */
+  /** In their turn, and only if the server knows of them. */
   unsubscribeAll(uris: readonly string[]): void {
     for (const uri of uris) {
       this.#undo(uri, ERRORS.watchedByNobody);
@@ -174,7 +174,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
     if (isNew) this.#told.set(uri, answer);
     else this.#told.delete(uri);
     const error = await answer;
-    // It may have been told something else meanwhile.
+    // It may have been unsubscribed meanwhile.
     if (isNew && this.#told.get(uri) === answer) {
       if (error === undefined) this.#told.set(uri, undefined);
       else this.#told.delete(uri);
@@ -182,7 +182,7 @@ export class LegacySubscriptions implements UpstreamSubscriptions {
     return error;
   }
 
-  /** What waited for a resource is not sent. */
+  /** A waiting request for a resource is not sent. */
   #undo(uri: string, error: WireError | undefined): void {
     const waiting = this.#waiting.get(uri);
     this.#waiting.delete(uri);
@@ -233,12 +233,10 @@ class ModernSubscriptions implements UpstreamSubscriptions {
   readonly #channel: SubscriptionChannel;
   readonly #flags: JsonObject;
   #last: Promise<AgreedSubscriptions> = Promise.resolve(NOTHING);
-  /** The one to be opened next, with all that is wanted by then. */
+  /** The next stream, which will contain all subscriptions at that time. */
   #next: Promise<AgreedSubscriptions> | undefined;
 
-  /**
-   * @param capabilities what the server offers; only what it offers is asked for
-   */
+  /** @param capabilities of the server; only what it offers is requested */
   constructor(channel: SubscriptionChannel, capabilities: JsonObject) {
     this.#channel = channel;
     this.#flags = Object.fromEntries(
@@ -253,7 +251,7 @@ class ModernSubscriptions implements UpstreamSubscriptions {
     await this.#open();
   }
 
-  // A modern server takes the level from each request.
+  // A modern server gets the level with each request.
   setLevel(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -284,7 +282,7 @@ class ModernSubscriptions implements UpstreamSubscriptions {
     await this.#listen();
   }
 
-  /** Each stream names all that is wanted, so changes that come together become one. */
+  /** Each stream contains all subscriptions, so simultaneous changes become one. */
   #listen(): Promise<AgreedSubscriptions> {
     this.#next ??= this.#openNext();
     return this.#next;

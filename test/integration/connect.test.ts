@@ -92,18 +92,18 @@ describe('a legacy client', () => {
   const PAGE = { 'content-type': 'text/html' };
   it.each([
     [401, {}, 'it wants credentials (HTTP 401); check headers and auth', ['POST']],
-    [403, {}, 'it does not let the gateway in (HTTP 403); check headers and auth', ['POST']],
+    [403, {}, 'it does not accept the gateway (HTTP 403); check headers and auth', ['POST']],
     [
       404,
       {},
       'it has no MCP endpoint at this path (HTTP 404 to POST, HTTP 404 to GET); correct the URL.',
       ['POST', 'POST', 'GET'],
     ],
-    [302, ELSEWHERE, 'it answered HTTP 302 that leads elsewhere', ['POST']],
+    [302, ELSEWHERE, 'it answered HTTP 302 with a redirect to another address', ['POST']],
     [
       200,
       PAGE,
-      'it answered HTTP 200 with text/html, which is no MCP answer; correct the URL.',
+      'it answered HTTP 200 with text/html, which is not an MCP answer; correct the URL.',
       ['POST', 'POST'],
     ],
   ])(
@@ -165,7 +165,8 @@ describe('a legacy client', () => {
     connect(url);
     const { error } = await client.initialize({ initialized: false });
     expect(error).toMatchObject({ code: -32603, data: { outcome: 'not_sent' } });
-    const what = 'could not be reached (ECONNREFUSED): nobody listens there; start it, or correct';
+    const what =
+      'could not be reached (ECONNREFUSED): no program listens there; start it, or correct';
     expect(error?.['message']).toContain(`Server "${url}" is not available: it ${what} the URL.`);
     expect(client.stderr).toContain(`sluice connect: ${url}: it ${what} the URL. Trying again.`);
   });

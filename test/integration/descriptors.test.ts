@@ -78,7 +78,7 @@ describe('more servers than there are descriptors for', () => {
     expect(refused).toMatchObject({
       code: -32603,
       message: expect.stringMatching(
-        /EMFILE: no descriptor is left to start .*ulimit -n/,
+        /EMFILE: no file descriptor is left to start .*ulimit -n/,
       ) as unknown,
       data: { reason: 'server_unavailable', outcome: 'not_sent', server: 'one' },
     });

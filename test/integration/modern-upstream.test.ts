@@ -1,6 +1,6 @@
 // A modern server on stdio: for legacy clients, who are asked what it asks in its results, and for
 // modern ones, whose states are their own (docs/protocol.md#handshake-across-eras,
-// #results-across-eras, #rounds-of-questions, #states-between-modern-peers).
+// #results-across-eras, #rounds-of-server-requests, #states-between-modern-peers).
 import { describe, expect, it } from 'vitest';
 import type { LegacySession, SessionOptions } from '../support/legacy-session.ts';
 import { ModernClient, serverRequestsOf } from '../support/modern-client.ts';

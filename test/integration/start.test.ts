@@ -53,7 +53,7 @@ describe('an address that somebody else has', () => {
     const { code, err } = await sluice('serve', '-c', file, ...flags, String(port));
     expect(code).toBe(1);
     expect(err).toContain(
-      `cannot start: the ${listener} listener can't have 127.0.0.1:${port}: another process listens there: end it, or change ${option}`,
+      `cannot start: the ${listener} listener can't listen on 127.0.0.1:${port}: another process uses it: stop that process, or change ${option}`,
     );
     expect(err).not.toMatch(/\n\s+at |stack/);
   });

@@ -115,7 +115,7 @@ const BAD_ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> 
   'refused with invalid_client': (response) =>
     answerToken(response, 401, { error: 'invalid_client', error_description: 'secret-x' }),
   'is not followed': (response) => response.writeHead(307, { location: other.url }).end(),
-  'with too much': (response) =>
+  'is too large': (response) =>
     answerToken(response, 200, { access_token: 'x', pad: 'x'.repeat(100_000) }),
   'without a bearer token': (response) =>
     answerToken(response, 200, { access_token: 'a\r\nb', token_type: 'Bearer' }),
@@ -301,7 +301,7 @@ describe('token_exchange', () => {
     ],
     [
       'that is given back',
-      'gave the token of the client back',
+      'returned the token of the client',
       (subject: string) => [200, { access_token: subject, token_type: 'Bearer' }],
     ],
   ] as const)('a token %s is not passed on', async (name, text, answer) => {
@@ -322,7 +322,7 @@ describe('token_exchange', () => {
     const headers = keys.headers('robot');
     await LegacySession.open(harness.url('one'), { headers }).catch(() => undefined);
     await harness.gateway.waitForLog((line) =>
-      JSON.stringify(line).includes('you came without one'),
+      JSON.stringify(line).includes('your request has none'),
     );
     expect(remote.requests).toEqual([]);
     expect(tokens.requests).toEqual([]);

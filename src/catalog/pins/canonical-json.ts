@@ -1,6 +1,6 @@
-// One text for all texts that mean the same JSON value: members sorted, numbers and strings in one
-// spelling, nothing taken through JavaScript numbers, so that 9007199254740993 stays itself. What an
-// eye can't see in a string is escaped: texts of this kind are made to be looked at.
+// One canonical text for all texts with the same JSON value: members are sorted, numbers and strings have one
+// spelling. Numbers are not converted to JavaScript numbers, so 9007199254740993 stays exact. Invisible
+// characters in strings are escaped, because such texts are made for people.
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -15,37 +15,37 @@ import {
 } from '../../jsonrpc/json-text.ts';
 import { commaSeparated, jsonText } from '../../jsonrpc/serialize.ts';
 
-/** Control, format, private and unassigned characters, spaces that are none, what fonts leave out. */
+/** Control, format, private and unassigned characters, unusual spaces, and characters without a glyph. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Z}/gu;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-/** Beyond, an exponent could no longer be calculated with. */
+/** Larger exponents could not be computed. */
 const MAX_EXPONENT_DIGITS = 12;
-/** Up to here a number is written out. */
+/** Up to this many zeros a number is written without an exponent. */
 const MAX_ZEROS = 20;
 const INDENT = '  ';
-/** Nobody reads more; deep nesting makes much of little, since each line is indented. */
+/** Nobody reads more. Each line is indented, so deep nesting makes a small value very long. */
 const MAX_SHOWN_CHARS = 4 * 1024 * 1024;
 
-/** Which spelling is wanted. */
+/** The form of the text. */
 export interface CanonicalStyle {
-  /** To be looked at: on several lines, unseen characters escaped. Otherwise to be digested. */
+  /** For people: several lines, invisible characters escaped. Otherwise for a digest. */
   readonly isShown: boolean;
-  /** Whether a member of the outermost object stays. */
+  /** Whether to keep a member of the outermost object. */
   readonly keeps?: (key: string) => boolean;
 }
 
 /**
- * The canonical text of a value. Of members with one name all stay, in their order: which of them
- * counts is for each reader to say.
+ * The canonical text of a value. Members with the same name are all kept, in their order: readers differ in
+ * which one they use.
  * @param text well-formed JSON text
- * @throws SyntaxError when it is not
- * @throws RangeError when it is too large to be shown
+ * @throws SyntaxError if it is not well-formed
+ * @throws RangeError if it is too large to be shown
  */
 export function canonicalJson(text: Buffer, style: CanonicalStyle): string {
   return new CanonicalWriter(text, style).write();
 }
 
-/** Reads the text once, from the front. */
+/** Reads the text once, from the beginning. */
 class CanonicalWriter {
   readonly #text: Buffer;
   readonly #style: CanonicalStyle;
@@ -125,7 +125,7 @@ class CanonicalWriter {
     this.#skipSpace();
   }
 
-  /** To the next item, or to the bracket that closes. */
+  /** Goes to the next item, or to the closing bracket. */
   #leaveItem(close: number): void {
     this.#skipSpace();
     if (this.#text[this.#at] === close) return;
@@ -137,7 +137,7 @@ class CanonicalWriter {
     this.#at = skipSpace(this.#text, this.#at, this.#text.length);
   }
 
-  // What can't be seen depends on the version of Unicode, and no digest may.
+  // Which characters are invisible depends on the Unicode version, and a digest must not.
   #spell(value: string): string {
     return this.#style.isShown ? visibleString(value) : jsonText(value);
   }
@@ -153,15 +153,15 @@ class CanonicalWriter {
   }
 }
 
-/** A string as JSON, with escapes for all that can't be seen. */
+/** A string as JSON, with all invisible characters escaped. */
 export function visibleString(value: string): string {
   return jsonText(value).replace(UNSEEN, (unseen) =>
-    // By code unit, so that it is JSON.
+    // By code unit, so that it is valid JSON.
     Array.from({ length: unseen.length }, (_, i) => escapeOf(unseen.charCodeAt(i))).join(''),
   );
 }
 
-/** Orders texts the same way everywhere. */
+/** Orders texts by code units, the same way everywhere. */
 export function compareCodeUnits(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;
@@ -177,14 +177,14 @@ function withoutZerosInFront(digits: string): string {
   return digits.slice(start);
 }
 
-// A regular expression for the end would begin anew at each zero of a run.
+// A regular expression for the end would start again at each zero of a run.
 function withoutZerosBehind(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   return digits.slice(0, end);
 }
 
-/** 1, 1.0, 10e-1 -> 1. Literals and what is too large to calculate with stay as they are. */
+/** 1, 1.0 and 10e-1 become 1. Literals and numbers with huge exponents stay. */
 function canonicalNumber(text: string): string {
   const [matched, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (matched === undefined || exponent.length > MAX_EXPONENT_DIGITS) return text;

@@ -1,4 +1,4 @@
-// What differs between the tools that a server lists and those that were accepted.
+// Compares the tools that a server lists with the accepted ones.
 import { compareCodeUnits } from './canonical-json.ts';
 import { type Definition, definitionOf, nameOf } from './definition.ts';
 import type { PinnedTools } from './lock-file.ts';
@@ -6,27 +6,27 @@ import type { PinnedTools } from './lock-file.ts';
 /** One difference. */
 export interface ToolChange {
   readonly name: string;
-  /** What was accepted; undefined: the tool is new. */
+  /** The accepted definition; undefined: the tool is new. */
   readonly before: Definition | undefined;
-  /** What is listed; undefined: the tool is gone. */
+  /** The listed definition; undefined: the tool was removed. */
   readonly after: Definition | undefined;
 }
 
-/** The tools of one server, compared. */
+/** The result of comparing the tools of one server. */
 export interface Comparison {
-  /** By name. */
+  /** Ordered by name. */
   readonly changes: readonly ToolChange[];
   readonly unchanged: number;
-  /** Names with more than one definition: only the first one can be accepted. */
+  /** Names with more than one definition. Only the first one can be accepted. */
   readonly twice: readonly string[];
-  /** Names whose definition is so large that nobody could look at it: they can't be accepted. */
+  /** Names whose definition is too large to be shown, so it can't be accepted. */
   readonly unshown: readonly string[];
-  /** What is listed, to be accepted. */
+  /** The listed tools, to be accepted. */
   readonly listed: PinnedTools;
 }
 
 /**
- * Compares.
+ * Compares the tools of one server.
  * @param accepted the server's part of the lock file
  * @param tools entries of the server's `tools/list`
  */

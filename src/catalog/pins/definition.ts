@@ -1,25 +1,25 @@
-// What of a tool's definition is pinned, and the digest of it.
+// The pinned part of a tool's definition, and its digest.
 import { createHash } from 'node:crypto';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * Members that no model is shown: what a server keeps with a tool for programs, pictures, and how
- * calls travel. All others count, those that nobody knows yet included.
+ * Members that models don't see: data for programs, pictures, and how calls are sent. All other members are
+ * pinned, also unknown ones.
  */
 const NOT_PINNED: ReadonlySet<string> = new Set(['_meta', 'icons', 'execution']);
 
-/** A tool's definition in the form in which it is pinned. */
+/** A tool's definition in the pinned form. */
 export interface Definition {
   readonly name: string;
   /** `sha256:` and hexadecimal digits. */
   readonly digest: string;
-  /** Canonical JSON text of what is pinned, on several lines. */
+  /** Canonical JSON text of the pinned part, on several lines. */
   readonly text: string;
 }
 
-/** The name of a tool; undefined when it has none, or no text. */
+/** The name of a tool; undefined if it has none, or it is not a string. */
 export function nameOf(tool: Buffer): string | undefined {
   const name = lastMember(tool, 0, tool.length, 'name');
   return name && parseString(tool, name.valueStart, name.valueEnd);
@@ -33,8 +33,8 @@ export function digestOf(tool: Buffer): string {
 
 /**
  * Reads a definition.
- * @param tool an entry of `tools/list`, as the server wrote it
- * @returns undefined when it has no name, or is so large that nobody could look at it
+ * @param tool an entry of `tools/list`, as the server sent it
+ * @returns undefined if it has no name, or is too large to be shown
  */
 export function definitionOf(tool: Buffer): Definition | undefined {
   const name = nameOf(tool);

@@ -1,6 +1,6 @@
-// The file of accepted tool definitions: beside the configuration, in version control with it, so it
-// is sorted, one member a line, and shows what can't be seen. Each definition stands with its digest;
-// a file where the two differ was changed by hand, or merged badly, and is not used.
+// The file of accepted tool definitions. It is next to the configuration, in version control. So it is
+// sorted, has one member on each line, and shows invisible characters. Each definition has its digest. If
+// they don't match, the file was edited by hand or merged badly, and is not used.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { readBoundedFile } from '../../base/bounded-file.ts';
@@ -16,9 +16,9 @@ const READABLE_BY_ALL = 0o644;
 const TOOL_INDENT = '      ';
 const DEFINITION_INDENT = '        ';
 
-/** Tool name -> the definition that was accepted. */
+/** The accepted definitions by tool name. */
 export type PinnedTools = ReadonlyMap<string, Definition>;
-/** Server name -> its tools. */
+/** The tools by server name. */
 export type Lock = ReadonlyMap<string, PinnedTools>;
 
 /** A lock file that can't be used. */
@@ -26,14 +26,14 @@ export class LockFileError extends UserFileError {
   override readonly name = 'LockFileError';
 }
 
-/** Where the lock file of a configuration is: `sluice.yaml` has `sluice.lock.json`. */
+/** The path of the lock file for a configuration file: `sluice.lock.json` for `sluice.yaml`. */
 export function lockFileOf(configFile: string): string {
   return join(dirname(configFile), `${basename(configFile, extname(configFile))}.lock.json`);
 }
 
 /**
- * Reads a lock file; one that isn't there is empty.
- * @throws LockFileError when it can't be used
+ * Reads a lock file. A file that does not exist is empty.
+ * @throws LockFileError if it can't be used
  */
 export function readLockFile(path: string): Lock {
   let text: Buffer;
@@ -47,8 +47,8 @@ export function readLockFile(path: string): Lock {
 }
 
 /**
- * Writes a lock file, all of it or nothing.
- * @throws Error when it can't be written
+ * Writes a lock file, completely or not at all.
+ * @throws Error if it can't be written
  */
 export function writeLockFile(path: string, lock: Lock): void {
   const draft = `${path}.${process.pid}.tmp`;

@@ -1,13 +1,13 @@
-// Whether a tool is the one that somebody accepted. A model trusts what a tool's definition says, so a
-// server that changes one silently may be attacking the model.
+// Whether a tool has the accepted definition. A model trusts definitions of tools, so a server that changes
+// one without notice may be attacking the model.
 import { digestOf, nameOf } from './definition.ts';
 import type { Lock } from './lock-file.ts';
 
-/** What is known of a tool's definition. */
+/** The result of the comparison. */
 export type PinVerdict =
-  /** It is the accepted one. */
+  /** The definition is accepted. */
   | 'pinned'
-  /** No tool of this name was accepted for this server. */
+  /** No tool with this name was accepted for this server. */
   | 'new'
   /** Another definition was accepted. */
   | 'changed';
@@ -21,9 +21,10 @@ export class Pins {
   }
 
   /**
-   * Compares a tool with what was accepted. Takes some microseconds: meant for lists, not for calls.
+   * Compares a tool with its accepted definition. Takes some microseconds, so it is used for lists, not for
+   * calls.
    * @param server its configured name
-   * @param tool an entry of the server's own `tools/list`, before anything is shaped
+   * @param tool an entry of the server's own `tools/list`, before shaping
    */
   verdict(server: string, tool: Buffer): PinVerdict {
     const name = nameOf(tool);

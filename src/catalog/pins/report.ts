@@ -1,10 +1,10 @@
-// Differences between tools as a person reads them before accepting: line by line, with all that
-// can't be seen made visible, since that is where instructions to a model are hidden.
+// Shows differences between tools to the person who accepts them: line by line, with invisible characters
+// made visible, because instructions to a model may be hidden in them.
 import { visibleString } from './canonical-json.ts';
 import type { Comparison, ToolChange } from './comparison.ts';
 import type { Definition } from './definition.ts';
 
-/** Beyond this many pairs of lines all old ones are shown, then all new ones. */
+/** With more pairs of lines, all old lines are shown, then all new ones. */
 const MAX_COMPARED = 4_000_000;
 const ESCAPE = /\\(?:u([0-9a-f]{4})|.)/g;
 const LINE_FEED = '\\n';
@@ -13,7 +13,7 @@ const TAG_END = 0xe007e;
 const TAG_BASE = 0xe0000;
 
 /**
- * What is different at one server.
+ * The differences of one server.
  * @returns lines, each with its line feed
  */
 export function comparisonReport(server: string, comparison: Comparison): string {
@@ -46,12 +46,12 @@ function changeLines({ name, before, after }: ToolChange): string[] {
   return [`  ${head} ${plain(name)}`, ...warnings, ...body.map((line) => `      ${line}`)];
 }
 
-/** Text of others, so that a terminal shows all of it and does nothing with it. */
+/** Makes foreign text harmless for a terminal: everything in it is shown, and has no effect. */
 export function plain(text: string): string {
   return visibleString(text).slice(1, -1);
 }
 
-/** A definition in lines, where long texts break as their author broke them. */
+/** The lines of a definition. Long texts are split at their own line breaks. */
 function linesOf({ text }: Definition): string[] {
   return text.split('\n').flatMap((line) => {
     const indent = `${/^ */.exec(line)?.[0] ?? ''}  `;
@@ -60,7 +60,7 @@ function linesOf({ text }: Definition): string[] {
   });
 }
 
-/** Lines of both, with `-`, `+` or a space in front: a longest common subsequence. */
+/** The lines of both, marked with `-`, `+` or a space: a longest common subsequence. */
 function difference(before: readonly string[], after: readonly string[]): string[] {
   const minus = (line: string): string => `- ${line}`;
   const plus = (line: string): string => `+ ${line}`;
@@ -90,7 +90,7 @@ function difference(before: readonly string[], after: readonly string[]): string
   return lines;
 }
 
-/** For each pair of ends how many lines they have in common. */
+/** For each pair of line numbers, the length of the longest common subsequence of the rest. */
 function commonLengths(before: readonly string[], after: readonly string[]): Uint32Array {
   const width = after.length + 1;
   const lengths = new Uint32Array((before.length + 1) * width);
@@ -104,7 +104,7 @@ function commonLengths(before: readonly string[], after: readonly string[]): Uin
   return lengths;
 }
 
-/** What a definition has that can't be seen; undefined when all of it can. */
+/** Text that is hidden in a definition; undefined if there is none. */
 function hiddenText({ text }: Definition): string | undefined {
   const units = [...text.matchAll(ESCAPE)].flatMap(([, hex]) =>
     hex === undefined ? [] : [Number.parseInt(hex, 16)],

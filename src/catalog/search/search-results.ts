@@ -1,5 +1,5 @@
-// What `find_tools` and `describe_tool` answer: results of `tools/call` as JSON text, for a model in
-// words and for a program as structured content.
+// The answers of `find_tools` and `describe_tool`: results of `tools/call` as JSON text, with text for models
+// and structured content for programs.
 import { jsonBytes, jsonText } from '../../jsonrpc/serialize.ts';
 import type { FoundTools, SearchableTool } from './tool-search.ts';
 
@@ -9,7 +9,7 @@ const CLOSE = Buffer.from('}');
 
 /**
  * The result of `find_tools`.
- * @param servers all that could be searched, for who found nothing
+ * @param servers all servers that were searched, for an empty result
  */
 export function foundResult(found: FoundTools, servers: readonly string[]): Buffer {
   const tools = found.tools.map(({ name, title, server, description }) => ({
@@ -47,7 +47,7 @@ function lineOf({ name, title, description }: SearchableTool): string {
 
 /**
  * The result of `describe_tool`.
- * @param definition JSON text of the tool as clients would see it in the list; goes out as it is
+ * @param definition JSON text of the tool as in the list of clients; it is not changed
  */
 export function describedResult(definition: Buffer): Buffer {
   const text = jsonText(definition.toString('utf8'));
@@ -56,8 +56,7 @@ export function describedResult(definition: Buffer): Buffer {
 }
 
 /**
- * The result of one of the three tools that could not do what it was asked: for the model to read, so
- * no error of the protocol.
+ * The result if one of the three tools failed. It is written for the model, so it is not a protocol error.
  * @param problem a sentence
  */
 export function problemResult(problem: string): Buffer {
@@ -65,8 +64,8 @@ export function problemResult(problem: string): Buffer {
 }
 
 /**
- * The problem of a name that no tool has.
- * @param alike tools that may have been meant
+ * The problem that no tool has a name.
+ * @param alike tools with similar names
  */
 export function unknownTool(name: string, alike: FoundTools): string {
   const asked = jsonText(name.slice(0, MAX_LINE_CHARS));
@@ -83,7 +82,7 @@ function oneLine(text: string): string {
       .split(/[\r\n]/, 1)[0]
       ?.replace(/\s+/g, ' ') ?? '';
   if (line.length <= MAX_LINE_CHARS) return line;
-  // Not within a surrogate pair, and where there are words not within a word.
+  // Not within a surrogate pair, and not within a word if there are several words.
   const start = line.slice(0, MAX_LINE_CHARS).replace(/[\ud800-\udbff]$/, '');
   const space = start.lastIndexOf(' ');
   return `${space > MAX_LINE_CHARS / 2 ? start.slice(0, space) : start}...`;

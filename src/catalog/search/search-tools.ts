@@ -1,5 +1,5 @@
-// The three tools that an endpoint with `toolList: search` lists instead of all the others: their
-// definitions, written for a model, and how their arguments are read.
+// The three tools that an endpoint with `toolList: search` lists instead of all others: their definitions,
+// which are written for models, and their arguments.
 
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import { EMPTY_OBJECT, OPEN_BRACE } from '../../jsonrpc/json-text.ts';
@@ -102,11 +102,11 @@ const DEFINITIONS = [
   },
 ] as const;
 
-/** What `tools/list` shows: the entries, as JSON text. */
+/** The entries of `tools/list`, as JSON text. */
 export const SEARCH_TOOLS: readonly { readonly name: string; readonly text: Buffer }[] =
   DEFINITIONS.map((definition) => ({ name: definition.name, text: jsonBytes(definition) }));
 
-/** What is wrong with arguments, as a sentence for a model. */
+/** What is wrong with the arguments, as a sentence for a model. */
 export interface Problem {
   readonly problem: string;
 }
@@ -144,15 +144,15 @@ export function readDescribe(args: unknown): { readonly name: string } | Problem
   return isTextWithin(name, TEXT_LIMITS.name) ? { name } : NO_NAME;
 }
 
-/** A call that was wrapped in `call_tool`. */
+/** The call inside of a `call_tool` call. */
 export interface WrappedCall {
   readonly name: string;
-  /** `params` of the call itself: the arguments byte for byte, all other members as they were. */
+  /** The `params` of the inner call: the arguments byte for byte, all other members unchanged. */
   readonly params: Buffer;
 }
 
 /**
- * Takes the call out of a call of `call_tool`.
+ * Gets the call out of a `call_tool` call.
  * @param params JSON text of `params`
  */
 export function unwrapCall(params: Buffer): WrappedCall | Problem {
@@ -178,7 +178,7 @@ export function unwrapCall(params: Buffer): WrappedCall | Problem {
   return { name, params: editObject(params, 0, params.length, { set }) };
 }
 
-/** Of members with one name the last one counts, as for every reader that builds objects. */
+/** The last one of several members with the same name counts, as in all parsers that build objects. */
 function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

@@ -1,5 +1,5 @@
-// Finds tools by words: full text search over what their servers say of them, ranked by BM25+ as
-// MiniSearch has it. A value made of one list of tools; another list has another one.
+// Finds tools by words: a full text search over their definitions, ranked by BM25+ (MiniSearch). An index
+// belongs to one list of tools and never changes.
 import MiniSearch, { type SearchResult } from 'minisearch';
 import { LEAST_COST, nextTurn, turnFor } from '../../base/turns.ts';
 import { isObject, parseSpan } from '../../jsonrpc/parse.ts';
@@ -9,39 +9,39 @@ export const MAX_QUERY_CHARS = 500;
 export const MAX_FOUND = 50;
 export const DEFAULT_FOUND = 10;
 const MAX_TERMS = 12;
-/** How much is searched of what a server says of a tool: what it is comes first. */
+/** How many characters of a tool are searched. The beginning usually says what it does. */
 const MAX_CHARS = { name: 200, title: 200, argumentNames: 1_000, description: 2_000 } as const;
 const MAX_INDEXED_ARGUMENTS = 50;
-/** And of all that one server says; of its tools behind that only the names are searched. */
+/** How many characters of one server's tools are searched. Only the names of later tools are. */
 const MAX_SERVER_CHARS = 1_000_000;
-/** Tools that are indexed without a break for others. */
+/** Tools that are indexed in one step. */
 const SLICE = 10;
 /**
- * Tools of one index; more are in several, each searched in a turn of its own, since a word may stand in
- * all of them.
+ * Tools in one index. More tools need several indexes, each searched in its own turn, because a word may be
+ * in all of them.
  */
 const INDEX_SIZE = 1_000;
 const MIN_PREFIX_CHARS = 3;
 const MIN_FUZZY_CHARS = 5;
-/** Edits per character of a word that may be misspelt. */
+/** Allowed edits for each character of a word. */
 const FUZZINESS = 0.2;
-/** More are another word. */
+/** With more edits it is another word. */
 const MAX_EDITS = 3;
 /**
- * Places of words that one query looks at: all of them among a thousand tools, whatever the query. Among
- * more, the words that most tools have, and that say least, are left out.
+ * Occurrences of words that one query reads. For up to a thousand tools this is enough for every query. With
+ * more tools, the words that most tools have are ignored, because they say least.
  */
 const MAX_STEPS = 60_000;
-/** And all queries together in one turn of the event loop, where a step costs as much as a short message. */
+/** For all queries together in one turn of the event loop. A step costs as much as a short message. */
 const IN_TURN = listWork();
-/** Results that are sorted in a turn of their own. */
+/** More results than this are sorted in a separate turn. */
 const MANY_RESULTS = 5_000;
-/** A name says more of a tool than a sentence about it. */
+/** A word in a tool's name says more than one in its description. */
 const BOOST = { name: 4, title: 3, server: 2, argumentNames: 1.5, description: 1 } as const;
 
-/** What is searched of a tool. */
+/** The searched texts of a tool. */
 export interface SearchableTool {
-  /** As clients see it. */
+  /** The name that clients see. */
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -49,17 +49,17 @@ export interface SearchableTool {
   readonly server: string;
 }
 
-/** What a search found. */
+/** The result of a search. */
 export interface FoundTools {
-  /** Best first. */
+  /** Best match first. */
   readonly tools: readonly SearchableTool[];
-  /** How many match in all. */
+  /** The number of all matches. */
   readonly matches: number;
 }
 
 /**
- * Reads what is searched of a definition.
- * @param name of the tool as clients see it
+ * Reads the searched texts of a definition.
+ * @param name of the tool, as clients see it
  * @param server name of its server
  * @param definition JSON text, as clients see it
  */
@@ -95,8 +95,8 @@ export class ToolSearch {
   }
 
   /**
-   * Makes an index, in slices of some milliseconds.
-   * @param tools read one after the other, as they are needed
+   * Makes an index, in steps of some milliseconds.
+   * @param tools read one after another, when they are needed
    */
   static async create(tools: Iterable<SearchableTool>): Promise<ToolSearch> {
     const spread = new WordSpread();
@@ -125,16 +125,16 @@ export class ToolSearch {
     return new ToolSearch(all, indexes, spread);
   }
 
-  /** Names of the servers that have tools here, in the order of the list. */
+  /** The servers that have tools here, in the order of the list. */
   get servers(): readonly string[] {
     return [...new Set(this.#tools.map(({ server }) => server))];
   }
 
   /**
-   * Searches. A query without a word finds all tools, in the order of the list.
-   * @param query any text; words after the first 12 are not looked at
+   * Searches. A query without words returns all tools, in the order of the list.
+   * @param query any text; only the first 12 words are used
    * @param options.server only tools of this server
-   * @param options.limit the most tools to give
+   * @param options.limit the most results
    */
   async find(
     query: string,
@@ -147,12 +147,15 @@ export class ToolSearch {
     return { tools: fitting.slice(0, Math.min(limit, MAX_FOUND)), matches: fitting.length };
   }
 
-  /** Word by word, in several turns: what a word finds adds up, and more words found count more. */
+  /**
+   * Word by word, in several turns. The scores of words are added, and tools that match more words rank
+   * higher.
+   */
   async #search(words: readonly string[]): Promise<SearchableTool[]> {
     const scores = new Map<number, { score: number; words: number }>();
     const budget = { steps: MAX_STEPS };
     for (const word of this.#spread.rarestFirst(words)) {
-      // Half of it would favour the tools that are listed first.
+      // Reading only half of the occurrences would prefer the tools that are listed first.
       if (scores.size > 0 && this.#spread.countOf(word) > budget.steps) break;
       const places = Math.min(this.#spread.countOf(word), budget.steps);
       const expected = Math.ceil(places / this.#indexes.length);
@@ -175,29 +178,29 @@ export class ToolSearch {
   }
 }
 
-/** Words like the one that is searched stand at more places than it does, which is known only afterwards. */
+/** Similar words have more occurrences than the word itself. Their number is known only after the search. */
 function spendMore(steps: number): void {
   if (steps > 0) IN_TURN.spend(steps * LEAST_COST);
 }
 
 function searchWord(index: MiniSearch, word: string, budget: { steps: number }): SearchResult[] {
   return index.search(word, {
-    // It is a word already, and none of what is indexed.
+    // The query is one normalized word already.
     tokenize: (one) => [one],
     processTerm: (one) => one,
     boost: BOOST,
     prefix: word.length >= MIN_PREFIX_CHARS,
     fuzzy: word.length >= MIN_FUZZY_CHARS ? FUZZINESS : false,
     maxFuzzy: MAX_EDITS,
-    // Asked for each place where a word, or one like it, stands: itself first.
+    // Called for each occurrence of the word or a similar one; those of the word itself come first.
     boostDocument: () => (budget.steps-- > 0 ? 1 : 0),
   });
 }
 
-/** How often words stand in what is indexed. */
+/** The number of occurrences of each word in the index. */
 class WordSpread {
   readonly #byWord = new Map<string, number>();
-  /** Of all words that begin alike. */
+  /** Of all words with the same beginning. */
   readonly #byStart = new Map<string, number>();
 
   note(word: string): void {
@@ -206,12 +209,12 @@ class WordSpread {
     this.#byStart.set(start, (this.#byStart.get(start) ?? 0) + 1);
   }
 
-  /** Different words, those first that say most: few tools have them. */
+  /** Different words, the rarest first, because they say most. */
   rarestFirst(words: readonly string[]): string[] {
     return [...new Set(words)].sort((left, right) => this.countOf(left) - this.countOf(right));
   }
 
-  /** At how many places it stands. A short one is mostly the beginning of others. */
+  /** The number of occurrences. A short word is mostly the beginning of others. */
   countOf(word: string): number {
     const isStart = word.length >= MIN_PREFIX_CHARS && word.length < MIN_FUZZY_CHARS;
     const counts = isStart ? this.#byStart : this.#byWord;
@@ -219,9 +222,9 @@ class WordSpread {
   }
 }
 
-/** What of tools is indexed. */
+/** The indexed texts of tools. */
 class Documents {
-  /** Characters of each server so far. */
+  /** The number of characters of each server so far. */
   readonly #said = new Map<string, number>();
 
   of({ name, title, description, argumentNames, server }: SearchableTool, id: number): object {
@@ -238,7 +241,9 @@ class Documents {
   }
 }
 
-/** `readFiles`, `read_file`, `Read a file` -> read, file. Scripts without spaces: one by one. */
+/**
+ * `readFiles`, `read_file` and `Read a file` become read, file. Scripts without spaces: one character each.
+ */
 function wordsOf(text: string): string[] {
   return text
     .replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ')
@@ -249,7 +254,7 @@ function wordsOf(text: string): string[] {
     .map(singularOf);
 }
 
-/** Close enough for English, and the same for what is searched and what it is searched with. */
+/** A simple rule for English. It is applied to both the index and the query. */
 function singularOf(word: string): string {
   if (word.length <= MIN_PREFIX_CHARS || !word.endsWith('s') || word.endsWith('ss')) return word;
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.slice(0, -1);

@@ -1,7 +1,7 @@
-// Whether the arguments of a tool call fit the schema that the server published. Schemas come from
-// servers that nobody vouches for, so they are compiled and run in processes with limits. A schema that
-// can't be used is reported once and never refuses a call. A check that doesn't come to an end says
-// nothing about the next one: otherwise one client could switch off the checks of all others.
+// Checks the arguments of tool calls against the schemas of servers. Schemas may be malicious, so they are
+// compiled and run in processes with limits. A schema that can't be used is reported once, and never refuses
+// a call. A check that takes too long does not affect the next one. Otherwise one client could switch off the
+// checks for all others.
 
 import { createHash } from 'node:crypto';
 import { RecentMap } from '../../base/recent-map.ts';
@@ -15,20 +15,20 @@ export type { CheckFor } from './validation-link.ts';
 
 /** How long one check may take. */
 const LIMIT_MS = 1_000;
-/** Schemas of which it is remembered that they can't be used. */
+/** Schemas that can't be used, to be remembered. */
 const MAX_REMEMBERED = 10_000;
 
-/** What a check found. */
+/** The result of a check. */
 export type CheckResult =
   | { readonly kind: 'valid' }
-  /** Between one and ten errors. */
+  /** One to ten errors. */
   | { readonly kind: 'invalid'; readonly errors: readonly ArgumentError[] }
-  /** Nothing was checked since the schema can't be used. */
+  /** Not checked, because the schema can't be used. */
   | { readonly kind: 'unusable' }
-  /** Nothing was checked since there is too much to check. */
+  /** Not checked, because there are too many checks. */
   | { readonly kind: 'busy' };
 
-/** What is known of a schema. */
+/** What is known about a schema. */
 interface SchemaRecord {
   unusable: string | undefined;
 }
@@ -38,15 +38,17 @@ export class ArgumentValidators {
   readonly #link: ValidationLink;
   readonly #records = new RecentMap<string, SchemaRecord>(MAX_REMEMBERED);
 
-  /** @param limitMs how long one check may take, the compiling of its schema included */
+  /** @param limitMs how long one check may take, in milliseconds, including compiling the schema */
   constructor(limitMs: number = LIMIT_MS) {
     this.#link = new ValidationLink(limitMs);
   }
 
   /**
-   * The validator of one tool. Costs a digest of the schema; all else happens at the first check.
+   * The validator of one tool. It computes a digest of the schema; everything else happens at the first
+   * check.
    * @param schema JSON text of `inputSchema`; it is kept, and must not be changed
-   * @param unusable told at most once why the schema can't be used, at the latest after some checks
+   * @param unusable called at most once with the reason why the schema can't be used; not later than after
+   *   some checks
    */
   validator(schema: Buffer, unusable: (reason: string) => void): Validator {
     const digest = createHash('sha256').update(schema).digest('base64');
@@ -57,7 +59,7 @@ export class ArgumentValidators {
     );
   }
 
-  /** Ends the validation process. Checks on their way become `busy`. */
+  /** Ends the validation processes. Checks in progress become `busy`. */
   async close(): Promise<void> {
     await this.#link.close();
   }
@@ -78,7 +80,7 @@ export class Validator {
   readonly #unusable: (reason: string) => void;
   #hasTold = false;
 
-  /** Made by ArgumentValidators only. */
+  /** Only for ArgumentValidators. */
   constructor(
     record: SchemaRecord,
     schema: { readonly digest: string; readonly schema: Buffer; readonly link: ValidationLink },
@@ -93,9 +95,9 @@ export class Validator {
   }
 
   /**
-   * Checks the arguments of a call; never throws.
-   * @param args JSON text, well-formed; undefined is the same as `{}`
-   * @param whom whose call it is, and of which server
+   * Checks the arguments of a call. Never throws.
+   * @param args well-formed JSON text; undefined is the same as `{}`
+   * @param whom the caller and the server
    */
   async check(args: Buffer | undefined, whom: CheckFor): Promise<CheckResult> {
     if (this.#record.unusable !== undefined) return this.#skip(this.#record.unusable);
@@ -127,7 +129,7 @@ export class Validator {
   }
 }
 
-/** These arguments were not found to fit. Others may be, so it counts for this call only. */
+/** Other arguments may be fine, so this counts for this call only. */
 function overrun(why: string): CheckResult {
   const message = `could not be checked: ${why}`;
   return { kind: 'invalid', errors: [{ path: '', rule: 'limit', message }] };

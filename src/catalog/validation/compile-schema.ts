@@ -1,6 +1,6 @@
-// The text of a tool's schema -> a function that checks arguments. Runs in the validation process only: compiling
-// takes milliseconds, and what comes out may take forever (docs/adr/0006). A schema is compiled in an
-// instance of its own, so that no server's `$id` is seen by another's schema and nothing is kept.
+// Compiles a tool's schema to a function that checks arguments. Runs only in the validation process:
+// compiling takes milliseconds, and the result may run forever (docs/adr/0006). Each schema is compiled by a
+// new instance of ajv, so that a server's `$id` is not visible to other schemas, and nothing is kept.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -14,40 +14,40 @@ import { beyondBounds } from './schema-bounds.ts';
 const MAX_ERRORS = 10;
 const MAX_TEXT = 200;
 const SHOWN_VALUES = 10;
-/** 19.99 is a multiple of 0.01, whatever binary fractions say. */
+/** 19.99 is a multiple of 0.01, in spite of binary fractions. */
 const PRECISION_DIGITS = 9;
 
-/** A schema that can be used. */
+/** A compiled schema. */
 export interface CompiledSchema {
-  /** @returns at most 10 reasons why the arguments don't fit; none when they do */
+  /** @returns at most 10 errors; none if the arguments are valid */
   readonly check: (args: unknown) => readonly ArgumentError[];
 }
 
 type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
 
-// `$schema` without its scheme and an empty fragment.
+// `$schema`, without its scheme and an empty fragment.
 const DIALECTS: ReadonlyMap<string, Dialect> = new Map<string, Dialect>([
   ['json-schema.org/draft/2020-12/schema', Ajv2020],
   ['json-schema.org/draft/2019-09/schema', Ajv2019],
   ['json-schema.org/draft-07/schema', Ajv],
-  // What draft-06 has, draft-07 has with the same meaning.
+  // What draft-06 has means the same in draft-07.
   ['json-schema.org/draft-06/schema', Ajv],
 ]);
 
 const OPTIONS: Options = {
   allErrors: true,
-  // Unknown keywords and formats say nothing, as the specification has it.
+  // Unknown keywords and formats are ignored, as in the specification.
   strict: false,
   logger: false,
-  // A property that every object inherits is not one of the arguments.
+  // Properties that every object inherits are not arguments.
   ownProperties: true,
-  // Inlined, a few references make a text of any length.
+  // With inlining, a few references could make a text of any length.
   inlineRefs: false,
   multipleOfPrecision: PRECISION_DIGITS,
   code: { regExp: Object.assign(patternOf, { code: 'patternOf' }) },
 };
 
-/** Which checks of schemas themselves exist already: one for each dialect. */
+/** The validators for schemas themselves: one for each dialect. */
 const metaSchemas = new Map<Dialect, InstanceType<Dialect>>();
 
 /**
@@ -84,7 +84,8 @@ function compileIn(
   const validator = new dialect({ ...OPTIONS, validateSchema: false, meta: false });
   formats.default(validator);
   const validate = validator.compile(rules);
-  // A reference that goes round without a step into the arguments never ends, whatever they are.
+  // A cycle of references that does not go into the arguments recurses without end, for any arguments. This
+  // finds it.
   validate({});
   return { check: (args) => errorsOf(validate, args) };
 }
@@ -96,7 +97,7 @@ function dialectOf($schema: unknown): Dialect | undefined {
   return DIALECTS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, ''));
 }
 
-// Patterns are to be Unicode ones, but many servers write what only the older grammar takes: `[\w-.]`.
+// Patterns should be Unicode ones, but many servers write what only the older grammar allows: `[\w-.]`.
 function patternOf(pattern: string, flags: string): RegExp {
   try {
     return new RegExp(pattern, flags);
@@ -114,7 +115,7 @@ function errorsOf(validate: ValidateFunction, args: unknown): readonly ArgumentE
   }));
 }
 
-/** What would be right. Values of the schema are shown, those of the arguments are not. */
+/** What would be right. Contains values of the schema, but none of the arguments. */
 function describe({ keyword, message = 'does not fit', params }: ErrorObject): string {
   switch (keyword) {
     case 'additionalProperties':

@@ -1,52 +1,52 @@
-// What the gateway and its validation process say to each other: one job at a time, one answer each.
+// The messages between the gateway and its validation processes: one job at a time, with one report for each.
 
-/** One reason why arguments don't fit. */
+/** One reason why arguments are not valid. */
 export interface ArgumentError {
-  /** JSON pointer into the arguments; empty for the arguments as a whole. */
+  /** A JSON pointer into the arguments; empty for all arguments. */
   readonly path: string;
   /** The keyword of the schema. */
   readonly rule: string;
-  /** What would be right; never repeats a value. */
+  /** What would be right; never contains a value of the arguments. */
   readonly message: string;
 }
 
 /** A check of one call. */
 export interface ValidationJob {
-  /** Names the schema. */
+  /** Identifies the schema. */
   readonly digest: string;
-  /** JSON text; left out where the process should have it. */
+  /** JSON text; left out if the process should have it already. */
   readonly schema: Uint8Array | undefined;
   /** JSON text. */
   readonly args: Uint8Array;
 }
 
-/** What came out of a job. */
+/** The result of a job. */
 export type JobOutcome =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly errors: readonly ArgumentError[] }
   /** The schema can't be used. */
   | { readonly kind: 'unusable'; readonly reason: string }
-  /** The process doesn't have the schema: send it. */
+  /** The process does not have the schema: send it. */
   | { readonly kind: 'missing' }
-  /** The check of these arguments failed. */
+  /** The check of these arguments threw an error. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** The check needed more stack, memory or time than it may have. */
+  /** The check needed too much stack, memory or time. */
   | { readonly kind: 'overrun'; readonly what: 'stack' | 'memory' | 'time' };
 
-/** What the process says of a job. */
+/** The answer of the process. */
 export interface JobReport {
   readonly outcome: JobOutcome;
-  /** How much the job cost, however long it took on a busy machine. */
+  /** CPU time of the job, which does not depend on how busy the machine is. */
   readonly cpuMs: number;
 }
 
-/** What the process says first. */
+/** The first message of the process. */
 export const READY = 'ready';
 
 /**
- * Where a module of this folder is, as source or as what is built of it.
+ * The URL of a module in this folder, as source or as built file.
  * @param url `import.meta.url` of the caller
- * @param name without its ending
+ * @param name without its extension
  */
 export function sourceBeside(url: string, name: string): URL {
   return new URL(`./${name}${url.endsWith('.ts') ? '.ts' : '.js'}`, url);

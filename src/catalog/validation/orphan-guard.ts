@@ -1,5 +1,5 @@
-// A thread of the validation process that ends the process when the gateway is gone, even while the
-// main thread runs a check that has no end. The gateway ends such a check itself, if it still can.
+// A thread of the validation process that ends the process when the gateway is gone, even while the main
+// thread runs an endless check. While the gateway runs, it ends such a check itself.
 import { parentPort } from 'node:worker_threads';
 import { every } from '../../base/clock.ts';
 
@@ -9,5 +9,5 @@ const parent = process.ppid;
 every(POLL_MS, () => {
   if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
 });
-// The timer alone would not keep the thread.
+// The timer alone would not keep the thread running.
 parentPort?.on('message', () => undefined);

@@ -1,16 +1,16 @@
-// How large a schema may be before anybody tries to understand it. A server chooses its schemas, and
-// what a compiler makes of one can be many times as long as the schema.
+// Limits for schemas, which are checked before compiling. Servers choose schemas, and a compiled schema can
+// be many times as large as its text.
 import { isObject } from '../../jsonrpc/parse.ts';
 
-/** Largest text of a schema, in bytes. */
+/** The largest text of a schema, in bytes. */
 export const MAX_SCHEMA_BYTES = 256 * 1024;
 const MAX_NESTING = 64;
 const MAX_VALUES = 20_000;
 
 /**
- * Why a schema is not looked at.
+ * Why a schema is not compiled.
  * @param schema parsed JSON
- * @returns undefined when it is within bounds
+ * @returns undefined if it is within the limits
  */
 export function beyondBounds(schema: unknown): string | undefined {
   let level: readonly unknown[] = [schema];
@@ -19,7 +19,7 @@ export function beyondBounds(schema: unknown): string | undefined {
     if (depth > MAX_NESTING) return `it is nested more than ${MAX_NESTING} levels deep`;
     count += level.length;
     if (count > MAX_VALUES) return `it has more than ${MAX_VALUES} values`;
-    // Its compiled form would answer with a promise, which is no part of JSON Schema.
+    // `$async` would make the check return a promise. It is not part of JSON Schema.
     if (level.some((value) => isObject(value) && Object.hasOwn(value, '$async'))) {
       return 'it has $async, which is no keyword of JSON Schema';
     }

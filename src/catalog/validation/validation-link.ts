@@ -1,6 +1,6 @@
-// The queue in front of the validation processes. Callers take turns. Whoever had a slow check with a server is
-// slow there for a while: slow checks use one of the two processes at most, so the other one is left for
-// everybody else. The second process is started when the first slow check comes.
+// The queue for the validation processes. Callers take turns. After a slow check, checks of the same caller
+// and server count as slow for a while. Slow checks use only one of the two processes, so the other one is
+// left for all others. The second process is started at the first slow check.
 import { after, monotonicMs } from '../../base/clock.ts';
 import { FairQueue, type Queued } from '../../base/fair-queue.ts';
 import { RecentMap } from '../../base/recent-map.ts';
@@ -13,10 +13,10 @@ export type { LinkOutcome } from './validation-worker.ts';
 const MAX_WAITING = 1_000;
 const MAX_WAITING_OF_ONE = 100;
 const MAX_WAIT_MS = 10_000;
-/** A check that costs more is a slow one; one that takes longer is treated as such meanwhile. */
+/** A check that costs more is slow. One that runs for longer is treated as slow meanwhile. */
 const SLOW_MS = 100;
 const SLOW_FOR_MS = 60_000;
-/** Callers of servers whose checks were slow. */
+/** The most pairs of caller and server that count as slow. */
 const MAX_SLOW = 10_000;
 
 /** Whose call is checked, and of which server. */
@@ -28,27 +28,27 @@ export interface CheckFor {
 interface QueuedCheck extends PendingCheck, Queued<QueueOwner> {
   readonly pair: string;
   readonly sinceMs: number;
-  /** Whether it has run for longer than a quick check does. */
+  /** Whether it already takes longer than a quick check. */
   isLate: boolean;
 }
 
-/** The way to the processes. */
+/** The queue and the processes. */
 export class ValidationLink {
   readonly #queue = new FairQueue<QueueOwner, QueuedCheck>(MAX_WAITING, ({ settle }) => {
     settle({ kind: 'busy' });
   });
   readonly #workers: readonly ValidationWorker<QueuedCheck>[];
-  /** Until when checks are taken for slow ones, by caller and server. */
+  /** Until when checks count as slow, by caller and server, in monotonic milliseconds. */
   readonly #slow = new RecentMap<string, number>(MAX_SLOW);
   #isClosed = false;
 
-  /** @param limitMs how long one job may take, the compiling of its schema included */
+  /** @param limitMs how long one job may take, in milliseconds, including compiling the schema */
   constructor(limitMs: number) {
     const events = { changed: () => this.#next(), startFailed: () => this.#refuseWaiting() };
     this.#workers = [1, 2].map(() => new ValidationWorker<QueuedCheck>(limitMs, events));
   }
 
-  /** Runs a job; always resolves. */
+  /** Runs a job. Always resolves. */
   run(job: ValidationJob, { caller, server }: CheckFor): Promise<LinkOutcome> {
     if (this.#isClosed || this.#queue.sizeOf(caller) >= MAX_WAITING_OF_ONE) {
       return Promise.resolve({ kind: 'busy' });
@@ -62,7 +62,7 @@ export class ValidationLink {
     });
   }
 
-  /** Ends the processes; resolves when nothing is left of them. */
+  /** Ends the processes. Resolves when they are gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#refuseWaiting();
@@ -74,7 +74,7 @@ export class ValidationLink {
     if (this.#queue.size > 0) this.#startIfNeeded();
   }
 
-  /** @returns whether another one may follow */
+  /** @returns whether another job may be started */
   #giveOne(): boolean {
     const idle = this.#workers.find(({ isReady, active }) => isReady && active === undefined);
     if (idle === undefined) return false;
@@ -98,7 +98,7 @@ export class ValidationLink {
     });
     const settle = (outcome: LinkOutcome, cpuMs = 0): void => {
       watch.cancel();
-      // A busy machine makes any check late.
+      // On a busy machine any check takes long, so CPU time is compared.
       const isSlow = cpuMs > SLOW_MS || outcome.kind === 'overrun';
       if (isSlow) this.#slow.set(next.pair, monotonicMs() + SLOW_FOR_MS);
       next.settle(outcome);
@@ -107,7 +107,9 @@ export class ValidationLink {
     worker.run(given);
   }
 
-  /** Those that wait need a process: the first one, or another where slow checks keep one busy or wait. */
+  /**
+   * Starts a process if checks wait and none is free: the first one, or a second one because of slow checks.
+   */
   #startIfNeeded(): void {
     if (this.#isClosed) return;
     const up = this.#workers.filter(({ isUp }) => isUp);

@@ -1,6 +1,6 @@
-// The validation process: apart from the gateway, so that a check that takes all time or all memory
-// can be ended and takes nothing else with it. Keeps what it compiled for the schemas that were used
-// last; the gateway sends a schema again if asked to. Ends when the gateway closes its channel.
+// The validation process. It is separate from the gateway, so that a check that uses all time or all memory
+// can be ended without harm. It keeps the most recently used compiled schemas; the gateway sends others again
+// if it is asked to. It ends when the gateway closes its channel.
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../base/errors.ts';
 import { parseSpan } from '../../jsonrpc/parse.ts';
@@ -18,7 +18,7 @@ const MICROSECONDS = 1_000;
 
 type Entry = CompiledSchema | { readonly unusable: string };
 
-/** By digest; the ones that were used last stand last. */
+/** By digest; the most recently used ones are last. */
 const compiled = new Map<string, Entry>();
 
 function run({ digest, schema, args }: ValidationJob): JobOutcome {
@@ -54,8 +54,8 @@ function report(job: ValidationJob): JobReport {
 }
 
 process.on('message', (job: ValidationJob) => process.send?.(report(job)));
-// A check that runs for ever hears of nothing.
+// During an endless check the main thread can't react, so another thread must end the process.
 new Worker(sourceBeside(import.meta.url, 'orphan-guard'), { env: {} }).unref();
-// The first schema of a process costs ten times as much as the others.
+// The first schema of a process takes ten times as long as the others.
 compileSchema(Buffer.from('{"type":"object"}'));
 process.send?.(READY);

@@ -1,5 +1,5 @@
-// One validation process as the gateway sees it: given one job at a time, killed when a job takes longer than
-// it may. Starts again when it is told to.
+// One validation process, seen from the gateway. It gets one job at a time, is killed when a job takes too
+// long, and is started again on demand.
 import { type ChildProcess, fork } from 'node:child_process';
 import { after, afterInput, type Timer } from '../../base/clock.ts';
 import {
@@ -15,19 +15,19 @@ const HEAP_MIB = 128;
 /** How Node ends when its heap is full. */
 const ABORTED = 'SIGABRT';
 
-/** `busy`: there was no room or no time for the job, or the process can't be started. */
+/** `busy`: there was no room or no time for the job, or the process could not be started. */
 export type LinkOutcome = JobOutcome | { readonly kind: 'busy' };
 
-/** A job and who waits for it. */
+/** A job, and its caller. */
 export interface PendingCheck {
   readonly job: ValidationJob;
-  /** @param cpuMs how much it cost, where that is known */
+  /** @param cpuMs CPU time of the job, if it is known */
   readonly settle: (outcome: LinkOutcome, cpuMs?: number) => void;
 }
 
-/** Told of what becomes of the process. */
+/** Called about the process. */
 export interface WorkerEvents {
-  /** It may take a job now, or has to be started. */
+  /** It can take a job now, or must be started. */
   changed(): void;
   /** It ended before it was ready. */
   startFailed(): void;
@@ -43,7 +43,7 @@ export class ValidationWorker<P extends PendingCheck> {
   #isReady = false;
   #timer: Timer | undefined;
 
-  /** @param limitMs how long one job may take, the compiling of its schema included */
+  /** @param limitMs how long one job may take, in milliseconds, including compiling the schema */
   constructor(limitMs: number, events: WorkerEvents) {
     this.#limitMs = limitMs;
     this.#events = events;
@@ -58,16 +58,16 @@ export class ValidationWorker<P extends PendingCheck> {
     return this.#isReady;
   }
 
-  /** The job that runs now. */
+  /** The running job. */
   get active(): P | undefined {
     return this.#active;
   }
 
-  /** Gives it a job; it has to be ready and have none. */
+  /** Gives it a job. It must be ready and have no job. */
   run(pending: P): void {
     this.#active = pending;
     this.#timer = after(this.#limitMs, () => this.#expire(pending));
-    // What goes wrong here shows as `exit`.
+    // A failure is followed by `exit`.
     this.#child?.send(pending.job, () => undefined);
   }
 
@@ -76,7 +76,7 @@ export class ValidationWorker<P extends PendingCheck> {
     const child = fork(sourceBeside(import.meta.url, 'validation-process'), [], {
       execArgv: [`--max-old-space-size=${HEAP_MIB}`, '--disable-sigusr1'],
       env: {},
-      // What Node prints when it runs out of memory helps nobody.
+      // What Node prints when it runs out of memory is of no use.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
     });
@@ -95,14 +95,14 @@ export class ValidationWorker<P extends PendingCheck> {
     child.on('exit', (_code, signal) => this.#lost(child, signal));
   }
 
-  /** Ends the process; resolves when nothing is left of it. */
+  /** Ends the process. Resolves when it is gone. */
   async close(): Promise<void> {
     this.#drop();
     this.#settle({ kind: 'busy' });
     await Promise.all(this.#endings);
   }
 
-  /** The answer may be there already, unread because the gateway itself was busy. */
+  /** The answer may have arrived, but was not read yet because the gateway itself was busy. */
   #expire(pending: P): void {
     afterInput(() => {
       if (this.#active !== pending) return;
@@ -127,7 +127,7 @@ export class ValidationWorker<P extends PendingCheck> {
     const child = this.#child;
     this.#child = undefined;
     this.#isReady = false;
-    // Without a pid it never was, and has no end either.
+    // Without a pid the process was never started, so it will not exit.
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ending = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());

@@ -1,6 +1,6 @@
-// One entry of a host's map of servers, made into one of the gateway's own. What says which tools are
-// shown, or how a server is reached, is obeyed; what is the host's own affair is left out; what can't
-// be done is a fault that says what to write instead.
+// Translates one entry of a host's map of servers to the gateway's form. Keys that limit the tools, or say
+// how to reach the server, are obeyed. Keys of the host itself are ignored. What the gateway can't do is an
+// error that says what to write instead.
 import { type ConfigPath, describe, Findings } from '../issues.ts';
 import { isRecord } from '../records.ts';
 import { remoteServerSchema, serverSchema } from '../server-entry.ts';
@@ -17,22 +17,22 @@ import {
 } from './keys.ts';
 import { KINDS, type Kind, kindOf } from './transport.ts';
 
-/** What an entry became. */
+/** A translated entry. */
 export interface ReadEntry {
-  /** Of the shape that entries under `servers` have. */
+  /** In the form of entries under `servers`. */
   readonly entry: Readonly<Record<string, unknown>>;
-  /** Where a key of that entry stands in the host's, both from the entry on. */
+  /** The path in the host's entry for a path in the translated entry. */
   readonly placeOf: (own: ConfigPath) => ConfigPath;
   /** Paths start at the host's entry. */
   readonly found: Findings;
 }
 
-/** What is needed to read one. */
+/** What is needed to translate an entry. */
 export interface EntryContext {
   readonly form: HostForm;
-  /** The value of a variable of the gateway's environment; it is kept secret from then on. */
+  /** The value of a variable of the gateway's environment; from then on it is secret. */
   readonly variable: (name: string) => string | undefined;
-  /** Says that the value at a path, from the entry on, must not be shown. */
+  /** Whether the value at a path in the entry must not be shown. */
   readonly isHidden: (path: ConfigPath) => boolean;
 }
 
@@ -41,16 +41,16 @@ const HEADERS_OF_VARIABLES: ReadonlySet<string> = new Set([
   'env_http_headers',
 ]);
 
-/** `timeouts.requestMax` unless it is set. */
+/** The default of `timeouts.requestMax`. */
 const REQUEST_MAX_MS = 600_000;
 
-/** Makes an entry of the gateway's own of a host's that is not switched off. */
+/** Translates an enabled entry of a host. */
 export function readHostEntry(
   raw: Readonly<Record<string, unknown>>,
   context: EntryContext,
 ): ReadEntry {
   const draft = new Draft(context);
-  // Headers of variables are added to those that are there.
+  // Headers from variables are added last, to those that are there.
   const last = (key: string): number => Number(HEADERS_OF_VARIABLES.has(key));
   const members = Object.entries(raw).toSorted(([one], [other]) => last(one) - last(other));
   for (const [key, value] of members) draft.read([key], key, value);
@@ -63,7 +63,7 @@ class Draft {
   readonly #places: { readonly own: ConfigPath; readonly theirs: ConfigPath }[] = [];
   readonly #found = new Findings();
   #kind: { readonly path: ConfigPath; readonly says: Kind; readonly shown: string } | undefined;
-  /** What is done with the keys that are not the gateway's own. */
+  /** How keys are handled that the gateway does not have. */
   readonly #readers: ReadonlyMap<string, (path: ConfigPath, value: unknown) => void> = new Map(
     Object.entries({
       command: (path, value) => this.#setCommand(path, value),
@@ -127,7 +127,7 @@ class Draft {
     if (key === 'env' || key === 'headers') this.#warnOfBare(path, value);
   }
 
-  /** Most hosts pass `$NAME` on as it is. */
+  /** Most hosts don't replace `$NAME`. */
   #warnOfBare(path: ConfigPath, values: unknown): void {
     for (const [name, value] of Object.entries(isRecord(values) ? values : {})) {
       const variable =
@@ -211,7 +211,7 @@ class Draft {
     this.#addTools(path, { [list]: names }, list);
   }
 
-  /** Lists of a host, and the gateway's own map, may stand side by side. */
+  /** A host's lists and the gateway's own map may both be there. */
   #addTools(path: ConfigPath, value: unknown, list?: 'allow' | 'deny'): void {
     const before = this.#entry['tools'];
     if (before === undefined || !isRecord(before) || !isRecord(value)) {
@@ -285,13 +285,13 @@ class Draft {
     this.#places.push({ own: ['headers', header], theirs: path });
   }
 
-  /** Without what only servers of the other kind have. */
+  /** Without keys that apply only to servers of the other kind. */
   #forItsKind(): Record<string, unknown> {
     const isRemote = Object.hasOwn(this.#entry, 'url');
     const { shape } = isRemote ? remoteServerSchema : serverSchema;
     const [kind, kept] = [isRemote ? 'url' : 'command', ['command', 'url']];
     const members = Object.entries(this.#entry).filter(([key, value]) => {
-      // Both of command and url stay, so that the fault is told.
+      // If both command and url are there, both stay, so that the error is reported.
       if (kept.includes(key) || Object.hasOwn(shape, key)) return true;
       if (key !== 'transport' && !isEmpty(value)) {
         this.#warn(this.#placeOf([key]), `does nothing for a server with a ${kind}: ignored`);
@@ -320,12 +320,12 @@ class Draft {
   }
 }
 
-/** Hosts have an `auth` of their own, for what they do themselves. */
+/** Hosts may use `auth` for their own authentication. */
 function isOwnAuth(key: string, value: unknown): boolean {
   return key === 'auth' && isRecord(value) && 'type' in value;
 }
 
-/** Codex' variables, by name or with where they come from. */
+/** Codex' variables, by name or with their source. */
 function variableNames(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((one: unknown) =>
@@ -333,7 +333,7 @@ function variableNames(value: unknown): unknown {
   );
 }
 
-/** VS Code's `env`: numbers are texts, and null is no variable. */
+/** In VS Code's `env`, numbers become strings, and null means no variable. */
 function textsOf(env: unknown): unknown {
   if (!isRecord(env)) return env;
   const kept = Object.entries(env).filter(([, value]) => value !== null);

@@ -1,34 +1,34 @@
-// Which host wrote a file, by the key that holds its servers and by what only that host writes. One
-// row for each; docs/host-files.md says what is read of each.
+// Recognizes the host that wrote a file, by the key of its servers and by features that only one host has.
+// docs/host-files.md describes what is read of each host.
 import { basename, dirname } from 'node:path';
 import { isRecord, valueUnder } from '../records.ts';
 
-/** How a host writes its file, where that differs. */
+/** How a host's file differs. */
 export interface HostForm {
   /** For messages. */
   readonly host: string;
-  /** Path of its map of servers. */
+  /** The path of its map of servers. */
   readonly at: readonly [string, ...string[]];
-  /** What it writes for a variable, besides `${NAME}` and `${env:NAME}`. */
+  /** Its own form of variables, in addition to `${NAME}` and `${env:NAME}`. */
   readonly variable?: '$NAME' | '{env:NAME}';
-  /** `url` means HTTP+SSE, since `httpUrl` means Streamable HTTP. */
+  /** `url` means HTTP+SSE, because `httpUrl` means Streamable HTTP. */
   readonly urlIsSse?: true;
-  /** What the number in `timeout` counts. */
+  /** The unit of `timeout`. */
   readonly timeoutUnit?: 'ms' | 's';
-  /** `env` may have numbers, and null for a variable that is not passed on. */
+  /** `env` may have numbers, and null for a variable that is not set. */
   readonly looseEnv?: true;
-  /** `tools` of an entry asks for approvals and shows nothing less. */
+  /** `tools` of an entry is about approvals and hides no tools. */
   readonly toolsAreApprovals?: true;
-  /** Keys of the whole file that are the host's own, although the gateway has options of that name. */
+  /** Top-level keys of the host that have the name of a gateway option. */
   readonly ownKeys?: readonly string[];
 }
 
 /** The form of one file. */
 export interface HostFile {
   readonly form: HostForm;
-  /** Absolute: the folder that the host was opened in. Relative paths of servers start there. */
+  /** The workspace folder of the host, absolute. Relative paths of servers start there. */
   readonly workspace: string;
-  /** The names of servers that the file says are off, besides the entries' own switches. */
+  /** Servers that are disabled elsewhere in the file, not in their entries. */
   readonly off: ReadonlySet<string>;
   /** What the host asks its user for, by id. */
   readonly inputs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
@@ -37,14 +37,14 @@ export interface HostFile {
 type Entries = readonly Readonly<Record<string, unknown>>[];
 
 interface RecognisedForm extends HostForm {
-  /** Whether a file with such a map is of this host. */
+  /** Whether a file with such a map belongs to this host. */
   readonly is?: (entries: Entries, raw: Readonly<Record<string, unknown>>, path: string) => boolean;
 }
 
-/** Cline's longest timeout is an hour; the other hosts with such keys count milliseconds. */
+/** Cline's longest timeout is an hour; other hosts with this key use milliseconds. */
 const MAX_CLINE_TIMEOUT = 3600;
 
-/** The first one that fits. */
+/** The first one that matches is used. */
 const FORMS: readonly RecognisedForm[] = [
   {
     host: 'Gemini CLI',
@@ -76,19 +76,19 @@ const FORMS: readonly RecognisedForm[] = [
   { host: 'VS Code', at: ['servers'], looseEnv: true, is: isVsCode },
 ];
 
-/** The keys at the top of a file that hold servers, in the order in which they are looked for. */
+/** Top-level keys that may contain the servers, in this order. */
 const HOLDERS = ['servers', 'mcpServers', 'context_servers', 'mcp_servers', 'mcp'];
 
 /**
- * The keys of a file that hold servers; more than one would be ambiguous. `mcp` beside another one is a
- * host's setting.
+ * The keys of a file that contain servers. More than one would be ambiguous. `mcp` together with another one
+ * is a setting of the host.
  */
 export function holdersOf(raw: Readonly<Record<string, unknown>>): string[] {
   const found = HOLDERS.filter((key) => Object.hasOwn(raw, key));
   return found.length === 1 ? found : found.filter((key) => key !== 'mcp');
 }
 
-/** Which host wrote a file of that absolute path; undefined for a configuration of the gateway's own. */
+/** The host that wrote a file with an absolute path; undefined for a file of the gateway. */
 export function hostFile(raw: unknown, path: string): HostFile | undefined {
   if (!isRecord(raw)) return undefined;
   const [holder] = holdersOf(raw);
@@ -103,7 +103,7 @@ export function hostFile(raw: unknown, path: string): HostFile | undefined {
   return { form, workspace: workspaceOf(path), off: offNames(raw, form), inputs: inputs(settings) };
 }
 
-/** A host's folder in a project, such as `.vscode`, is not where its servers work. */
+/** The workspace is the parent of a host's folder such as `.vscode`. */
 function workspaceOf(path: string): string {
   const folder = dirname(path);
   const isHosts = /^\.[a-z]+$/.test(basename(folder)) && folder !== dirname(folder);
@@ -119,7 +119,7 @@ function isOpencode(entries: Entries, { $schema }: Readonly<Record<string, unkno
   );
 }
 
-/** The gateway's own entries have no `type`, and no variables of an editor's. */
+/** The gateway's own entries have no `type`, and no editor variables. */
 function isVsCode(entries: Entries, raw: Readonly<Record<string, unknown>>): boolean {
   return (
     'inputs' in raw ||
@@ -128,7 +128,7 @@ function isVsCode(entries: Entries, raw: Readonly<Record<string, unknown>>): boo
   );
 }
 
-/** The texts of entries, and those of the lists and maps in them. */
+/** The strings in entries, and in their lists and maps. */
 function texts(entries: Entries): string[] {
   const values = entries.flatMap((entry) => Object.values(entry));
   const inner = values.flatMap((value) =>
@@ -141,7 +141,7 @@ function hasKey(entries: Entries, keys: readonly string[]): boolean {
   return entries.some((entry) => keys.some((key) => Object.hasOwn(entry, key)));
 }
 
-/** Gemini CLI has lists of servers that it may start, and that it must not. */
+/** Gemini CLI has lists of allowed and excluded servers. */
 function offNames(raw: Readonly<Record<string, unknown>>, { at }: HostForm): ReadonlySet<string> {
   if (at[0] !== 'mcpServers') return new Set();
   const all = Object.keys(isRecord(raw['mcpServers']) ? raw['mcpServers'] : {});

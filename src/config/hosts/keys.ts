@@ -1,11 +1,10 @@
-// The keys that hosts have in the entry of a server, and what becomes of each. docs/host-files.md lists
-// them by host.
+// The keys of hosts in the entry of a server, and how each is handled. docs/host-files.md lists them by host.
 import { closestName } from '../closest-name.ts';
 import { describe } from '../issues.ts';
 import { remoteServerSchema, serverSchema } from '../server-entry.ts';
 import { HOST_SWITCHES } from './switches.ts';
 
-/** Says nothing about which server it is, and shows no more of it than before: approvals, looks. */
+/** Approvals and display. They don't change which server is meant, or which tools are shown. */
 const HOSTS_OWN: ReadonlySet<string> = new Set([
   ...HOST_SWITCHES.keys(),
   'alwaysAllow',
@@ -32,7 +31,10 @@ const HOSTS_OWN: ReadonlySet<string> = new Set([
 const LOGIN = 'is for the login that the host does: ignored, give the server headers or auth';
 const SANDBOX = 'is not done here: ignored, set wrap, runAs and limits to keep the process apart';
 
-/** What hosts do to come in at a server, or else, and the gateway leaves: a server may miss it. */
+/**
+ * Authentication and other features of hosts that the gateway does not have. The server may need them, so
+ * they cause a warning.
+ */
 export const NOT_DONE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     auth: 'is for the login that the host does: ignored, give the server headers, or an auth with a type',
@@ -46,7 +48,7 @@ export const NOT_DONE: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What the server can't do without. */
+/** Features that the server can't work without. */
 export const REFUSED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     bearer_token:
@@ -59,7 +61,7 @@ export const REFUSED: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Keys that are the gateway's under another name. */
+/** Keys that the gateway has under another name. */
 export const RENAMED: ReadonlyMap<string, string> = new Map([
   ['environment', 'env'],
   ['http_headers', 'headers'],
@@ -85,7 +87,7 @@ export const TIMEOUTS: ReadonlyMap<
   ['tool_timeout_sec', { key: 'request', unit: 's' }],
 ]);
 
-/** Whether a key is the host's own affair, so that nothing in it is looked at: approvals and the like. */
+/** Whether a key is only for the host, so that its value is not even read. */
 export function isHostsOwn(key: string): boolean {
   return HOSTS_OWN.has(key);
 }
@@ -95,7 +97,7 @@ export function isOwnKey(key: string): boolean {
   return Object.hasOwn(serverSchema.shape, key) || Object.hasOwn(remoteServerSchema.shape, key);
 }
 
-/** The words about a key that nobody knows. */
+/** The message about an unknown key. */
 export function unknownHostKey(key: string): string {
   const near = closestName(key, KNOWN);
   const advice =

@@ -1,13 +1,14 @@
-// Hosts let their users name servers as they like; here a name is part of paths and of tools' names.
+// Makes server names from the titles in host files. Hosts allow any text; here a name is part of paths and of
+// tool names.
 import { createHash } from 'node:crypto';
 
 const MAX_LENGTH = 32;
-/** Hexadecimal digits of a hash that tells names apart. */
+/** Hexadecimal digits of a hash that makes a name unique. */
 const HASH_LENGTH = 6;
 
 /**
- * Makes names of servers from a host's titles. A name depends on its title alone, whatever the order
- * of the file; only where two titles would become one name each gets a hash, unless it is that name.
+ * Makes names from titles. A name depends only on its title, not on the order of the file. If two titles
+ * would get the same name, each gets a hash, unless it already is that name.
  */
 export function nameServers(titles: readonly string[]): ReadonlyMap<string, string> {
   const plain = titles.map((title) => [title, fitName(title)] as const);
@@ -22,9 +23,9 @@ export function nameServers(titles: readonly string[]): ReadonlyMap<string, stri
 }
 
 /**
- * Makes a host's title fit the grammar of server names: Latin letters without their marks in lower case,
- * digits, and `-` for all else; with a hash of the title where letters of other scripts are lost, so that
- * such titles stay apart.
+ * Makes a valid server name from a title: Latin letters without accents in lower case, digits, and `-` for
+ * everything else. If letters of other scripts are lost, a hash of the title is added, so that such titles
+ * get different names.
  */
 export function fitName(title: string): string {
   const latin = title

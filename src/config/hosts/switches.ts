@@ -1,19 +1,19 @@
-// Whether a server is switched off. Off means off in every form: who can't be understood is refused.
+// Whether a server is disabled. All forms are obeyed, and a value that is not understood is an error.
 import { type ConfigPath, describe, Findings } from '../issues.ts';
 
-/** The keys by which hosts switch a server, and the value that means off. */
+/** The keys with which hosts enable or disable a server, and the value that disables it. */
 export const HOST_SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ['disabled', true],
   ['enabled', false],
   ['isActive', false],
 ]);
 
-/** The gateway's own. */
+/** The gateway's own key. */
 export const OWN_SWITCH: ReadonlyMap<string, boolean> = new Map([['disabled', true]]);
 
 /**
- * Whether an entry is off.
- * @param found what is wrong with its switches, with paths from the entry on
+ * Whether an entry is disabled.
+ * @param found gets errors about these keys; paths start at the entry
  */
 export function readSwitches(
   entry: Readonly<Record<string, unknown>>,

@@ -1,9 +1,9 @@
-// The words by which hosts and frameworks say how a server is reached.
+// The words that hosts and frameworks use for transports.
 
 /** A child process, or a transport of `servers.NAME.transport`. */
 export type Kind = 'process' | 'auto' | 'streamable-http' | 'sse';
 
-/** Without case, `_` and `-`. */
+/** Case, `_` and `-` do not matter. */
 const WORDS: ReadonlyMap<string, Kind> = new Map([
   ['stdio', 'process'],
   ['local', 'process'],
@@ -16,10 +16,10 @@ const WORDS: ReadonlyMap<string, Kind> = new Map([
   ['streamablehttp', 'streamable-http'],
 ]);
 
-/** What would be right. */
+/** The valid words, for messages. */
 export const KINDS = 'stdio, http, streamable-http, sse';
 
-/** What `http`, `streamable_http`, `streamableHttp`, `stdio` and the like mean; undefined: nothing here. */
+/** The meaning of `http`, `streamable_http`, `streamableHttp`, `stdio` and others; undefined if unknown. */
 export function kindOf(word: unknown): Kind | undefined {
   return typeof word === 'string' ? WORDS.get(word.toLowerCase().replace(/[_-]/g, '')) : undefined;
 }

@@ -1,19 +1,19 @@
-// What hosts write for variables, in the gateway's own words: `${env:NAME}` is `${NAME}`. What only
-// the host can know is a problem that says what to write instead.
+// Translates variables of host files to those of the gateway: `${env:NAME}` becomes `${NAME}`. For those that
+// only the host knows, it reports what to write instead.
 import { basename } from 'node:path';
 import type { HostFile } from './form.ts';
 
-/** A text in the gateway's words. */
+/** A translated text. */
 export interface RewrittenText {
   readonly text: string;
-  /** Sentences about the value. */
+  /** What is wrong with the value, in sentences. */
   readonly problems: readonly string[];
 }
 
 /** `$${`, `${...}`, `{env:...}` and `{file:...}`, `$NAME`. */
 const REFERENCE = /\$\$\{|\$\{([^{}]*)\}|\{(env|file):([^{}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/** Rewrites the variables in a value that the host wrote, for `interpolate`. */
+/** Translates the variables in a value of a host's file, for `interpolate`. */
 export function rewriteVariables(
   text: string,
   file: HostFile,
@@ -29,7 +29,7 @@ export function rewriteVariables(
   return { text: rewritten, problems };
 }
 
-/** `{env:NAME}`, `{file:PATH}` and `$NAME` mean something to one host each. */
+/** `{env:NAME}`, `{file:PATH}` and `$NAME` are used by one host each. */
 function rewriteWord(
   whole: string,
   [kind, word = '', bare]: readonly (string | undefined)[],
@@ -94,7 +94,7 @@ function askedFor(
   return `has \${input:${id}}, which ${host} asks its user for${about}, and the gateway asks nobody: write \${${variable}${fallback}} and set that variable, or \${file:/path}`;
 }
 
-/** A text that is not looked at again. */
+/** Escapes a text, so that nothing in it is replaced. */
 function literal(text: string): string {
   return text.replaceAll('${', '$${');
 }

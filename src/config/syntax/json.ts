@@ -1,5 +1,5 @@
-// JSON as hosts write it: with comments and commas at the end of maps and lists. Read by the parser that
-// VS Code uses for such files, so that they mean here what they mean there.
+// JSON as hosts write it: with comments, and trailing commas. It is read by the parser that VS Code uses, so
+// it means the same here.
 import { createRequire } from 'node:module';
 import type * as Jsonc from 'jsonc-parser';
 import type { Node, YAMLMap } from 'yaml';
@@ -17,7 +17,7 @@ import {
   unreadable,
 } from './parsed-text.ts';
 
-/** What would be right, by the parser's word for what is wrong. */
+/** What would be right, by the parser's name for the error. */
 const RIGHT: Readonly<Record<string, string>> = {
   InvalidNumberFormat: 'this number is not written as JSON writes them',
   PropertyNameExpected: 'a key in double quotes is missing here',
@@ -34,9 +34,9 @@ const RIGHT: Readonly<Record<string, string>> = {
   InvalidCharacter: 'this text has a control character: write it as \\t or \\u and four digits',
 };
 
-/** Reads JSON; `isMeant` says whether the name of the file does. */
+/** Parses JSON. `isMeant` says whether the file name means JSON. */
 export function parseJson(text: string, isMeant: boolean): ParsedText {
-  // Loaded here, since most configurations are YAML.
+  // Loaded on demand, because most configurations are YAML.
   const { parseTree, printParseErrorCode } = createRequire(import.meta.url)(
     'jsonc-parser',
   ) as typeof Jsonc;
@@ -60,7 +60,7 @@ function explain(code: string, found: string): string {
   return `${word} is no JSON value: put text and keys in double quotes`;
 }
 
-/** What follows in a line is mostly the same fault. */
+/** Further errors in the same line are usually caused by the first one. */
 function firstOfEachLine(problems: readonly SyntaxProblem[], text: string): SyntaxProblem[] {
   const seen = new Set<number>();
   return problems.filter(({ offset }) => {

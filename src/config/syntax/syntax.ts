@@ -5,15 +5,14 @@ import { countLines, type ParsedText } from './parsed-text.ts';
 import { parseToml } from './toml.ts';
 import { parseYaml } from './yaml.ts';
 
-/** `{` as the first thing that is no comment. */
+/** `{` after nothing but comments and white space. */
 const STARTS_AS_JSON = /^(?:\s|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*\{/;
 
 /**
- * Reads a text in the syntax that the name of its file says; else as JSON when it starts with `{`, and
- * as YAML otherwise. Reading JSON with comments as YAML would take comments for values.
- *
- * @param lines is told where lines start
- * @throws RangeError when the nesting is deeper than the stack
+ * Parses a text in the syntax of its file name; otherwise as JSON if it begins with `{`, else as YAML.
+ * Parsing JSON with comments as YAML would take comments for values.
+ * @param lines gets the starts of lines
+ * @throws RangeError if the nesting is deeper than the stack
  */
 export function parseText(file: string, text: string, lines: LineCounter): ParsedText {
   if (/\.toml$/i.test(file)) {

@@ -1,5 +1,4 @@
-// TOML, as Codex writes its configuration. The parser is one for tools that show places, since it keeps
-// where each key and value stands.
+// TOML, which Codex uses for its configuration. This parser keeps the position of each key and value.
 import { createRequire } from 'node:module';
 import type * as Toml from 'toml-eslint-parser';
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
@@ -13,9 +12,9 @@ import {
   unreadable,
 } from './parsed-text.ts';
 
-/** Reads TOML. */
+/** Parses TOML. */
 export function parseToml(text: string): ParsedText {
-  // Loaded here, since hardly any configuration is TOML.
+  // Loaded on demand, because hardly any configuration is TOML.
   const { parseTOML, ParseError } = createRequire(import.meta.url)(
     'toml-eslint-parser',
   ) as typeof Toml;
@@ -34,7 +33,7 @@ export function parseToml(text: string): ParsedText {
   }
 }
 
-/** `[a.b]` and `[[a.b]]`; what may stand twice and what not is the parser's business. */
+/** `[a.b]` and `[[a.b]]`. The parser checks what may be duplicated. */
 function addTable(root: YAMLMap, table: Toml.AST.TOMLTable): void {
   const keys = table.key.keys.map(keyNode);
   const span = table.range;
@@ -66,7 +65,7 @@ function nodeOf(node: Toml.AST.TOMLContentNode): Node {
     list.items = node.elements.map(nodeOf);
     return list;
   }
-  // No option is a date; as text it is at least shown as it is written.
+  // No option is a date. As a string it can at least be shown as it was written.
   return scalarAt('datetime' in node ? node.datetime : node.value, node.range);
 }
 
@@ -74,7 +73,7 @@ function keyNode(key: Toml.AST.TOMLBare | Toml.AST.TOMLQuoted): Scalar {
   return scalarAt(key.type === 'TOMLBare' ? key.name : key.value, key.range);
 }
 
-/** The map under a key, or the last one of the list of maps there. */
+/** The map under a key, or the last one if there is a list of maps. */
 function innerMap(outer: YAMLMap, key: Scalar, span: readonly [number, number]): YAMLMap {
   const found = valueAt(outer, key);
   const inner = isSeq(found) ? found.items.at(-1) : found;

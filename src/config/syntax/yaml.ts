@@ -2,12 +2,12 @@
 import { type LineCounter, parseDocument } from 'yaml';
 import { MAX_SYNTAX_PROBLEMS, type ParsedText, twice } from './parsed-text.ts';
 
-/** Reads YAML. */
+/** Parses YAML. */
 export function parseYaml(text: string, lineCounter: LineCounter): ParsedText {
   const document = parseDocument(text, {
     lineCounter,
     prettyErrors: false,
-    // Its warnings would go to the process; keys that are maps are refused by who reads the tree.
+    // Its warnings would be printed by the process. Code that reads the tree refuses maps as keys.
     logLevel: 'error',
     schema: 'core',
     version: '1.2',
@@ -22,7 +22,7 @@ export function parseYaml(text: string, lineCounter: LineCounter): ParsedText {
       offset: warning.pos[0],
       message: lowerFirst(warning.message),
     })),
-    // A duplicate key leaves a whole tree, so the rest can be checked in the same run.
+    // With a duplicate key the tree is complete, so the rest can be checked in the same run.
     isReadable: document.errors.every((error) => error.code === 'DUPLICATE_KEY'),
   };
 }
@@ -35,7 +35,7 @@ function explain(
     return twice(/^[\w$.-]*/.exec(text.slice(error.pos[0], error.pos[0] + 60))?.[0] ?? '');
   }
   const start = text.lastIndexOf('\n', error.pos[0] - 1) + 1;
-  // Bounded, since the pattern below tries each bracket of the line.
+  // Limited, because the pattern below tries each bracket of the line.
   const line = text.slice(start, start + 1000).split('\n', 1)[0];
   const hint = /[{,[][^"']*\$\{/.test(line ?? '')
     ? ' (inside { } and [ ] put "${...}" in quotes)'

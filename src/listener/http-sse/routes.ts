@@ -1,5 +1,5 @@
-// HTTP+SSE of 2024-11-05: a GET opens the stream and is the session, POSTs carry the client's
-// messages, everything comes back on the stream (docs/protocol.md#httpsse).
+// HTTP+SSE of 2024-11-05: a GET opens the stream and the session, POSTs carry the client's messages, and all
+// answers come on the stream (docs/protocol.md#httpsse).
 import { randomBytes } from 'node:crypto';
 import { faultError } from '../../jsonrpc/faults.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -19,7 +19,7 @@ interface SseStream {
   readonly served: ServedEndpoint;
 }
 
-/** The open HTTP+SSE streams, by the secret that their POSTs name. */
+/** The open HTTP+SSE streams, by the secret id in the URL of their POSTs. */
 export class SseStreams {
   readonly #context: ListenerContext;
   readonly #streams = new Map<string, SseStream>();
@@ -34,7 +34,7 @@ export class SseStreams {
 
   /**
    * GET: opens a stream.
-   * @param messagesPath where the client has to POST, as it sees it
+   * @param messagesPath where the client must POST, as the client sees the path
    */
   open(served: ServedEndpoint, call: HttpCall, messagesPath: string): void {
     if (!acceptedBy(headerOf(call.request, 'accept')).events) {
@@ -98,7 +98,8 @@ export class SseStreams {
       return;
     }
     const accept = (): void => sendEmpty(call.response, 202);
-    // A batch may take several turns. What the client sends next must not overtake the rest.
+    // A batch may take several turns. The client's next message must not be processed before the rest of the
+    // batch.
     if (frame.fault === undefined) accept();
     const isDone = stream.channel.receive(body, call.quota, accept);
     if (isDone && frame.fault === 'array') accept();
@@ -124,7 +125,7 @@ export class SseStreams {
 
 const MAX_STREAMS = 10_000;
 
-/** The path that a proxy puts in front, without its last slash. */
+/** The path prefix of the public URL, without the last slash. */
 function pathPrefix(publicUrl: string | undefined): string {
   return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 }

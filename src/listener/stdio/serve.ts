@@ -1,21 +1,21 @@
-// A client on the process's own stdin and stdout: one message a line, and nothing else on stdout
-// (2026-07-28 basic/transports/stdio). Behind the end of the input the client can still be answered.
+// A client on stdin and stdout of this process: one message for each line, and nothing else on stdout
+// (2026-07-28 basic/transports/stdio). After the end of its input the client still gets answers.
 import type { Readable, Writable } from 'node:stream';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
 import { errorMessage } from '../../jsonrpc/serialize.ts';
 import { ERRORS } from '../../mcp/errors.ts';
 import type { ChannelTransport, MessageChannel } from '../../session/message-channel.ts';
 
-/** What may wait for a client that does not read, before it is given up. */
+/** How many bytes may wait for a client that does not read, before the connection is given up. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const LINE_FEED = Buffer.from('\n');
 const TOO_LARGE = errorMessage(undefined, ERRORS.tooLarge);
 
-/** A pair of streams as a transport of messages. */
+/** A pair of streams as a transport for messages. */
 export class StdioConnection implements ChannelTransport {
   readonly #input: Readable;
   readonly #output: Writable;
-  /** No more messages will come. */
+  /** Resolves when no more messages will come. */
   readonly #silent = Promise.withResolvers<void>();
   #isEnded = false;
 
@@ -30,9 +30,9 @@ export class StdioConnection implements ChannelTransport {
   }
 
   /**
-   * Hands what arrives to the channel.
-   * @param maxBytes of one message
-   * @returns when nothing more will come; answers can be sent until `end`
+   * Passes incoming messages to the channel.
+   * @param maxBytes limit for one message
+   * @returns resolves when no more messages will come; answers can be sent until `end`
    */
   async serve(channel: MessageChannel, maxBytes: number): Promise<void> {
     const framing = new LineFraming(maxBytes, {

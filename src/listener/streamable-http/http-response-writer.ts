@@ -1,5 +1,4 @@
-// The answer to a POST of a session: its event stream has ids, so that a client that lost it can come
-// back to it.
+// The answer to a POST of a session. Its event stream has ids, so that a client can resume it.
 import { onOneLine } from '../../jsonrpc/splice.ts';
 import type { EventStream } from '../../session/event-stream.ts';
 import type { Session } from '../../session/session.ts';
@@ -17,7 +16,7 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
   readonly #accepted: AcceptHeader;
   readonly #id: Buffer | undefined;
 
-  /** @param id of the request that is answered, where it is one */
+  /** @param id JSON of the request's id; absent for a batch */
   constructor(
     context: ListenerContext,
     call: HttpCall & { readonly accepted: AcceptHeader },
@@ -40,7 +39,7 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
     return this.#accepted.events && super.push(...message);
   }
 
-  /** Ends with several answers: one array as JSON, or an event each. */
+  /** Ends with several answers: one JSON array, or one event for each. */
   endAll(messages: readonly Buffer[]): void {
     if (this.isDone) return;
     if (this.stream === undefined && this.takesJson) {
@@ -53,7 +52,7 @@ export class HttpResponseWriter extends PostResponse<EventStream> {
     this.stream?.finish();
   }
 
-  /** Releases the response, which would stay open for ever otherwise (docs/protocol.md#cancellation). */
+  /** Closes the response, which would otherwise stay open for ever (docs/protocol.md#cancellation). */
   abandon(): void {
     if (this.isDone) return;
     this.finish();

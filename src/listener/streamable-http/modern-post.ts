@@ -1,5 +1,5 @@
-// A POST whose message claims the stateless era: the whole ladder of checks, in its order; the first
-// that fails answers (docs/protocol.md#order-of-checks). Sessions are never looked at.
+// A POST with a modern message. All checks are here, in their order; the first one that fails answers
+// (docs/protocol.md#order-of-checks). Sessions are not used.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseParams, parseString } from '../../jsonrpc/parse.ts';
 import { continuesWork } from '../../mcp/continuation.ts';
@@ -14,7 +14,7 @@ import { drainRefusal, REFUSALS, type Refusal, refuse, sendEmpty } from '../erro
 import { ModernResponseWriter } from './modern-response-writer.ts';
 import { type HttpCall, headerOf } from './routes.ts';
 
-/** Serves a message with a modern claim. */
+/** Serves a modern message. */
 export function serveModern(
   context: ListenerContext,
   served: ServedEndpoint,
@@ -22,7 +22,8 @@ export function serveModern(
   frame: Frame,
 ): void {
   if (frame.kind !== 'request') {
-    // A cancel over HTTP means nothing: ids of unrelated clients coincide (docs/protocol.md#gw-035).
+    // A cancellation over HTTP has no effect, because ids of different clients may be equal
+    // (docs/protocol.md#gw-035).
     if (frame.kind === 'notification') sendEmpty(call.response, 202);
     else refuse(call.response, REFUSALS.noSession);
     return;
@@ -59,7 +60,7 @@ function start(
   serveBy(served, request);
 }
 
-/** The envelope, which is read only once, or what is wrong with the request. */
+/** The envelope, which is read only once, or why the request is refused. */
 type EnvelopeCheck = { readonly envelope: Envelope } | { readonly refusal: Refusal };
 
 function checkRequest(call: HttpCall, frame: Frame): EnvelopeCheck {
@@ -77,7 +78,7 @@ function checkRequest(call: HttpCall, frame: Frame): EnvelopeCheck {
   return refusal === undefined ? checked : { refusal };
 }
 
-/** `Mcp-Method` and `Mcp-Name` repeat the message. */
+/** Checks that `Mcp-Method` and `Mcp-Name` are equal to the message. */
 function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
   const method = headerOf(call.request, 'mcp-method');
   if (method === undefined) return mismatch('Mcp-Method is missing.');
@@ -86,7 +87,7 @@ function checkMirrored(call: HttpCall, frame: Frame): Refusal | undefined {
   const member = namedBy(frame.method);
   if (member === undefined) return undefined;
   const name = namedIn(frame, member);
-  if (name === undefined) return undefined; // -32602, by whoever serves it
+  if (name === undefined) return undefined; // the code that serves the request answers -32602
   const header = headerOf(call.request, 'mcp-name');
   if (header === undefined) return mismatch('Mcp-Name is missing.');
   return decodeHeaderValue(header) === name

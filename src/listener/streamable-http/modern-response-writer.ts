@@ -1,5 +1,5 @@
-// The answer to a modern POST: JSON with a status that says the kind of error, or an event stream
-// without ids that nobody can resume (2026-07-28 basic/transports/streamable-http).
+// The answer to a modern POST: JSON with a status for the kind of error, or an event stream without ids,
+// which can't be resumed (2026-07-28 basic/transports/streamable-http).
 
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
 import { comment, messageEvent } from '../../jsonrpc/sse-framing.ts';
@@ -9,7 +9,7 @@ import type { SseWriter } from '../sse-writer.ts';
 import { PostResponse } from './post-response.ts';
 import type { HttpCall } from './routes.ts';
 
-/** A stream without ids. */
+/** An event stream without ids. */
 class PlainStream {
   readonly #writer: SseWriter;
 
@@ -31,7 +31,7 @@ class PlainStream {
 export class ModernResponseWriter extends PostResponse<PlainStream> {
   protected readonly takesJson = true;
 
-  /** @param gone told when the client closed the stream before the answer: it does not want it any more */
+  /** @param gone called when the client closed the stream before the answer, which cancels the request */
   constructor(context: ListenerContext, call: HttpCall, gone: () => void) {
     super(context, call);
     context.streamTimers.expect(this);
@@ -52,8 +52,7 @@ export class ModernResponseWriter extends PostResponse<PlainStream> {
     return new PlainStream(this.openWriter({}));
   }
 
-  // Other errors speak for the request, not for the listener
-  // (docs/protocol.md#status-of-a-modern-answer).
+  // Other errors are about the request, not about HTTP (docs/protocol.md#status-of-a-modern-answer).
   protected override statusOf(code: number | undefined): number {
     if (code === METHOD_NOT_FOUND) return 404;
     return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200;

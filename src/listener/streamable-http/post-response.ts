@@ -1,5 +1,5 @@
-// The answer to one POST, in the cheapest form that is right: JSON when the answer is the first
-// thing to send, an event stream as soon as something comes before it.
+// The answer to one POST: JSON if the answer is the first thing to send, or an event stream if something
+// comes before it.
 import type { ServerResponse } from 'node:http';
 import { monotonicMs } from '../../base/clock.ts';
 import type { HeldBytes } from '../../base/held-bytes.ts';
@@ -12,7 +12,7 @@ import { SseWriter } from '../sse-writer.ts';
 import type { PendingResponse } from '../stream-timers.ts';
 import type { HttpCall } from './routes.ts';
 
-/** An event stream as an answer. */
+/** An event stream as the answer. */
 interface AnswerStream {
   /** @param message in parts, if it is large */
   write(...message: readonly Buffer[]): void;
@@ -36,7 +36,7 @@ export abstract class PostResponse<Stream extends AnswerStream>
     this.response = call.response;
   }
 
-  /** Whether the client takes an answer that is no stream. */
+  /** Whether the client accepts JSON. */
   protected abstract readonly takesJson: boolean;
 
   /** Begins the stream. */
@@ -60,7 +60,7 @@ export abstract class PostResponse<Stream extends AnswerStream>
     if (this.isDone) return false;
     this.beginStream();
     this.stream?.write(...message);
-    // The client may have left before there was a stream.
+    // Without a stream the client has disconnected.
     return this.stream !== undefined;
   }
 
@@ -77,7 +77,7 @@ export abstract class PostResponse<Stream extends AnswerStream>
     }
   }
 
-  /** With a status of its own, unless a stream has begun. */
+  /** With status 403, unless a stream has begun. */
   forbid(message: Buffer, scopes: readonly string[]): void {
     if (this.isDone || this.stream !== undefined) {
       this.end(message);
@@ -108,12 +108,12 @@ export abstract class PostResponse<Stream extends AnswerStream>
     this.stream = this.open();
   }
 
-  /** The status of an answer that is no stream. */
+  /** The status of a JSON answer. */
   protected statusOf(_code: number | undefined): number {
     return 200;
   }
 
-  /** Nothing comes after what is sent now. */
+  /** Nothing follows what is sent now. */
   protected finish(): void {
     this.isDone = true;
     this.context.streamTimers.forget(this);
@@ -121,8 +121,8 @@ export abstract class PostResponse<Stream extends AnswerStream>
 
   /**
    * Sends the head of an event stream.
-   * @param headers besides those of every event stream
-   * @param closed told when it is over
+   * @param headers in addition to those of every event stream
+   * @param closed called when the stream is over
    */
   protected openWriter(
     headers: Record<string, string>,

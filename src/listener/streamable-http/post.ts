@@ -1,5 +1,5 @@
-// POST of Streamable HTTP: one message, or a batch where the session's version has them. The first
-// check that fails answers (docs/protocol.md#order-of-checks, #legacy-http).
+// POST of Streamable HTTP: one message, or a batch if the session's version has batches. The first check that
+// fails answers (docs/protocol.md#order-of-checks, #legacy-http).
 import { asGatewayError, type GatewayError } from '../../base/errors.ts';
 import type { HeldOwner } from '../../base/held-bytes.ts';
 import { faultError } from '../../jsonrpc/faults.ts';
@@ -91,7 +91,7 @@ function serveMessage(
   }
 }
 
-/** A header of the stateless era over a message without its envelope (docs/protocol.md#era-of-a-message). */
+/** A modern version header, but a message without an envelope (docs/protocol.md#era-of-a-message). */
 function modernHeaderFault(
   call: PostCall,
   frame: Frame,
@@ -151,7 +151,7 @@ async function serveInitialize(
   }
 }
 
-/** A client that went away while the server started gets no session. */
+/** A client that disconnected while the server started gets no session. */
 function answerInitialize(
   context: ListenerContext,
   call: PostCall,
@@ -216,7 +216,7 @@ function takeBatch(
   const failed = (error: GatewayError): void => call.route.served.meter.failed(error);
   const answered = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length;
   if (answered === 0) {
-    // Not before: what the client sends next must not overtake the rest.
+    // Only now: the client's next message must not be processed before the rest of the batch.
     const late = (): void => sendEmpty(call.response, 202);
     const take = (frame: Frame): void => takeUnanswered(session, frame);
     if (workOff(messages, { quota, owner, failed, take, late })) late();
@@ -227,19 +227,19 @@ function takeBatch(
     answered + 1,
     owner,
   );
-  // The answers wait for the last message, for the same reason.
+  // The answer waits for the last message, for the same reason.
   const all = answers.writer();
   const take = (frame: Frame): void => {
     if (frame.kind === 'invalid') answers.writer().end(invalidElement());
     else if (frame.kind !== 'request') takeUnanswered(session, frame);
-    // `initialize` in a batch opens no session: the session refuses it (2025-03-26 basic/lifecycle).
+    // `initialize` in a batch opens no session; the session refuses it (2025-03-26 basic/lifecycle).
     else session.request(frame, answers.writer(frame.idBytes));
   };
   const late = (): void => all.abandon();
   if (workOff(messages, { quota, owner, failed, take, late })) late();
 }
 
-/** Whether a message asks for something that was not begun. */
+/** Whether a message begins new work. */
 function isNewWork(frame: Frame): boolean {
   return frame.kind === 'request' && !continuesWork(frame);
 }

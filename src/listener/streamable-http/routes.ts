@@ -1,5 +1,4 @@
-// Streamable HTTP of the session era: POST, GET and DELETE of one endpoint
-// (docs/protocol.md#legacy-http).
+// Streamable HTTP of legacy clients: POST, GET and DELETE of one endpoint (docs/protocol.md#legacy-http).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { wallClockMs } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
@@ -16,15 +15,15 @@ import type { Route } from '../paths.ts';
 import { acceptedBy } from '../request-headers.ts';
 import { SseWriter } from '../sse-writer.ts';
 
-/** More than any session has opened before it is taken up again. */
+/** No session opens so many streams before it is taken up again. */
 const STREAMS_PER_MS = 100;
 
-/** One request of the endpoint. */
+/** One HTTP request to the endpoint. */
 export interface HttpCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly principal: Principal;
-  /** The path that it came in by. */
+  /** The route of its path. */
   readonly route: Route;
   /** What the client may cost in a turn. */
   readonly quota: TurnQuota | undefined;
@@ -36,14 +35,14 @@ export interface OpenSession {
   readonly streams: SessionStreams;
 }
 
-/** The value of a header that must not come twice. */
+/** The value of a header that must not be duplicated. */
 export function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
 /**
- * The session that a request names; answers the request itself when there is none.
+ * Finds the session that a request names. If there is none, answers the request.
  * @param id of the JSON-RPC request, for the error
  */
 export function findSession(
@@ -81,7 +80,7 @@ function refuseUnknown({ metrics }: ListenerContext, { response }: HttpCall, id?
   refuse(response, REFUSALS.sessionNotFound, id);
 }
 
-/** A session of an earlier process goes on. */
+/** Continues a session of an earlier process. */
 function takenUp(
   { sessions, held }: ListenerContext,
   served: ServedEndpoint,
@@ -89,18 +88,19 @@ function takenUp(
   id: string,
 ): Session | NoRoom | undefined {
   return takeUp(id, { served, principal }, sessions, (version) => {
-    // The client may resume streams of that process: none of this one may be taken for them.
+    // The client may resume streams of the earlier process. Their event ids must not be valid for streams of
+    // this one.
     const lastNumber = wallClockMs() * STREAMS_PER_MS;
     return new SessionStreams(version, () => held.client(principal), lastNumber);
   });
 }
 
-// Any legacy revision is fine: what the session agreed on counts (docs/protocol.md#legacy-http).
+// Any legacy revision is accepted; the session's own version is used (docs/protocol.md#legacy-http).
 function isServedVersion(version: string): boolean {
   return isKnownVersion(version) && !isModernVersion(version);
 }
 
-/** GET: the stream for what belongs to no call, or the rest of a stream that broke. */
+/** GET: opens the stream for messages that belong to no call, or resumes a broken stream. */
 export function serveGet(context: ListenerContext, served: ServedEndpoint, call: HttpCall): void {
   if (!acceptedBy(headerOf(call.request, 'accept')).events) {
     refuse(call.response, REFUSALS.acceptStream);
@@ -112,7 +112,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
   const { streamTimers, metrics, openStreams } = context;
   const lastEventId = headerOf(call.request, 'last-event-id');
   if (lastEventId !== undefined && streams.isOver(lastEventId)) {
-    // What every client takes for: there is no such stream, and none is to be asked for again.
+    // All clients take 405 to mean that there is no such stream, and don't try again.
     refuse(call.response, REFUSALS.method);
     return;
   }
@@ -141,7 +141,7 @@ export function serveGet(context: ListenerContext, served: ServedEndpoint, call:
   else streams.resume(lastEventId, writer);
 }
 
-/** DELETE: the client is done. */
+/** DELETE: ends the session. */
 export function serveDelete(
   context: ListenerContext,
   served: ServedEndpoint,
@@ -149,7 +149,7 @@ export function serveDelete(
 ): void {
   const sessionId = headerOf(call.request, 'mcp-session-id');
   if (sessionId !== undefined && !context.sessions.has(sessionId)) {
-    // One of an earlier process is not taken up for its end.
+    // A session of an earlier process need not be taken up just to be ended.
     const claims = claimsFor(sessionId, { served, principal: call.principal }, context.sessions);
     if (claims === undefined) {
       refuseUnknown(context, call);

@@ -1,5 +1,5 @@
-// One WebSocket: a text frame is a message; pinged, so that a peer that vanished is noticed; bounded
-// toward one that does not read (docs/protocol.md#websocket).
+// One WebSocket: a text frame is a message. It is pinged, to detect peers that disappeared. What waits for a
+// peer that does not read is limited (docs/protocol.md#websocket).
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
@@ -15,44 +15,44 @@ import { TurnInput } from './turn-input.ts';
 const PING_MS = 25_000;
 const CLOSE_LIMIT_MS = 2_000;
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** How long whoever sends too much is not read, at least: refusing costs too. */
+/** The shortest pause for a client that sends too much, because refusing costs something too. */
 const MIN_REST_MS = 250;
 
 const UNSUPPORTED_DATA = 1003;
 const GOING_AWAY = 1001;
-/** The client is to connect again (https://www.iana.org/assignments/websocket). */
+/** The client may connect again (https://www.iana.org/assignments/websocket). */
 const SERVICE_RESTART = 1012;
 const TRY_AGAIN_LATER = 1013;
 const POLICY_VIOLATION = 1008;
 
 export interface ConnectionContext {
-  /** Whose it is, where what it holds counts. */
+  /** The client for which its bytes are held. */
   readonly owner: FindOwner;
   /** What the client may cost in a turn of the event loop. */
   readonly turns: TurnQuota;
-  /** Of one message. */
+  /** Limit for one message. */
   readonly maxBytes: number;
-  /** Whether the gateway stops. */
+  /** Whether the gateway is stopping. */
   readonly drain: Drain;
-  /** Told when the peer is cut off because it did not read. */
+  /** Called when the peer is disconnected because it does not read. */
   slow(): void;
-  /** Told when the peer has to come back, since there was no room for its message. */
+  /** Called when the peer is disconnected because there was no room for its message. */
   refused(): void;
 }
 
-/** What is relied upon of `ws` that is not documented: its parser of frames. */
+/** The only undocumented part of `ws` that is used: its frame parser. */
 interface ParseState {
   readonly _receiver: Writable;
 }
 
-/** Where messages go. */
+/** Gets the messages. */
 export interface MessageTaker {
-  /** @returns false: not now, so the connection rests */
+  /** @returns false if the message can't be taken now; the connection then pauses */
   receive(bytes: Buffer): boolean;
   close(): void;
 }
 
-/** An open socket as a transport of messages. */
+/** An open WebSocket as a transport for messages. */
 export class WebSocketConnection implements ChannelTransport {
   readonly #socket: WebSocket;
   readonly #context: ConnectionContext;
@@ -64,10 +64,10 @@ export class WebSocketConnection implements ChannelTransport {
   #taker: MessageTaker | undefined;
   #rest: Timer | undefined;
   #isAlive = true;
-  /** What the peer's latest ping said. Only that one is answered (RFC 6455 5.5.3). */
+  /** The payload of the peer's latest ping. Only this one is answered (RFC 6455 5.5.3). */
   #pinged: Buffer | undefined;
 
-  /** @param tcp the connection that it is on */
+  /** @param tcp its TCP or TLS socket */
   constructor(socket: WebSocket, tcp: Socket, context: ConnectionContext) {
     this.#socket = socket;
     this.#tcp = tcp;
@@ -75,7 +75,7 @@ export class WebSocketConnection implements ChannelTransport {
     this.#unread = new HeldAmount(context.owner, 'unread', () => this.#cut());
     tcp.on('drain', () => this.#unread.release());
     this.#ping = every(PING_MS, () => this.#checkAlive());
-    // `ws` would parse at once all that is read.
+    // `ws` would parse everything at once.
     tcp.removeAllListeners('data');
     const { _receiver: parser } = socket as unknown as ParseState;
     this.#input = new TurnInput(tcp, parser, context.turns, (bytes) => this.#take(bytes));
@@ -90,7 +90,7 @@ export class WebSocketConnection implements ChannelTransport {
       this.#isAlive = true;
       this.#incoming.control(payload);
     });
-    // It is closed with a status, and what still comes is read until the peer has seen that.
+    // The socket is closed with a status. Reading continues until the peer has seen it.
     socket.on('error', () => this.#drop());
     watchStall(
       tcp,
@@ -99,7 +99,7 @@ export class WebSocketConnection implements ChannelTransport {
     );
   }
 
-  /** Hands what arrives to the channel, until the socket is closed. */
+  /** Passes incoming messages on, until the socket is closed. */
   serve(channel: MessageTaker, closed: () => void): void {
     this.#taker = channel;
     this.#socket.on('message', (data: RawData, isBinary: boolean) => {
@@ -118,12 +118,12 @@ export class WebSocketConnection implements ChannelTransport {
     });
   }
 
-  /** Reads no more, or goes on; held twice, it goes on when it was released twice. */
+  /** Pauses or resumes reading. Calls are counted: two holds need two releases. */
   hold(isHeld: boolean): void {
     this.#input.hold(isHeld);
   }
 
-  /** Reads nothing for a while, since too much has come. */
+  /** Pauses reading for a while, because the peer sends too much. */
   rest(ms: number): void {
     if (this.#rest !== undefined) return;
     this.hold(true);
@@ -147,13 +147,13 @@ export class WebSocketConnection implements ChannelTransport {
     this.#close(this.#context.drain.isOn ? SERVICE_RESTART : GOING_AWAY);
   }
 
-  /** Ends it because its client would not be let in any more. */
+  /** Closes it because its client would no longer be accepted. */
   endUnauthorized(): void {
     this.#close(POLICY_VIOLATION);
   }
 
   #cut(): void {
-    // A close that is under way has its own limit.
+    // A closing socket has its own time limit.
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#context.slow();
     this.#socket.close(TRY_AGAIN_LATER, 'does not read');
@@ -166,13 +166,13 @@ export class WebSocketConnection implements ChannelTransport {
     this.#close(TRY_AGAIN_LATER, 'too many bytes are held');
   }
 
-  /** Its bytes count as a message on its way in until it is the taker's. */
+  /** Its bytes count as being received until the message is taken. */
   #take(bytes: Buffer): boolean {
     this.#incoming.whole();
     return this.#taker?.receive(bytes) ?? true;
   }
 
-  /** Nothing that comes is a message any more. */
+  /** Later input is ignored. */
   #drop(): void {
     this.#input.end();
     this.#incoming.close();
@@ -196,17 +196,17 @@ export class WebSocketConnection implements ChannelTransport {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.close(code, reason);
     this.#drop();
-    // A peer that does not answer the close must not hold the socket.
+    // A peer that does not answer the close must not keep the socket open.
     const timer = after(CLOSE_LIMIT_MS, () => this.#socket.terminate());
     this.#socket.once('close', () => timer.cancel());
   }
 
   #checkAlive(): void {
-    // Little may wait for long, on many connections.
+    // On many connections, even little that waits adds up over time.
     this.#unread.set(this.#socket.bufferedAmount);
-    // A ping would wait behind a large message that is being read, which is watched.
+    // A ping would wait behind a large message that is still being read; that progress is watched instead.
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) return;
-    // What the peer says is not read now.
+    // Pongs can't arrive while reading is paused.
     if (this.#input.isHeld) return;
     if (!this.#isAlive) {
       this.#socket.terminate();
@@ -217,10 +217,10 @@ export class WebSocketConnection implements ChannelTransport {
   }
 }
 
-/** What is read at once, and kept as long as any message that came with it. */
+/** The size of one read. Its buffer lives as long as any message in it. */
 const CHUNK_BYTES = 8 * 1024;
 
-/** A message in memory of hardly more than its size: a call may take long. */
+/** Copies a message, so that it does not keep a larger buffer in memory; a call may take long. */
 function asBuffer(data: RawData): Buffer {
   if (Array.isArray(data)) return Buffer.concat(data);
   if (!Buffer.isBuffer(data)) return Buffer.from(data);

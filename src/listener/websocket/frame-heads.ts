@@ -4,7 +4,7 @@
 const FIN_AND_LENGTH = 2;
 const MASK_BYTES = 4;
 const MASKED = 0x80;
-/** Lengths that stand for a longer field, and how many bytes that has. */
+/** Length codes for a longer length field, and the size of that field. */
 const IN_TWO_BYTES = 126;
 const IN_EIGHT_BYTES = 127;
 
@@ -17,10 +17,10 @@ export class FrameHeads {
   #length = FIN_AND_LENGTH;
   #extended = 0;
 
-  /** Frames that began in what the last `pieceOf` gave. */
+  /** The number of frames that began in the last result of `pieceOf`. */
   frames = 0;
 
-  /** The next piece of what was read: at most so many bytes, in which at most so many frames begin. */
+  /** The next piece of the input, limited in bytes and in the number of frames that begin in it. */
   pieceOf(bytes: Buffer, mostBytes: number, mostFrames: number): Buffer {
     const end = Math.min(bytes.length, mostBytes);
     let at = 0;

@@ -1,31 +1,31 @@
-// What has come of a message on a WebSocket that is not whole yet. It counts as held for its client, and
-// nothing more is read while there is no room for the rest.
+// Counts the bytes of incomplete WebSocket messages as held for their client. While there is no room for the
+// rest of a message, reading is paused.
 import type { Socket } from 'node:net';
 import { after, type Timer } from '../../base/clock.ts';
 import { type FindOwner, HeldAmount, LARGE_HOLDING } from '../../base/held-bytes.ts';
 
-/** Before the payload of a ping (RFC 6455 5.2). */
+/** The header of a ping or pong from a client (RFC 6455 5.2). */
 const CONTROL_HEAD_BYTES = 6;
 const RETRY_MS = 25;
-/** How long a client may be kept waiting, which makes no difference to one that keeps others so long. */
+/** How long a client may have to wait for room, in milliseconds. Then it is disconnected. */
 const WAIT_LIMIT_MS = 30_000;
 
 export interface IncomingContext {
-  /** Whose messages they are. */
+  /** The client for which the bytes are held. */
   readonly owner: FindOwner;
-  /** Of one message. */
+  /** Limit for one message. */
   readonly maxBytes: number;
-  /** Reads no more, or goes on. */
+  /** Pauses or resumes reading. */
   hold(isHeld: boolean): void;
-  /** There is no room for the message: the client has to come back. */
+  /** There is no room for the message, so the client must reconnect. */
   refused(): void;
 }
 
-/** Counts what comes on one connection. */
+/** Counts the bytes of one connection. */
 export class IncomingBytes {
   readonly #context: IncomingContext;
   readonly #tcp: Socket;
-  /** Bytes of the message that is not whole. */
+  /** Bytes of the incomplete message. */
   #bytes = 0;
   #room: HeldAmount | undefined;
   #waiting: Timer | undefined;
@@ -33,16 +33,16 @@ export class IncomingBytes {
   constructor(tcp: Socket, context: IncomingContext) {
     this.#tcp = tcp;
     this.#context = context;
-    // Before the message of which they are the last bytes is handed on.
+    // Runs before the listener that parses the data.
     tcp.prependListener('data', this.#came);
   }
 
-  /** A ping or pong came, which is none of the message. */
+  /** A ping or pong arrived; its bytes do not belong to the message. */
   control(payload: Buffer): void {
     this.#bytes = Math.max(this.#bytes - CONTROL_HEAD_BYTES - payload.length, 0);
   }
 
-  /** A message is whole. What came of the next one with its last bytes is little. */
+  /** A message is complete. What arrived of the next one is little. */
   whole(): void {
     this.#bytes = 0;
     this.#room?.release();
@@ -64,7 +64,10 @@ export class IncomingBytes {
     this.#wait(WAIT_LIMIT_MS);
   };
 
-  /** For as much as it may become: two that wait for the last bytes of each other would wait for ever. */
+  /**
+   * Reserves room for the largest size. If two clients reserved only what they have, both could wait for each
+   * other for ever.
+   */
   #takeRoom(): boolean {
     const { maxBytes, owner } = this.#context;
     if (!owner().hasRoom(maxBytes)) return false;

@@ -1,7 +1,7 @@
-// What comes on a WebSocket, worked off in turns. The parser gets it in small pieces, and no more of them
-// in a turn of the event loop than its connection, its client and all clients may cost: messages, pings and
-// empty fragments all count. Messages that came in a piece when the turn was over wait; meanwhile, and while
-// somebody holds it, nothing more is read.
+// The input of a WebSocket, processed in turns. The parser gets it in small pieces, and in one turn of the
+// event loop only as much as the quotas of the connection, the client and all clients allow. Messages, pings
+// and empty fragments all count. Messages that were parsed when the turn ended wait. Reading is paused
+// meanwhile, and while it is held.
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { LEAST_COST, TurnQuota } from '../../base/turns.ts';
@@ -10,9 +10,9 @@ import { FrameHeads } from './frame-heads.ts';
 
 /** What one connection may cost in a turn: 16 short messages. */
 const TURN_OF_CONNECTION = 64 * LEAST_COST;
-/** To answer a message, besides its bytes. */
+/** The cost of answering a message, in addition to its bytes. */
 const MESSAGE_COST = 4 * LEAST_COST;
-/** What the parser is given at once: so much, and so many frames. */
+/** The limits of one piece for the parser, in bytes and frames. */
 const PIECE_BYTES = 64 * 1024;
 const PIECE_FRAMES = 32;
 const NOTHING = Buffer.alloc(0);
@@ -23,9 +23,9 @@ export class TurnInput {
   readonly #parser: Pick<Writable, 'write' | 'writable'>;
   readonly #quota: TurnQuota;
   readonly #take: (message: Buffer) => boolean;
-  /** Read, and not given to the parser yet. */
+  /** Read, but not parsed yet. */
   #rest: Buffer = NOTHING;
-  /** Parsed, and not taken yet. */
+  /** Parsed, but not taken yet. */
   readonly #messages: Buffer[] = [];
   #walk: TextWalk | undefined;
   readonly #heads = new FrameHeads();
@@ -35,10 +35,10 @@ export class TurnInput {
   #isOver = false;
 
   /**
-   * Takes over what is read from now on.
-   * @param parser of frames; what it can't take any more is dropped
+   * Takes over the input.
+   * @param parser of frames; after it has ended, input is dropped
    * @param owner what the client may cost in a turn
-   * @param take given each message; false: not now, so it has held the input
+   * @param take called with each message; false: not now, and it has called `hold`
    */
   constructor(
     tcp: Socket,
@@ -53,12 +53,12 @@ export class TurnInput {
     tcp.on('data', this.#onData);
   }
 
-  /** Whether what the peer says is not read now. */
+  /** Whether reading is paused. */
   get isHeld(): boolean {
     return this.#holds > 0;
   }
 
-  /** Reads no more, or goes on; held twice, it goes on when it was released twice. */
+  /** Pauses or resumes reading. Calls are counted: two holds need two releases. */
   hold(isHeld: boolean): void {
     if (this.#isOver) return;
     this.#holds += isHeld ? 1 : -1;
@@ -73,7 +73,7 @@ export class TurnInput {
     else this.#hand(bytes);
   }
 
-  /** No message counts any more; what comes is read for the sake of the peer's close alone. */
+  /** Later messages are ignored. Input is read only to see the peer's close frame. */
   end(): void {
     this.#isOver = true;
     this.#holds = 0;
@@ -105,7 +105,7 @@ export class TurnInput {
   }
 
   #work(): void {
-    // The parser tells of messages while it is given a piece.
+    // The parser may call `message` while it is given a piece.
     if (this.#isWorking) return;
     this.#isWorking = true;
     while (!this.isHeld && this.#hasInput && !this.#quota.isSpent) this.#step();
@@ -132,7 +132,7 @@ export class TurnInput {
     this.#hand(message);
   }
 
-  /** Goes on with the walk over the first message, which is large. */
+  /** Continues to check the first message, which is large. @returns whether it was checked completely */
   #isWalkedOver(message: Buffer): boolean {
     if (walkedText(message) !== undefined) return true;
     if (this.#walk?.bytes !== message) this.#walk = new TextWalk(message);

@@ -1,4 +1,4 @@
-// The upgrade to a WebSocket: the same checks as every HTTP request, then subprotocol `mcp` or none
+// The upgrade to a WebSocket: the same checks as for every HTTP request, then the subprotocol `mcp` or none
 // (docs/protocol.md#websocket).
 
 import type { IncomingMessage } from 'node:http';
@@ -27,19 +27,19 @@ import { WebSocketConnection } from './connection.ts';
 
 const TRANSPORT = 'websocket';
 const SUBPROTOCOL = 'mcp';
-/** What a message may come in: each piece costs some hundred bytes besides its own. */
+/** Limits for the pieces of a message: each one costs some hundred bytes of memory. */
 const MAX_CHUNKS = 16 * 1024;
 const MAX_FRAGMENTS = 4 * 1024;
-/** How long a client that sent what can't be taken may take to see why it is closed. */
+/** How long a client may take to read the close frame after an error. */
 const CLOSE_LIMIT_MS = 10_000;
-/** How long a refusal may take to leave. */
+/** How long sending a refusal may take. */
 const LINGER_MS = 2_000;
 
-/** What comes with an upgrade. */
+/** An upgrade request. */
 export interface UpgradeCall {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What the client sent behind its request. */
+  /** What the client sent after the head. */
   readonly head: Buffer;
   /** What its client may cost in a turn of the event loop. */
   readonly turns: TurnQuota;
@@ -60,7 +60,7 @@ export class WebSockets {
       maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: false,
       clientTracking: false,
-      // Of many pings in a turn one is answered, by the connection.
+      // Of many pings in a turn only the latest is answered, by WebSocketConnection.
       autoPong: false,
       closeTimeout: CLOSE_LIMIT_MS,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
@@ -72,7 +72,7 @@ export class WebSockets {
     return this.#connections.size;
   }
 
-  /** Takes over a request that was let in. */
+  /** Upgrades an accepted request. */
   upgrade(served: ServedEndpoint, principal: Principal, call: UpgradeCall): void {
     const { request, socket, head } = call;
     const reason = this.#context.openStreams.refusal(principal);
@@ -103,9 +103,9 @@ export class WebSockets {
   }
 
   /**
-   * Who may come in is asked again for each message. Whoever sends too many is told so once, and is not
-   * read for a while.
-   * @returns false: to be tried again then
+   * Checks access again for each message. A client that sends too much gets one error, and is not read for a
+   * while.
+   * @returns false if the message must be tried again then
    */
   #receive(
     bytes: Buffer,
@@ -126,7 +126,7 @@ export class WebSockets {
     }
     connection.rest(waitMs);
     const { kind, idBytes } = scan(bytes, { anyParams: true });
-    // A cancel or an answer would be lost for good.
+    // A lost cancellation or answer could not be repeated.
     if (kind !== 'request') return false;
     channel.send(errorMessage(idBytes, wireErrorOf(FAILURES.tooFast())));
     return true;
@@ -178,8 +178,8 @@ export class WebSockets {
 }
 
 /**
- * Answers an upgrade request with an error, and gives the connection up: nothing else looks after it any
- * more, and a client that never closes its end must not keep it.
+ * Answers an upgrade request with an error, and closes the connection. Otherwise a client that never closes
+ * its side would keep the connection open.
  */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   const body = refusalBody(refusal);

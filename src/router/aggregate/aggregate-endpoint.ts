@@ -1,5 +1,4 @@
-// An endpoint that shows several servers as one: legacy sessions get an upstream session each,
-// modern requests are served by themselves.
+// A merged endpoint. Each legacy session gets an upstream session; modern requests are served one by one.
 import { Composer } from '../../catalog/composer.ts';
 import type { EndpointOptions, WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { NamingOptions } from '../../catalog/names.ts';
@@ -21,7 +20,7 @@ import { SearchService } from './search-service.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { Visibility } from './visibility.ts';
 
-/** Which servers an endpoint shows, and how. */
+/** The servers of an endpoint, and how they are shown. */
 export interface AggregateOptions {
   readonly name: string;
   readonly naming: NamingOptions;
@@ -29,9 +28,9 @@ export interface AggregateOptions {
   readonly waits: WaitLimits;
 }
 
-/** What an endpoint needs of the gateway. */
+/** What an endpoint needs from the gateway. */
 export interface AggregateContext {
-  /** Undefined: everybody may use everything. */
+  /** Undefined: everything is allowed. */
   readonly policy: AccessPolicy | undefined;
   readonly state: ModernState;
   readonly validators: ArgumentValidators;
@@ -42,7 +41,7 @@ export interface AggregateContext {
 /** Several servers under one path. */
 export class AggregateEndpoint implements Endpoint {
   readonly name: string;
-  /** A metric label, and what the audit log says: the only one, or no single one. */
+  /** For metrics and the audit log: the name of the only server, or a name for several. */
   readonly server: string;
   readonly servers: readonly string[];
   readonly protocol = 'mcp';

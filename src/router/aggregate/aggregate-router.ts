@@ -1,5 +1,5 @@
-// Where requests of an endpoint with several servers go: lists are answered here, each other one goes to
-// the server that has what it asks for. The same for clients of both eras, which differ in their leases.
+// Routes requests at a merged endpoint. Lists are answered here; every other request goes to the server that
+// has what it asks for. Both eras are routed in the same way; only their leases differ.
 import { whenThere } from '../../base/steps.ts';
 import type { Composer } from '../../catalog/composer.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
@@ -33,7 +33,7 @@ export interface AggregateParts {
   readonly waits: WaitLimits;
   readonly visibility: Visibility;
   readonly calls: ToolCalls;
-  /** With `toolList: search`. */
+  /** Only with `toolList: search`. */
   readonly search: SearchService | undefined;
   readonly state: ModernState;
   readonly modernHead: ModernHead;
@@ -41,24 +41,28 @@ export interface AggregateParts {
   readonly gatewayVersion: string;
 }
 
-/** A client's leases at the servers of an endpoint: a session has them all, one request where it looks. */
+/**
+ * One client's leases of the servers of an endpoint. A session has all of them; a modern request takes those
+ * that it needs.
+ */
 export interface ClientLeases {
   readonly parts: AggregateParts;
   /** Of the client. */
   readonly era: Era;
   readonly principal: Principal;
-  /** What it sees. */
+  /** The lists that the client sees. */
   readonly view: View;
-  /** The request has found its way: it looks at the view no longer. */
+  /** The request is routed and no longer needs the view. */
   routed(): void;
   /**
    * Sends a request to a server.
-   * @param onNotFound absent where this server's answer counts, whatever it is
+   * @param onNotFound called if the server does not have what was asked for; absent if its answer counts in
+   *   any case
    */
   send(request: Request, target: RouteTarget, onNotFound?: Missed): void;
 }
 
-/** Takes the requests of clients of both eras where they belong. */
+/** Routes the requests of an endpoint. */
 export class AggregateRouter {
   readonly parts: AggregateParts;
 
@@ -66,7 +70,7 @@ export class AggregateRouter {
     this.parts = parts;
   }
 
-  /** Takes a request; it is settled in the end. */
+  /** Takes a request. It is always settled in the end. */
   dispatch(request: Request, leases: ClientLeases): void {
     const { method } = request.frame;
     if (isListMethod(method)) {
@@ -90,7 +94,7 @@ export class AggregateRouter {
     settleSoon(request, page);
   }
 
-  /** Takes a request along its way, unless its client does not want it any more. */
+  /** Carries out a decision, unless the client has cancelled. */
   #follow(request: Request, decision: RoutingDecision, leases: ClientLeases): void {
     leases.routed();
     if (request.isSettled) return;

@@ -1,5 +1,5 @@
-// A legacy session's link to several servers as one: what it asks for goes to the server that has
-// it, and what belongs to all of them is done at each.
+// A legacy session at a merged endpoint. A request goes to the server that has what it asks for; what
+// concerns all servers is done at each of them.
 
 import { asGatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
@@ -31,10 +31,10 @@ import { type Missed, RoutedRequest, type RouteTarget, uriOf } from './routed-re
 import { routeOf } from './routes.ts';
 import type { View } from './view.ts';
 
-/** What a client may say to any of its servers. */
+/** Notifications that a client may send to any of its servers. */
 const SAID_BY_CLIENTS: ReadonlySet<string> = new Set([ROOTS_CHANGED, TASK_STATUS, PROGRESS]);
 
-/** A session's link to the servers of an endpoint. */
+/** A session's leases of all servers of an endpoint. */
 export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
   readonly endpointInfo: EndpointInfo;
   readonly era = 'legacy';
@@ -42,7 +42,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
   readonly view: View;
   readonly #router: AggregateRouter;
   readonly #memberLeases: MemberLeases;
-  /** Links to servers whose handshake is done, in the order of the endpoint's servers. */
+  /** For servers whose handshake is done, by the index of the server. */
   readonly #direct: (DirectUpstreamSession | undefined)[] = [];
 
   constructor(memberLeases: MemberLeases, router: AggregateRouter) {
@@ -67,7 +67,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
     return { level, watched: watched.all, leaseAt };
   }
 
-  /** One server alone says itself who it is. */
+  /** A single server describes itself. */
   #endpointInfo(): EndpointInfo {
     const { members, gatewayVersion } = this.parts;
     const [member, ...others] = members;
@@ -84,7 +84,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
 
   dispatch(request: Request): void {
     const { frame } = request;
-    // There may be room by now.
+    // A server without a lease may have room now.
     if (this.#memberLeases.hasGaps) this.#memberLeases.fillGaps();
     if (frame.method === SET_LEVEL) this.#setLevel(request);
     else if (frame.method === SUBSCRIBE) this.#watch(request);
@@ -109,7 +109,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
     this.#memberLeases.leave();
   }
 
-  /** Every server that logs is told; one that refuses keeps its own level. */
+  /** Sets the level at every server that logs. A server that refuses keeps its level. */
   #setLevel(request: Request): void {
     const level = levelIn(request.frame);
     const leases = this.#memberLeases.all.flatMap(({ lease }) =>
@@ -121,7 +121,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
       request.settle(notOffered('logging'));
     } else {
       this.#memberLeases.level = level;
-      // Servers that come later log from this level on too.
+      // Servers that start later use this level too.
       for (const { lease } of this.#memberLeases.all) {
         if (lease !== undefined && lease.identity === undefined) void lease.setLevel(level);
       }
@@ -146,14 +146,14 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
     settleSoon(request, outcome);
   }
 
-  /** A resource is unsubscribed from where it was subscribed to, and nowhere else. */
+  /** Unsubscribes a resource only where it was subscribed. */
   async #unwatch(frame: Frame): Promise<Outcome> {
     await this.#memberLeases.watched.unwatch(uriOf(frame));
     return EMPTY_OBJECT;
   }
 
   routed(): void {
-    // They are needed as long as the session lasts.
+    // A session needs its leases as long as it lasts.
   }
 
   send(request: Request, target: RouteTarget, onNotFound?: Missed): void {
@@ -168,7 +168,7 @@ export class AggregateUpstreamSession implements CarryingSession, ClientLeases {
     const routed = new RoutedRequest(request, target, options, client);
     const direct = this.#directTo(member, memberLease);
     if (direct !== undefined) dispatchTo(direct, routed, target);
-    // The era of a server that never was up is not known yet.
+    // The era of a server that has never been ready is not known yet.
     else {
       lease.ready().then(
         () => this.#sendWhenReady(routed, target, memberLease),
@@ -214,7 +214,7 @@ function dispatchTo(
   routed: RoutedRequest,
   { entry }: RouteTarget,
 ): void {
-  // The client was told that the results of this tool are wrapped.
+  // In the list, the client saw that the results of this tool are wrapped.
   if (entry !== undefined && entry.legacyText !== entry.modernText) {
     direct.noteWrapped(entry.upstream);
   }

@@ -1,4 +1,4 @@
-// What an endpoint with several servers answers itself: its lists and who it is.
+// What a merged endpoint answers itself: its lists, `initialize` and `server/discover`.
 import { type StepsTo, whenThere } from '../../base/steps.ts';
 import { TEXT_LIMITS } from '../../base/text-limits.ts';
 import {
@@ -24,13 +24,13 @@ import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import { SEARCH_LISTING } from './search-service.ts';
 import type { View, ViewLeases } from './view.ts';
 
-/** Who reads a list. */
+/** The client that reads a list. */
 type Reader = Pick<ClientLeases, 'parts' | 'principal' | 'era'>;
 
 /**
- * The page that a client asks for; or why there is none.
- * @param whole the list as it is now, with what the client may not see; an older one is used where the
- *   cursor is of that
+ * The page that a client asks for, or an error.
+ * @param whole the current list without what the client may not see; an older list is used if the cursor
+ *   belongs to it
  */
 export function pageOf(
   frame: Frame,
@@ -57,7 +57,7 @@ function* pageSteps(frame: Frame, whole: Listing, reader: Reader): StepsTo<Buffe
   return yield* of.page(start, era, head);
 }
 
-/** The cursor may be somebody else's: not of servers that everybody has for themselves. */
+/** The cursor may come from another client, so an older list is not used for private servers. */
 function* olderListing(
   method: ListMethod,
   digest: string,
@@ -69,7 +69,7 @@ function* olderListing(
   return older && (yield* visibility.of(principal, older));
 }
 
-/** A list of an endpoint as it is now. */
+/** The current list of an endpoint. */
 export function listingOf(
   view: View,
   method: ListMethod,
@@ -81,7 +81,7 @@ export function listingOf(
   return whenThere(view.resources(), (both) => both[member]);
 }
 
-/** What a modern result of the gateway's own begins with. */
+/** The beginning of modern results that the gateway makes. */
 export class ModernHead {
   readonly ofLists: string;
   readonly #complete: Buffer;
@@ -92,7 +92,7 @@ export class ModernHead {
     this.ofLists = `{"resultType":"complete","ttlMs":0,"cacheScope":"private",${meta},`;
   }
 
-  /** What the gateway says itself, as a modern client reads it. */
+  /** A result of the gateway for a modern client. */
   own(outcome: Outcome): Outcome {
     if (Buffer.isBuffer(outcome)) return Buffer.concat([this.#complete, outcome.subarray(1)]);
     const isNotFound = 'code' in outcome && outcome.code === RESOURCE_NOT_FOUND;
@@ -100,13 +100,13 @@ export class ModernHead {
   }
 }
 
-/** A client's leases, as far as they tell of its servers. */
+/** The parts of a client's leases that describe its servers. */
 interface InfoSource extends Pick<ClientLeases, 'parts'>, Pick<ViewLeases, 'lease'> {
   /** Whether the client may use anything of a server. */
   opens(member: number): boolean;
 }
 
-/** What those servers of an endpoint say of themselves that a client may use. */
+/** What the servers say about themselves, as far as the client may use them. */
 export function memberInfosOf(
   client: InfoSource,
   capabilitiesOf: (identity: ServerIdentity) => JsonObject,

@@ -1,5 +1,5 @@
-// A client as one of an endpoint's servers sees it: what the server tells and asks reaches it with
-// the URIs that it can use.
+// A client, as one server of a merged endpoint sees it. URIs in messages of the server are translated for the
+// client.
 import { type ExposeUri, exposeServerRequest } from '../../catalog/resource-texts.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
@@ -13,13 +13,13 @@ import { ForwardedServerRequest } from '../../ports/forwarded-request.ts';
 import type { Principal } from '../../ports/principal.ts';
 import type { Request } from '../../ports/request.ts';
 
-/** The URIs of one server as its client knows them. */
+/** Translates the URIs of one server for its client. */
 export interface MemberUris {
-  /** What a URI of the server is to the client. */
+  /** The client's URI for a URI of the server. */
   readonly expose: ExposeUri;
-  /** The same, where the server tells of a change: as the client asked for it. */
+  /** The same for notifications of changes: the URI with which the client subscribed. */
   readonly told: ExposeUri;
-  /** Whether the client may use such a URI. */
+  /** Whether the client may use a URI of the server. */
   readonly shows: (uri: string) => boolean;
 }
 
@@ -29,12 +29,12 @@ export class MemberClient implements Downstream {
   readonly capabilities: ClientCapabilities;
   readonly info: unknown;
   readonly logThreshold?: number;
-  /** What a URI of the server is to the client. */
+  /** The client's URI for a URI of the server. */
   readonly expose: ExposeUri;
   readonly #client: Downstream;
   readonly #told: MemberUris['told'];
   readonly #shows: MemberUris['shows'];
-  /** Server requests that the client sees in other words. */
+  /** Server requests with changed URIs, which the client has got instead. */
   readonly #reworded = new WeakMap<ServerRequest, ServerRequest>();
 
   constructor(client: Downstream, { expose, told, shows }: MemberUris) {
@@ -48,7 +48,7 @@ export class MemberClient implements Downstream {
     if (client.logThreshold !== undefined) this.logThreshold = client.logThreshold;
   }
 
-  /** As it is now: a session may go on with a newer token. */
+  /** The current one: a session may continue with a newer token. */
   get principal(): Principal {
     return this.#client.principal;
   }
@@ -68,7 +68,7 @@ export class MemberClient implements Downstream {
     }
     const { uriStart, uriEnd } = scan(message);
     const uri = parseString(message, uriStart, uriEnd);
-    // A private server may tell of resources that nobody subscribed to.
+    // A private server may send updates of resources that were not subscribed.
     if (uri === undefined || !this.#shows(uri)) return;
     const exposed = this.#told(uri);
     const text = replaceSpan(message, uriStart, uriEnd, jsonBytes(exposed));

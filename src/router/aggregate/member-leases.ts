@@ -1,5 +1,5 @@
-// A client's leases at all servers of an endpoint: taken together, given up together. A server that
-// can't be had costs its own part and nothing else.
+// A client's leases of all servers of an endpoint. They are taken and given up together. If a server is not
+// available, only its own entries are missing.
 import { within } from '../../base/clock.ts';
 import { asGatewayError, type GatewayError, messageOf } from '../../base/errors.ts';
 import { mergedCapabilities } from '../../catalog/endpoint-info.ts';
@@ -27,28 +27,28 @@ const SUBSCRIBE_LIMIT_MS = 5_000;
 
 /** Whether a server can be used. */
 interface Attempt {
-  /** Undefined: not soon enough for a client that connects. */
+  /** Undefined: not ready in time for a client that connects. */
   readonly inTime: Promise<boolean | undefined>;
   readonly inTheEnd: Promise<boolean>;
 }
 
-/** A client at one server; `lease` is undefined when no lease could be had. */
+/** A client at one server. `lease` is undefined if there is none. */
 export interface MemberLease {
   readonly client: MemberClient;
   readonly lease: Lease | undefined;
 }
 
-/** A client at the servers of an endpoint. */
+/** A client's leases of the servers of an endpoint. */
 export class MemberLeases implements ViewLeases, SubscriptionTarget {
   readonly client: Downstream;
   readonly parts: AggregateParts;
   readonly view: View;
   readonly watched = new WatchedResources(this);
-  /** Least severe log messages that the client wants; undefined: it has not said. */
+  /** The least level of log messages that the client wants; undefined: it has set none. */
   level: LoggingLevel | undefined;
   readonly #memberLeases: MemberLease[];
   readonly #onUp: (index: number) => void;
-  /** Why there is no lease at a server that the client may use, by the server's position. */
+  /** Why a server that the client may use gave no lease, by the server's index. */
   readonly #refusals = new Map<number, unknown>();
   #failure: unknown;
 
@@ -77,19 +77,19 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     return this.#memberLeases;
   }
 
-  /** Whether there was no lease at a server. */
+  /** Whether a server gave no lease. */
   get hasGaps(): boolean {
     return this.#refusals.size > 0;
   }
 
-  /** Tries once more to have a lease at every server. */
+  /** Tries again to get the missing leases. */
   fillGaps(): void {
     for (const member of this.parts.members) {
       if (!this.#refusals.has(member.index)) continue;
       const memberLease = this.#memberLease(member);
       this.#memberLeases[member.index] = memberLease;
       void memberLease.lease?.join(this.level);
-      // The client is told of its lists when it is up.
+      // When it is ready, the client is told that lists have changed.
       void memberLease.lease?.ready().catch(() => undefined);
     }
   }
@@ -113,13 +113,13 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
   }
 
   /**
-   * Waits until the servers can be used, as long as the endpoint allows.
-   * @throws GatewayError when none can
+   * Waits until the servers can be used, for as long as the endpoint allows.
+   * @throws GatewayError if none can be used
    */
   async ready(): Promise<void> {
     const leases = this.#leases;
     await Promise.all(leases.map((lease) => lease.join(undefined)));
-    // One that failed is not waited for, unless it is the only one.
+    // Failed servers are not waited for, unless all have failed.
     const areAllDown = leases.every(({ isDown }) => isDown);
     const attempts = this.all.flatMap(({ lease }, index) => {
       if (lease === undefined || (lease.isDown && !areAllDown)) return [];
@@ -127,7 +127,7 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     });
     const inTime = await Promise.all(attempts.map(({ inTime }) => inTime));
     if (inTime.includes(true)) return;
-    // There is nobody else to serve the client meanwhile.
+    // No other server could serve the client meanwhile.
     const inTheEnd = await within(
       this.parts.waits.listTimeout,
       Promise.all(attempts.map(({ inTheEnd }) => inTheEnd)),
@@ -175,7 +175,7 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     return { inTheEnd, inTime: limitMs === undefined ? inTheEnd : within(limitMs, inTheEnd) };
   }
 
-  /** What the servers themselves declare. */
+  /** The capabilities that the servers declare. */
   get capabilities(): JsonObject {
     return mergedCapabilities(memberInfosOf(this, ({ capabilities }) => capabilities));
   }
@@ -220,7 +220,7 @@ export class MemberLeases implements ViewLeases, SubscriptionTarget {
     return this.parts.members.findIndex((member) => member.key === key);
   }
 
-  /** Tells the client that a list is another one. */
+  /** Tells the client that a list has changed. */
   completed(kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`;
     if (LIST_CHANGED.has(method)) this.client.notify(callMessage(method), method);

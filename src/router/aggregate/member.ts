@@ -1,4 +1,4 @@
-// One server of an endpoint: what is known of its lists, and the way of modern requests to it.
+// One server of an endpoint: its lists, and the dispatcher for modern requests to it.
 import type { TrustMode } from '../../catalog/catalog-options.ts';
 import type { WaitLimits } from '../../catalog/endpoint-options.ts';
 import type { MemberCatalog } from '../../catalog/member-catalog.ts';
@@ -10,27 +10,27 @@ import { SilentClient } from '../../ports/silent-client.ts';
 import { ModernDispatcher, type ModernState } from '../../translate/modern-dispatcher.ts';
 import { Patience } from './patience.ts';
 
-/** Reads lists in the gateway's own name. */
+/** The client that reads lists for the gateway. */
 const READER = new SilentClient(
   { key: 'gateway' },
   { version: NEWEST_LEGACY, capabilities: {}, info: undefined },
   UNASKABLE.gateway,
 );
 
-/** A server of an endpoint, and what is known of its lists. */
+/** A server of an endpoint. */
 export interface AggregatedServer {
   readonly backend: Backend;
   readonly lists: ServerLists;
   /** Whether all clients use the same instances. */
   readonly isShared: boolean;
-  /** What of it the endpoint shows. */
+  /** What the endpoint shows of it. */
   readonly catalog: MemberCatalog;
   readonly validation: TrustMode;
 }
 
 /** One server as an endpoint shows it. */
 export class Member {
-  /** Which of the endpoint's servers it is. */
+  /** The index of the server at the endpoint. */
   readonly index: number;
   readonly key: string;
   readonly backend: Backend;
@@ -43,7 +43,7 @@ export class Member {
   readonly patience: Patience;
   #reading: Lease | undefined;
 
-  /** @param endpoint the one that shows it */
+  /** @param endpoint to which it belongs */
   constructor(
     endpoint: { readonly name: string; readonly waits: WaitLimits },
     index: number,
@@ -59,11 +59,12 @@ export class Member {
     this.catalog = server.catalog;
     this.validation = server.validation;
     this.patience = new Patience(endpoint.waits, server.isShared);
-    // Two servers may have tools of one name: what is sealed for one is not valid for the other.
+    // The name includes the server: states that are sealed for one server must not be valid for another one
+    // with the same tools.
     this.dispatcher = new ModernDispatcher(`${endpoint.name} ${backend.name}`, backend, state);
   }
 
-  /** A lease at a shared server to read its lists from: at another replica while one is down. */
+  /** The lease of a shared server to read its lists. If that replica is down, another one is used. */
   get readingLease(): Lease {
     if (this.#reading?.isDown === true) {
       this.#reading.leave();

@@ -1,4 +1,4 @@
-// A modern client's listen stream at all servers of an endpoint: one target made of theirs.
+// A modern client's listen stream at a merged endpoint: one target made of all servers.
 
 import { LEAST_COST, TurnQuota, turnFor } from '../../base/turns.ts';
 import type { JsonObject } from '../../jsonrpc/parse.ts';
@@ -10,18 +10,21 @@ import type { MemberLeases } from './member-leases.ts';
 import { shownOwners } from './routes.ts';
 import type { WantedResource } from './watched-resources.ts';
 
-/** Resources that are looked up for listen streams in one turn of the event loop: rules are slow to read. */
+/**
+ * What listen streams may spend on looking up resources in one turn of the event loop, because rules take
+ * time.
+ */
 const IN_TURN = new TurnQuota(64 * LEAST_COST);
 
-/** Leases at all servers, as one. */
+/** Leases of all servers, as one target. */
 export class MergedListenTarget implements ListenTarget {
   readonly #memberLeases: MemberLeases;
-  /** By the name of their server. */
+  /** By server name. */
   readonly #watches = new Map<string, TaskWatch>();
   readonly #left: () => void;
   #hasLeft = false;
 
-  /** @param left told when the stream is no longer */
+  /** @param left called when the stream is over */
   constructor(memberLeases: MemberLeases, left: () => void) {
     this.#memberLeases = memberLeases;
     this.#left = left;
@@ -45,7 +48,7 @@ export class MergedListenTarget implements ListenTarget {
       if (this.#hasLeft) return;
       const matchBudget = { left: 0 };
       const owners = shownOwners(this.#memberLeases, table, uri, matchBudget);
-      // What it takes to compare it with templates is known only now.
+      // The cost of comparing it with templates is known only afterwards.
       if (matchBudget.left < 0) IN_TURN.spend(-matchBudget.left);
       if (owners.length > 0) wanted.push({ uri, owners });
       else answered(uri, ERRORS.noSuchResource);
@@ -53,7 +56,7 @@ export class MergedListenTarget implements ListenTarget {
     await this.#memberLeases.watched.watchAll(wanted, answered);
   }
 
-  /** A task's id says which server runs it. */
+  /** The id of a task says which server runs it. */
   watch(taskId: string, tell: TellTask): Promise<boolean> {
     const { parts, principal, client } = this.#memberLeases;
     const { state, members, visibility } = parts;

@@ -1,5 +1,5 @@
-// Modern requests to an endpoint with several servers: each stands alone, with leases of its own at
-// private servers and common ones at shared servers.
+// Modern requests to a merged endpoint. Each is independent: it has its own leases of private servers, and
+// shares leases of shared servers.
 import { within } from '../../base/clock.ts';
 import { asGatewayError, type GatewayError } from '../../base/errors.ts';
 import { methodNotFound } from '../../jsonrpc/error.ts';
@@ -18,9 +18,9 @@ import { MergedListenTarget } from './merged-listen-target.ts';
 import { type CommonLeases, RequestLeases } from './request-leases.ts';
 import { View } from './view.ts';
 
-/** Modern requests of one endpoint. */
+/** The modern requests of one endpoint. */
 export class ModernService implements CommonLeases {
-  /** What clients without instances of their own see: all of them the same. */
+  /** The lists for all clients without private instances. */
   readonly view: View;
   readonly #router: AggregateRouter;
   readonly #parts: AggregateParts;
@@ -35,7 +35,7 @@ export class ModernService implements CommonLeases {
     this.view = new View(router.parts, this);
   }
 
-  /** Serves a request; it is settled in the end. */
+  /** Serves a request. It is always settled in the end. */
   serve(request: Request): void {
     const { method } = request.frame;
     if (method === LISTEN) void this.#listen(request);
@@ -58,7 +58,7 @@ export class ModernService implements CommonLeases {
 
   async #discovery(leases: RequestLeases): Promise<Buffer> {
     const { members, gatewayVersion } = this.#parts;
-    // One that failed is not waited for: there may be nothing to wait for.
+    // Failed servers are not waited for: they may never be ready.
     const ready = members.map(({ index, patience }) => {
       const lease = leases.lease(index);
       if (lease === undefined || lease.isDown) return undefined;
@@ -88,15 +88,17 @@ export class ModernService implements CommonLeases {
     }
   }
 
-  /** Requests stand alone: who listens is told what any of them was not given. */
+  /**
+   * Requests are independent, so a listening client is told about lists that were incomplete for any request.
+   */
   completed(kind: ListKind, to?: Principal): void {
     for (const memberLeases of this.#listening) {
-      // What is of a private server is its principal's alone.
+      // A private server concerns only its principal.
       if (to === undefined || memberLeases.principal.key === to.key) memberLeases.completed(kind);
     }
   }
 
-  /** A lease at a shared server, for all of its clients. */
+  /** The lease of a shared server, for all its clients. */
   lease(index: number): Lease | undefined {
     const member = this.#parts.members[index];
     return member?.isShared === true ? member.readingLease : undefined;

@@ -1,5 +1,5 @@
-// The leases of one modern request at the servers of an endpoint: one at a private server is taken only
-// where the request looks, and all are given up when it is known where the request goes.
+// The leases of one modern request at a merged endpoint. A lease of a private server is taken only if it is
+// needed. All are given up when the request is routed.
 import { GatewayError } from '../../base/errors.ts';
 import type { Downstream } from '../../ports/downstream.ts';
 import type { Lease, ListKind } from '../../ports/lease.ts';
@@ -9,13 +9,13 @@ import type { AggregateParts, ClientLeases } from './aggregate-router.ts';
 import { type Missed, RoutedRequest, type RouteTarget } from './routed-request.ts';
 import { View, type ViewLeases } from './view.ts';
 
-/** What clients see that have no instances of their own, and who is told of changes. */
+/** The lists for clients without private instances; also told about changes. */
 export interface CommonLeases extends ViewLeases {
   readonly view: View;
   completed(kind: ListKind, to?: Principal): void;
 }
 
-/** Leases of a request's client. */
+/** The leases of a request's client. */
 export class RequestLeases implements ClientLeases, ViewLeases {
   readonly era = 'modern';
   readonly principal: Principal;
@@ -23,12 +23,12 @@ export class RequestLeases implements ClientLeases, ViewLeases {
   readonly view: View;
   readonly #client: Downstream;
   readonly #common: CommonLeases;
-  /** By the server's position; undefined: there is none yet. */
+  /** By the index of the server; undefined if the endpoint has no private servers. */
   readonly #own: Map<number, Lease | undefined> | undefined;
   readonly #refusals = new Map<number, GatewayError>();
   #isOver = false;
 
-  /** @param hasOwn whether instances of the client's own may be behind the endpoint */
+  /** @param hasOwn whether the endpoint may have private instances for this client */
   constructor(client: Downstream, parts: AggregateParts, common: CommonLeases, hasOwn: boolean) {
     this.principal = client.principal;
     this.#client = client;
@@ -43,12 +43,15 @@ export class RequestLeases implements ClientLeases, ViewLeases {
     return visibility.opens(this.principal, members[index]?.key ?? '');
   }
 
-  /** The lease at a server, taken if need be; a server without room, or closed to it, has none. */
+  /**
+   * The lease of a server, taken if needed. Undefined if the server has no room, or the client may not use
+   * it.
+   */
   lease(index: number): Lease | undefined {
     return this.#at(index, true);
   }
 
-  /** The same, but no instance is made for it. */
+  /** Like `lease`, but never starts an instance. */
   peek(index: number): Lease | undefined {
     return this.#own?.has(index) === true ? this.#own.get(index) : this.#at(index, false);
   }

@@ -1,5 +1,5 @@
-// A client's request on its way to one of several servers: under the server's own names, and the
-// answer under the client's; to the next server where the first one has not what is asked for.
+// A client's request for one server of a merged endpoint: with the server's own names, and the answer with
+// the client's names. If the server does not have what was asked for, the next one is tried.
 import { GatewayError } from '../../base/errors.ts';
 import { whenThere } from '../../base/steps.ts';
 import type { OfferedEntry } from '../../catalog/offered-entry.ts';
@@ -13,47 +13,45 @@ import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Headers, Outcome, Request } from '../../ports/request.ts';
 import type { Member } from './member.ts';
 
-/** A server, and the request in its own words. */
+/** A server, and the request with its own names. */
 export interface RouteTarget {
   readonly kind: 'to';
   readonly member: Member;
   readonly frame: Frame;
-  /** The tool or prompt from its lists that the request is for. */
+  /** The listed tool or prompt that the request is for. */
   readonly entry?: OfferedEntry;
-  /** The arguments are others than those whose copies stand in the client's headers. */
+  /** The arguments differ from their copies in the client's headers. */
   readonly isReworded?: boolean;
-  /** How long it may take without an answer or progress, where that is not the server's limit. */
+  /** How long it may take without an answer or progress, in milliseconds; undefined: the server's limit. */
   readonly limitMs?: number | undefined;
 }
 
-/** Where a request goes. */
+/** What to do with a request. */
 export type RoutingDecision =
-  /** Nowhere: the gateway says what comes of it, as the session era writes it. */
+  /** It is settled here; the outcome has the legacy form. */
   | { readonly kind: 'settled'; readonly outcome: Outcome }
-  /** To the server that has it. */
+  /** It goes to the server that has it. */
   | RouteTarget
-  /** To the servers that may have it, one after the other, the likeliest first. */
+  /** It goes to the servers that may have it, one after another, the likeliest first. */
   | { readonly kind: 'inOrder'; readonly targets: readonly RouteTarget[] };
 
-/** Another server may have what this one has not; `deliver` gives the client this one's error after all. */
+/** Called if another server may have it. `deliver` gives this server's error to the client after all. */
 export type Missed = (deliver: () => void) => void;
 
-/** What becomes of an answer on its way back. */
+/** How to change the answer. */
 export interface RouteOptions {
-  /** What a URI of the server is to the client. */
+  /** The client's URI for a URI of the server. */
   readonly expose: ExposeUri;
-  /** Told when the server has not what was asked for, or was not reached. */
+  /** Called if the server does not have what was asked for, or was not reached. */
   readonly onNotFound: Missed | undefined;
 }
 
-/** A request as one server gets it. */
+/** A request for one server. */
 export class RoutedRequest extends ForwardedRequest {
   readonly #target: Pick<RouteTarget, 'frame' | 'isReworded' | 'limitMs'>;
   readonly #options: RouteOptions;
 
-  /**
-   * @param client as the server sees it
-   */
+  /** @param client the client that the server sees */
   constructor(
     original: Request,
     target: Pick<RouteTarget, 'frame' | 'isReworded' | 'limitMs'>,
@@ -92,12 +90,12 @@ export class RoutedRequest extends ForwardedRequest {
     this.pass(whenThere(exposed, outcome));
   }
 
-  /** A result with the client's URIs, in a later turn if it is large. */
+  /** A result with the client's URIs; a promise if it is large. */
   #exposed(result: Buffer): Buffer | Promise<Buffer> {
     return exposeInTurns(this.original.frame.method, result, this.#exposeHere);
   }
 
-  /** A read is answered with the URI that was asked for. */
+  /** The result of a read has the URI that was requested. */
   get #exposeHere(): ExposeUri {
     const { expose } = this.#options;
     if (this.frame.method !== RESOURCES_READ) return expose;
@@ -108,8 +106,8 @@ export class RoutedRequest extends ForwardedRequest {
 }
 
 /**
- * Whether another server may have what this one has not. A failure that may have run the request is
- * none: to ask elsewhere would take as long once more.
+ * Whether another server may have what was asked for. Not if the request may have been executed: asking
+ * another server would take as long again.
  */
 function isMiss(outcome: Outcome): boolean {
   if (outcome instanceof Frame) return outcome.resultStart < 0;
@@ -117,14 +115,14 @@ function isMiss(outcome: Outcome): boolean {
   return !Buffer.isBuffer(outcome);
 }
 
-/** The URI that a request names; empty when there is none. */
+/** The URI in a request; empty if there is none. */
 export function uriOf({ bytes, uriStart, uriEnd }: Frame): string {
   return parseString(bytes, uriStart, uriEnd) ?? '';
 }
 
 /**
- * Asks candidates in their order. Where none has it, the client gets what the first one said.
- * @param ask asks one; `onNotFound` is left out for the only one, whose answer counts as it is
+ * Tries targets in their order. If none has it, the client gets the error of the first one.
+ * @param ask asks one target; without `onNotFound` its answer counts in any case
  */
 export function tryInOrder<T>(
   targets: readonly T[],

@@ -1,5 +1,5 @@
-// Which server a request is for, and what the server gets: by the name of a tool or prompt, by the
-// URI of a resource, or by what a completion refers to.
+// Finds the server for a request, and makes the request for that server: by the name of a tool or prompt, by
+// the URI of a resource, or by the reference of a completion.
 import { whenThere } from '../../base/steps.ts';
 import { lengthRule, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { OfferedEntry } from '../../catalog/offered-entry.ts';
@@ -31,19 +31,19 @@ import type { RouteTarget, RoutingDecision } from './routed-request.ts';
 import type { SearchOutcome } from './search-service.ts';
 import type { NamedMethod } from './view.ts';
 
-/** What routes need of a client. */
+/** What routing needs from a client. */
 type RouteContext = Pick<ClientLeases, 'view' | 'parts' | 'era' | 'principal'>;
 
-/** By the type of what is completed: the member that names it. */
+/** The member that identifies the reference of a completion, by its type. */
 const REFERENCES: ReadonlyMap<unknown, 'name' | 'uri'> = new Map([
   ['ref/prompt', 'name'],
   ['ref/resource', 'uri'],
 ]);
 
-/** Who is shown what. */
+/** The client for which something is routed. */
 export type Viewer = Pick<RouteContext, 'parts' | 'principal'>;
 
-/** Finds the way of a request. Waits only where a list must be read first. */
+/** Routes a request. Returns a promise only if a list must be read first. */
 export function routeOf(
   request: Request,
   context: RouteContext,
@@ -65,7 +65,7 @@ export function routeOf(
   }
 }
 
-/** With `toolList: search` the call of a tool may be in that of another one. */
+/** With `toolList: search`, `call_tool` contains the call of another tool. */
 function toolCall(frame: Frame, context: RouteContext): RoutingDecision | Promise<RoutingDecision> {
   const { search } = context.parts;
   const name = search && parseString(frame.bytes, frame.nameStart, frame.nameEnd);
@@ -76,7 +76,7 @@ function toolCall(frame: Frame, context: RouteContext): RoutingDecision | Promis
   return whenThere(searched, to);
 }
 
-/** The call that stood in another one. What is wrong with its name is for the model to read. */
+/** The call inside of `call_tool`. If the name is wrong, the model gets a result that says so. */
 async function calledByName(call: Frame, context: RouteContext): Promise<RoutingDecision> {
   const route = await byName(call, TOOLS_LIST, context);
   if (route.kind === 'to') return { ...route, isReworded: true };
@@ -104,8 +104,8 @@ function byName(
 }
 
 /**
- * To a tool or prompt, unless there is none or it is not for this client.
- * @param name as the client calls it
+ * Routes to a tool or prompt, unless it does not exist or is not for this client.
+ * @param name the client's
  */
 function toEntry(
   entry: OfferedEntry | undefined,
@@ -124,7 +124,7 @@ function toEntry(
   return { kind: 'to', member, frame: withName(frame, entry), entry };
 }
 
-/** There is no such name, unless a server has it whose list can't be had. */
+/** The name does not exist, or the list of the server that may have it is missing. */
 function missing(
   kind: 'tool' | 'prompt',
   name: string,
@@ -134,7 +134,7 @@ function missing(
   return failure === undefined ? unknown(kind, name) : settled(failure);
 }
 
-/** A request under the name that the server knows. */
+/** The request with the server's own name. */
 function withName(frame: Frame, { name, upstream, upstreamText }: OfferedEntry): Frame {
   if (frame.method === COMPLETE) return withReference(frame, 'name', upstream);
   if (name === upstream) return frame;
@@ -150,7 +150,8 @@ function byReference(
   frame: Frame,
   context: RouteContext,
 ): RoutingDecision | Promise<RoutingDecision> {
-  if (hasTwoReferences(frame)) return refused('ref and its members must be there once.');
+  if (hasTwoReferences(frame))
+    return refused('ref and its members must not be missing or duplicated.');
   const { ref } = parseParams(frame);
   const member = isObject(ref) ? REFERENCES.get(ref['type']) : undefined;
   const value = isObject(ref) && member !== undefined ? ref[member] : undefined;
@@ -165,7 +166,7 @@ function byReference(
   );
 }
 
-/** To the servers that may have a resource and show it to this client. */
+/** Routes to the servers that may have a resource, and show it to this client. */
 function toResource(
   uri: string,
   frame: Frame,
@@ -186,7 +187,7 @@ function toResource(
   });
 }
 
-/** A server that reads another one of two would look at another thing than was allowed. */
+/** If a server read the other one of two references, it would use something that was not checked. */
 function hasTwoReferences({ bytes, paramsStart, paramsEnd }: Frame): boolean {
   if (paramsStart < 0) return false;
   const refs = membersOf(bytes, paramsStart, paramsEnd).filter(({ key }) => key === 'ref');
@@ -196,7 +197,7 @@ function hasTwoReferences({ bytes, paramsStart, paramsEnd }: Frame): boolean {
   return new Set(keys).size < keys.length;
 }
 
-/** A task's id says which server runs it. */
+/** The id of a task says which server runs it. */
 function byTask(request: Request, context: RouteContext): RoutingDecision {
   const { members, state } = context.parts;
   const [only] = members;
@@ -207,7 +208,7 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
   if (taskId === undefined) return settled(notOffered(request.frame.method));
   const server = state.tasks.table.open(taskId, request.client.principal)?.server;
   const member = server === undefined ? undefined : memberOf(context.parts, server);
-  // Rights may have been taken away since the task was made.
+  // The client's access may have been removed since the task was made.
   if (member === undefined || !context.parts.visibility.opens(context.principal, member.key)) {
     return settled(ERRORS.unknownTask);
   }
@@ -215,8 +216,8 @@ function byTask(request: Request, context: RouteContext): RoutingDecision {
 }
 
 /**
- * What no part of a message says the server of goes nowhere, unless there is but one. What it does
- * there nobody knows, so it is for those who may use everything.
+ * A request that does not say which server it is for is refused, unless there is only one. Its effect is not
+ * known, so the client must be allowed to use everything.
  */
 function byMethod({ frame }: Request, context: RouteContext): RoutingDecision {
   const { method } = frame;
@@ -230,7 +231,7 @@ function byMethod({ frame }: Request, context: RouteContext): RoutingDecision {
   return { kind: 'to', member: only, frame };
 }
 
-/** The server of a name, where the endpoint has it. */
+/** The server with a name, if the endpoint has it. */
 function memberOf({ members }: AggregateParts, key: string): Member | undefined {
   return members.find((member) => member.key === key);
 }
@@ -239,7 +240,7 @@ function ownersOf(target: UriTarget): readonly UriOwner[] {
   return target.kind === 'one' ? [target] : target.targets;
 }
 
-/** Whether a client may use a resource, listed or not. */
+/** Whether a client may use a resource, even if it is not listed. */
 export function isShown({ parts, principal }: Viewer, { key, uri }: UriOwner): boolean {
   const catalog = memberOf(parts, key)?.catalog;
   const item = { server: key, kind: 'resource', name: uri } as const;
@@ -251,9 +252,9 @@ function mayUse(item: AccessItem, { parts, principal }: Viewer): boolean {
 }
 
 /**
- * The open refusal of something that may not be used.
- * @param what it is, in words
- * @returns undefined: it is to look as if there was none
+ * The error that openly denies access.
+ * @param what the denied thing, in words
+ * @returns undefined if it must look as if it did not exist
  */
 function denied(
   item: AccessItem,
@@ -274,9 +275,9 @@ function deniedResource(
 }
 
 /**
- * The servers that may have a resource which the endpoint shows, the likeliest first.
- * @param uri as the client calls it
- * @param matchBudget told what it took
+ * The servers that may have a resource, and show it; the likeliest first.
+ * @param uri the client's
+ * @param matchBudget reduced by the cost
  */
 export function shownOwners(
   shownTo: Viewer,
@@ -291,9 +292,9 @@ export function shownOwners(
 }
 
 /**
- * A request about a resource as the server calls it.
- * @param uri as the client calls it
- * @param own as the server does
+ * A request about a resource, with the server's own URI.
+ * @param uri the client's
+ * @param own the server's
  */
 function withUri(frame: Frame, uri: string, own: string): Frame {
   if (frame.method === COMPLETE) return withReference(frame, 'uri', own);
@@ -316,13 +317,13 @@ function unknown(kind: AccessKind, name: string): RoutingDecision {
   return refused(`unknown ${kind} ${shown(name)}.`);
 }
 
-/** Said openly, with the scopes that would help. */
+/** Denied openly, with the scopes that would be enough. */
 function forbidden(what: string, denial: Denial): RoutingDecision {
   const data = denial.scopes.length === 0 ? {} : { data: { requiredScopes: denial.scopes } };
   return settled(new Denied({ ...invalidParams(`you may not use ${what}.`), ...data }, denial));
 }
 
-/** As if there was none: whoever asks learns nothing of what is hidden. */
+/** As if the resource did not exist, so that the client learns nothing about hidden ones. */
 function notFound(uri: string): RoutingDecision {
   return settled(resourceNotFound(uri));
 }

@@ -1,5 +1,5 @@
-// The three tools of an endpoint with `toolList: search`: finds and describes tools itself, and takes
-// the real call out of `call_tool`.
+// The three tools of an endpoint with `toolList: search`: finds and describes tools, and gets the call out of
+// `call_tool`.
 
 import { finished } from '../../base/steps.ts';
 import { makeOfLists } from '../../catalog/list-work.ts';
@@ -33,12 +33,12 @@ import { replaceSpan } from '../../jsonrpc/splice.ts';
 import { TOOLS_LIST } from '../../mcp/methods.ts';
 import type { ClientLeases } from './aggregate-router.ts';
 
-/** Tools that are named when a name is not found. */
+/** How many similar tools are suggested if a name is not found. */
 const ALIKE = 5;
-/** Servers' members are counted from 0. */
+/** Servers have indexes from 0. */
 const NO_MEMBER = -1;
 
-/** What `tools/list` gives. */
+/** What `tools/list` returns. */
 export const SEARCH_LISTING: Listing = finished(
   Listing.of(
     TOOLS_LIST,
@@ -50,14 +50,14 @@ export const SEARCH_LISTING: Listing = finished(
   ),
 );
 
-/** What becomes of a call. */
+/** What to do with a call. */
 export type SearchOutcome =
-  /** It is answered. */
+  /** It is answered with this result. */
   | { readonly result: Buffer }
   /** It is this call of a tool. */
   | { readonly call: Frame };
 
-/** Who searches. */
+/** The client that searches. */
 type SearchContext = Pick<ClientLeases, 'view' | 'parts' | 'era' | 'principal'>;
 
 /** Searches the tools of one endpoint. */
@@ -65,14 +65,14 @@ export class SearchService {
   readonly #keys: readonly string[];
   readonly #indexes = new WeakMap<Listing, Promise<ToolSearch>>();
 
-  /** @param keys names of the servers in the order of the configuration */
+  /** @param keys names of the servers, in the order of the configuration */
   constructor(keys: readonly string[]) {
     this.#keys = keys;
   }
 
   /**
-   * Takes a call of one of the three tools.
-   * @returns undefined when it is another one
+   * Handles a call of one of the three tools.
+   * @returns undefined if it is another tool
    */
   take(
     frame: Frame,
@@ -112,7 +112,7 @@ export class SearchService {
     return { result: await this.#unknownIn(listing, asked.name) };
   }
 
-  /** What is answered to who names a tool that it does not see. */
+  /** The result for the name of a tool that the client does not see. */
   async unknown(name: string, context: SearchContext): Promise<Buffer> {
     return await this.#unknownIn(await seenTools(context), name);
   }
@@ -138,7 +138,7 @@ export class SearchService {
   }
 }
 
-/** What is not for a client is not found by it. */
+/** A client finds only what it may use. */
 async function seenTools({ view, parts, principal }: SearchContext): Promise<Listing> {
   const listing = await view.named(TOOLS_LIST);
   return await makeOfLists(parts.visibility.of(principal, listing));

@@ -1,5 +1,5 @@
-// What comes between a client's call of a tool and the server, where the configuration says so: fixed
-// arguments, a check against the tool's schema, a turn in the tool's queue.
+// Applies the configuration of tools to calls: fixed arguments, validation of arguments, and the queue of a
+// tool with limited concurrency.
 
 import { withArguments } from '../../catalog/arguments.ts';
 import type { ToolPolicy } from '../../catalog/member-catalog.ts';
@@ -20,12 +20,12 @@ import type { ClientLeases } from './aggregate-router.ts';
 import type { RouteTarget } from './routed-request.ts';
 import { ToolConcurrency } from './tool-concurrency.ts';
 
-/** A call of a tool that was found. */
+/** A call of a listed tool. */
 type ToolCall = RouteTarget & { readonly entry: OfferedEntry };
 
 const NOTHING: ToolPolicy = { arguments: new Map(), timeoutMs: undefined, concurrency: undefined };
 
-/** Calls of the tools of one endpoint. */
+/** The calls of the tools of one endpoint. */
 export class ToolCalls {
   readonly #concurrency = new ToolConcurrency();
   readonly #validators: ArgumentValidators;
@@ -37,7 +37,7 @@ export class ToolCalls {
     this.#logger = logger;
   }
 
-  /** Sends a request on as it is to be made: at once, unless it is for a tool of which something is said. */
+  /** Sends a request on: at once, unless it calls a tool with special options. */
   send(request: Request, target: RouteTarget, leases: ClientLeases): void {
     const { member, entry } = target;
     if (entry === undefined || (entry.toolPolicy === undefined && member.validation === 'off')) {
@@ -77,7 +77,7 @@ export class ToolCalls {
   async #check(request: Request, call: ToolCall, go: () => void): Promise<void> {
     const isEnforced = call.member.validation === 'enforce';
     const args = argumentsOf(call.frame);
-    // What is checked is the last of two members of one name; a server may read the first.
+    // The last one of two members with one name is checked, but a server may read the first one.
     if (isEnforced && args !== undefined && hasDuplicateKeys(args, 0, args.length)) {
       request.settle(invalid([{ path: '', message: 'has two members of one name' }]));
       return;
@@ -107,7 +107,10 @@ export class ToolCalls {
       schema &&
       this.#validators.validator(schema, (reason) => {
         const where = { server: member.key, tool: entry.upstream };
-        this.#logger.warn({ ...where, reason }, 'schema of a tool can not be used for checks');
+        this.#logger.warn(
+          { ...where, reason },
+          'schema of a tool can not be used: its arguments are not checked',
+        );
       });
     this.#byTool.set(entry, validator);
     return validator;

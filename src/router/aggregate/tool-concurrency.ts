@@ -1,11 +1,11 @@
-// Tools that may be called only so many times at once: who is calling, and who waits for a turn.
+// Limits how many calls of a tool run at the same time. Other calls wait.
 
 import { after, type Timer } from '../../base/clock.ts';
 import { FAILURES } from '../../mcp/failures.ts';
 import { ForwardedRequest } from '../../ports/forwarded-request.ts';
 import type { Request } from '../../ports/request.ts';
 
-/** How long a call waits for its turn, as in a server's queue. */
+/** How long a call may wait, in milliseconds; as in a server's queue. */
 const WAIT_LIMIT_MS = 5_000;
 const MAX_WAITING = 256;
 
@@ -24,10 +24,10 @@ export class ToolConcurrency {
   readonly #queues = new Map<string, ToolQueue>();
 
   /**
-   * Lets a call go on when it is its turn.
+   * Calls `go` when the tool has room.
    * @param key of the tool
-   * @param limit calls at a time
-   * @param go gets the call that goes on in its place
+   * @param limit calls at the same time
+   * @param go gets the call to be sent instead of the request
    */
   enter(request: Request, key: string, limit: number, go: (call: Request) => void): void {
     const queue = this.#queues.get(key) ?? { running: 0, waiting: new Set() };
@@ -76,7 +76,7 @@ export class ToolConcurrency {
   }
 }
 
-/** A call that counts against the limit of its tool until it is over. */
+/** A call that counts for the limit of its tool until it is over. */
 class LimitedCall extends ForwardedRequest {
   readonly #leave: () => void;
   #hasLeft = false;

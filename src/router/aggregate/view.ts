@@ -1,5 +1,5 @@
-// What one client sees of the servers of an endpoint: their lists as they are at its own instances.
-// Nothing is read twice, and no server is waited for longer than the endpoint allows.
+// What one client sees of the servers of an endpoint: the current lists of its own instances. No list is read
+// twice, and the waits for a server are limited by the endpoint.
 
 import { within } from '../../base/clock.ts';
 import type { GatewayError } from '../../base/errors.ts';
@@ -19,26 +19,26 @@ import type { Member } from './member.ts';
 /** Lists whose entries have names. */
 export type NamedMethod = 'tools/list' | 'prompts/list';
 
-/** A list of each server, in the order of the configuration. */
+/** The list of each server, in the order of the configuration. */
 type Lists = readonly (ServerList | undefined)[];
 
-/** A client's leases, where a view reads its lists. */
+/** The leases that a view uses to read lists. */
 export interface ViewLeases {
-  /** The client's lease at a server; undefined when it has none. Taken if need be. */
+  /** The client's lease of a server, taken if needed; undefined if there is none. */
   lease(member: number): Lease | undefined;
-  /** The same, if it is taken already or costs nothing. */
+  /** Like `lease`, but only if it is taken already or costs nothing. */
   peek(member: number): Lease | undefined;
-  /** Why there is no lease for the client at a server; undefined: it is none of its business. */
+  /** Why the client has no lease of a server; undefined if it may not use the server. */
   refusal(member: number): GatewayError | undefined;
-  /** A list that was given without some server's entries would have them now. */
+  /** The missing entries of a server in some list are available now. */
   completed(kind: ListKind): void;
 }
 
-/** A server's list as it was last looked at; another one if any of this is. */
+/** A server's list when it was last used. A new object whenever any of this changes. */
 interface SeenList extends MemberList {
   readonly key: object | undefined;
   readonly version: number;
-  /** Whether it is the list as it is at the client's own instance. */
+  /** Whether it is the current list of the client's own instance. */
   readonly isCurrent: boolean;
 }
 
@@ -52,18 +52,18 @@ export class View {
   readonly #members: readonly Member[];
   readonly #composer: Composer;
   readonly #leases: ViewLeases;
-  /** Kinds of lists that were given without the entries of a server. */
+  /** Kinds of lists that a client got without the entries of a server, by the server's index. */
   readonly #missingKinds = new Map<number, Set<ListKind>>();
-  /** Reads that took too long already, by server and method: nobody waits for them once more. */
+  /** Reads that took too long, by server and method. No client waits for them again. */
   readonly #overdue = new Set<string>();
-  /** What was composed last, which it mostly still is. */
+  /** The listings that were made last; most of the time they are still valid. */
   readonly #composed = new Map<NamedMethod, ComposedLists>();
-  /** The resources that were composed last. */
+  /** The resources that were made last. */
   #resources: ResourceListings;
-  /** Names that may stand in front of a URI. */
+  /** Names that may be the prefix of a URI. */
   readonly #keys: ReadonlySet<string>;
 
-  /** What URIs of each server are to the client, as far as that was asked for. */
+  /** The URI translation of each server, as far as it was needed. */
   readonly #exposed: ExposeUri[] = [];
 
   constructor(
@@ -77,13 +77,13 @@ export class View {
     this.#keys = new Set(members.length > 1 ? members.map(({ key }) => key) : []);
   }
 
-  /** Tools or prompts as they are now. */
+  /** The current tools or prompts. */
   named(method: NamedMethod): Listing | Promise<Listing> {
     const lists = this.#fresh(method);
     return whenThere(this.#readMissing(method, lists), (all) => this.#composeNamed(method, all));
   }
 
-  /** Resources and templates as they are now. */
+  /** The current resources and templates. */
   resources(): ResourceListings | Promise<ResourceListings> {
     const uris = this.#fresh(RESOURCES_LIST);
     const templates = this.#fresh(TEMPLATES_LIST);
@@ -94,9 +94,9 @@ export class View {
     ]).then(([readUris, readTemplates]) => this.#composeResources(readUris, readTemplates));
   }
 
-  /** Resources to look URIs up in: as they were last, unless a server's were never read. */
+  /** Resources to look up URIs in: the last known ones, unless a server's were never read. */
   resourcesToSearch(...wanted: readonly string[]): ResourceListings | Promise<ResourceListings> {
-    // The prefix of a server says all that the lists could.
+    // The prefix of a server says as much as the lists could.
     const areWrapped = wanted.every((uri) => unwrapUri(this.#keys, uri) !== undefined);
     if (areWrapped) return this.#resourcesSoFar();
     const uris = this.#knownLists(RESOURCES_LIST);
@@ -105,12 +105,12 @@ export class View {
     return this.resources();
   }
 
-  /** Whose URIs are, as far as lists were ever read, and were composed by now. */
+  /** The owners of URIs, according to the lists that were read and merged so far. */
   get knownTable(): ResourceTable {
     return this.#resourcesSoFar().table;
   }
 
-  /** What a URI of a server is to the client. */
+  /** The translation of a server's URIs for the client. */
   exposeOf(member: number): ExposeUri {
     let expose = this.#exposed[member];
     if (expose === undefined) {
@@ -130,8 +130,8 @@ export class View {
   }
 
   /**
-   * The tool or prompt of a name. Looks at what is known first, so that a call waits for no list of
-   * a server that it is not for.
+   * The tool or prompt with a name. Known lists are used first, so that a call does not wait for the lists of
+   * other servers.
    */
   find(
     method: NamedMethod,
@@ -144,7 +144,7 @@ export class View {
     return this.#findAnew(method, name, entry);
   }
 
-  /** Why a name may be unknown though there is such a thing: the list of its server can't be had. */
+  /** Why a name may be unknown although it exists: the list of its server is not available. */
   lackOf(method: NamedMethod, name: string): GatewayError | undefined {
     for (const index of this.#composer.membersOf(name)) {
       if (this.#knownList(index, method) !== undefined) continue;
@@ -162,18 +162,21 @@ export class View {
     return FAILURES.unlisted(this.#members[index]?.key ?? '');
   }
 
-  /** A server can be used again: whoever was given lists without its entries is told. */
+  /** A server can be used again: announces changed lists to clients that got them without its entries. */
   isUp(index: number): void {
     for (const kind of this.#missingKinds.get(index) ?? []) this.#leases.completed(kind);
     this.#missingKinds.delete(index);
   }
 
-  /** A list is there that was not: whoever was given one without it is told. */
+  /** A missing list has arrived: announces the change to clients that got their list without it. */
   #isListed(index: number, kind: ListKind): void {
     if (this.#missingKinds.get(index)?.delete(kind) === true) this.#leases.completed(kind);
   }
 
-  /** While lists are composed, a call goes where it went before, if the list that says so still holds. */
+  /**
+   * While a new list is being made, a call goes to the same server as before, if that server's list has not
+   * changed.
+   */
   #findMeanwhile(
     method: NamedMethod,
     name: string,
@@ -208,8 +211,8 @@ export class View {
   }
 
   /**
-   * Reads one list; gives the last one that was known when the server is down or too slow.
-   * @param limitMs how long it is waited for; undefined: as lists are
+   * Reads one list. Returns the last known one if the server is down or too slow.
+   * @param limitMs how long a call waits for it; undefined: as long as list requests do
    */
   async #read(
     index: number,
@@ -225,7 +228,7 @@ export class View {
     }
     const id = `${index} ${method}`;
     const isReady = at.unavailableReason === undefined;
-    // A call of a server that is starting is the only one that it keeps waiting.
+    // A starting server delays only its own calls.
     const mayWait = limitMs !== undefined && !isReady;
     if (this.#overdue.has(id) && !mayWait) return lastOf(member, method);
     const reading = member.lists.read(at, method);
@@ -245,7 +248,7 @@ export class View {
     return list;
   }
 
-  /** Notes that a list is given without a server's entries, and has them read once they can be. */
+  /** Notes that a client got a list without a server's entries, and reads them when that is possible. */
   #noteMissing(index: number, method: ListMethod, reading: Promise<ServerList | undefined>): void {
     const { kind } = LISTS[method];
     this.#noteLack(index, kind);
@@ -288,7 +291,7 @@ export class View {
     return lease && this.#members[index]?.lists.current(lease, method);
   }
 
-  /** As far as lists were ever read. Asked for each call, so that it mostly makes nothing. */
+  /** The listing from what was read so far. Runs for each call, and usually makes nothing new. */
   #known(method: NamedMethod): ComposedLists | Promise<ComposedLists> {
     const composed = this.#composed.get(method);
     if (composed !== undefined && this.#isStill(composed, method)) return composed;
@@ -318,7 +321,7 @@ export class View {
     };
   }
 
-  /** Whether it was made of what is known now. */
+  /** Whether a listing was made from what is known now. */
   #isStill({ of }: ComposedLists, method: NamedMethod): boolean {
     const { kind } = LISTS[method];
     for (let index = 0; index < of.length; index++) {
@@ -354,8 +357,8 @@ function eraOf(lease: Lease | undefined): Era {
 }
 
 /**
- * What was read last at whatever instance; of a private server that was perhaps somebody else's, and
- * is nobody's business.
+ * The list that was last read from any instance. For a private server it may be another client's, so it is
+ * not used.
  */
 function lastOf({ isShared, lists }: Member, method: ListMethod): ServerList | undefined {
   return isShared ? lists.last(method) : undefined;

@@ -1,5 +1,5 @@
-// What of an endpoint a client may see and use: one check for listing and for calling, so that
-// what is listed is exactly what can be called.
+// What a client may see and use of an endpoint. Listing and calling use the same check, so exactly what is
+// listed can be called.
 import { eachItem, type StepsTo } from '../../base/steps.ts';
 import { Listing } from '../../catalog/listing.ts';
 import type { OfferedEntry } from '../../catalog/offered-entry.ts';
@@ -12,31 +12,31 @@ import type {
   Principal,
 } from '../../ports/principal.ts';
 
-/** Rules about URIs take longer than to look at an entry, as if it had so many bytes. */
+/** Rules about URIs take longer than other checks. The cost in bytes. */
 const RULE_COST = 4 * 1024;
 
-/** The view that a policy leaves. */
+/** Applies a policy to an endpoint. */
 export class Visibility {
   readonly #policy: AccessPolicy | undefined;
   readonly #keys: readonly string[];
-  /** Filtered lists, as long as the list and whoever sees it exist. */
+  /** Filtered lists, kept as long as the list and the principal exist. */
   readonly #listings = new WeakMap<Listing, WeakMap<Principal, Listing>>();
 
   /**
-   * @param policy undefined: everybody may use everything
-   * @param keys names of the servers in the order of the configuration
+   * @param policy undefined: everything is allowed
+   * @param keys names of the servers, in the order of the configuration
    */
   constructor(policy: AccessPolicy | undefined, keys: readonly string[]) {
     this.#policy = policy;
     this.#keys = keys;
   }
 
-  /** Whether a client may use anything at all of a server. */
+  /** Whether a client may use anything of a server. */
   opens(principal: Principal, key: string): boolean {
     return this.#policy?.opens(principal, key) ?? true;
   }
 
-  /** What is left of a list. */
+  /** The part of a list that a client may see. */
   *of(principal: Principal, listing: Listing): StepsTo<Listing> {
     if (this.#policy === undefined) return listing;
     const byPrincipal = this.#listings.get(listing) ?? new WeakMap<Principal, Listing>();
@@ -63,19 +63,19 @@ export class Visibility {
   /** Whether a client may use an entry of a list. */
   allowsEntry(principal: Principal, kind: AccessKind, entry: OfferedEntry): boolean {
     const server = this.#keys[entry.member];
-    // Those of the gateway itself belong to no server.
+    // Entries of the gateway itself belong to no server.
     if (server === undefined) return true;
     return this.allows(principal, { server, kind, name: entry.upstream });
   }
 
-  /** Whether a client may use something, listed or not. */
+  /** Whether a client may use something, even if it is not listed. */
   allows(principal: Principal, item: AccessItem): boolean {
     return this.#policy?.allows(principal, item) ?? true;
   }
 
   /**
-   * Why a client may not use something, where that may be said.
-   * @returns undefined: it is to look as if there was no such thing
+   * Why a client may not use something, if it may be told.
+   * @returns undefined if it must look as if it did not exist
    */
   reason(principal: Principal, item: AccessItem): Denial | undefined {
     if (this.#policy === undefined || this.#policy.hidesDenied) return undefined;
@@ -83,7 +83,7 @@ export class Visibility {
   }
 }
 
-/** What a list's entries are to a policy. */
+/** The kind of a list's entries in a policy. */
 export function kindOf(method: Listing['method']): AccessKind {
   if (method === TOOLS_LIST) return 'tool';
   return method === PROMPTS_LIST ? 'prompt' : 'resource';

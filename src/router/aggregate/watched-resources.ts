@@ -1,39 +1,39 @@
-// The resources that one client watches, and at which servers. A URI that no list names may be of any
-// of them, and many servers agree to watch whatever they are asked for: so it is watched at all that
-// agree, and who has it will tell.
+// The resources that one client watches, and at which servers. A URI that is in no list may belong to any
+// server, and many servers accept every subscription. So it is watched at all servers that accept it; the one
+// that has it will send updates.
 import type { UriOwner } from '../../catalog/resource-uris.ts';
 import type { WireError } from '../../jsonrpc/error.ts';
 import type { SubscribeAnswered } from '../../ports/lease.ts';
 import type { CarriedResource } from '../carried-session.ts';
 
-/** How servers are told. */
+/** Subscribes at servers. */
 export interface SubscriptionTarget {
-  /** @returns the error of a server that can't be had, or does not agree */
+  /** @returns the error of a server that is not available or refuses */
   subscribe(owner: UriOwner): Promise<WireError | undefined>;
-  /** The same for many of one server; told of each answer. */
+  /** The same for many URIs of one server. Calls `answered` for each. */
   subscribeAll(key: string, uris: readonly string[], answered: SubscribeAnswered): Promise<void>;
   unsubscribe(owner: UriOwner): Promise<WireError | undefined>;
 }
 
-/** A resource as a client calls it, and who may have it, the likeliest first. */
+/** A resource with the client's URI, and the servers that may have it, the likeliest first. */
 export interface WantedResource {
   readonly uri: string;
   readonly owners: readonly UriOwner[];
 }
 
-/** What a client watches. */
+/** The resources that a client watches. */
 export class WatchedResources {
   readonly #target: SubscriptionTarget;
-  /** By the URI that the client knows, and the server. */
+  /** By the client's URI, and by the server. */
   readonly #owners = new Map<string, Map<string, UriOwner>>();
-  /** What the client calls it, by server and the URI that this one knows. */
+  /** The client's URI, by the server and its own URI. */
   readonly #names = new Map<string, string>();
 
   constructor(target: SubscriptionTarget) {
     this.#target = target;
   }
 
-  /** What the client calls a resource of a server; undefined when it does not watch exactly that. */
+  /** The client's URI for a resource of a server; undefined if the client does not watch exactly this. */
   nameOf(key: string, own: string): string | undefined {
     return this.#names.size === 0 ? undefined : this.#names.get(`${key} ${own}`);
   }
@@ -43,16 +43,19 @@ export class WatchedResources {
     return [...this.#owners].map(([uri, owners]) => ({ uri, owners: [...owners.values()] }));
   }
 
-  /** Whether the client watches a resource, as it calls it. */
+  /**
+   * Whether the client watches a resource.
+   * @param uri the client's
+   */
   has(uri: string): boolean {
     return this.#owners.has(uri);
   }
 
   /**
-   * Watches a resource. Resolves as soon as one server agrees; others may do so later.
-   * @param uri as the client calls it
-   * @param owners who may have it, the likeliest first
-   * @returns the first one's error when none agrees; undefined: it is watched, or nobody has any
+   * Watches a resource. Resolves when the first server accepts; others may accept later.
+   * @param uri the client's
+   * @param owners the servers that may have it, the likeliest first
+   * @returns the first server's error if none accepts; undefined: it is watched, or there are no servers
    */
   async watch(uri: string, owners: readonly UriOwner[]): Promise<WireError | undefined> {
     if (owners.length === 0) return undefined;
@@ -68,13 +71,13 @@ export class WatchedResources {
   }
 
   /**
-   * Watches many resources, each wherever a server agrees.
-   * @param answered told of each once: when a server agrees, or when none does
-   * @returns when all servers have answered
+   * Watches many resources, each at all servers that accept it.
+   * @param answered called once for each: when the first server accepts, or when none does
+   * @returns resolves when all servers have answered
    */
   async watchAll(wanted: readonly WantedResource[], answered: SubscribeAnswered): Promise<void> {
     const byServer = new Map<string, string[]>();
-    /** How many servers have not answered. */
+    /** How many servers have not answered yet, by URI. */
     const open = new Map<string, number>();
     for (const { uri, owners } of wanted) {
       open.set(uri, owners.length);
@@ -87,7 +90,7 @@ export class WatchedResources {
     }
     const isLast = (uri: string, isAgreed: boolean): boolean => {
       const left = (open.get(uri) ?? 0) - 1;
-      // Of those that answer after one that agreed nobody is told.
+      // After the first acceptance, later answers are not reported.
       open.set(uri, isAgreed ? 0 : left);
       return left === 0 || (isAgreed && left > 0);
     };
@@ -100,7 +103,7 @@ export class WatchedResources {
     await Promise.all(asked);
   }
 
-  /** @returns what the client calls it; undefined: it was given up meanwhile */
+  /** @returns the client's URI; undefined if it was unsubscribed meanwhile */
   #settle(owner: UriOwner, error: WireError | undefined): string | undefined {
     const uri = this.nameOf(owner.key, owner.uri);
     if (uri === undefined && error === undefined) void this.#target.unsubscribe(owner);
@@ -108,7 +111,7 @@ export class WatchedResources {
     return uri;
   }
 
-  /** Watches it no longer, wherever it was. */
+  /** Stops watching it at all servers. */
   async unwatch(uri: string): Promise<void> {
     const owners = [...(this.#owners.get(uri)?.values() ?? [])];
     for (const owner of owners) this.#forget(uri, owner);
@@ -123,7 +126,7 @@ export class WatchedResources {
     return error;
   }
 
-  /** Before the server is told: the first change may come with its answer. */
+  /** Called before the request is sent: the first update may come together with the answer. */
   #note(uri: string, owner: UriOwner): void {
     const owners = this.#owners.get(uri) ?? new Map<string, UriOwner>();
     this.#owners.set(uri, owners.set(owner.key, owner));

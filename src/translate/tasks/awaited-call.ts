@@ -1,5 +1,5 @@
-// A call of a tool that only runs as a task, for a client that knows no tasks: the gateway makes the
-// task, waits for its result, and answers the call with that (docs/protocol.md#tasks).
+// A call of a tool that only runs as a task, for a client that does not know tasks. The gateway makes the
+// task, waits for its result, and answers the call with it (docs/protocol.md#tasks).
 import { GatewayError } from '../../base/errors.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { ERRORS } from '../../mcp/errors.ts';
@@ -14,7 +14,7 @@ import { type SharedTasks, withTaskSupport } from './task-support.ts';
 import { asTask, createdTask } from './task-text.ts';
 import { WaitTask } from './wait-task.ts';
 
-/** A call that the gateway makes a task of, and waits for. */
+/** A call that the gateway runs as a task, and waits for. */
 class AwaitedCall extends ForwardedRequest {
   readonly isBoundToLease = true;
   readonly #lease: Lease;
@@ -36,7 +36,7 @@ class AwaitedCall extends ForwardedRequest {
       return;
     }
     const table = this.#table;
-    // Its owner has no id of it: an older id of somebody else must not mean it.
+    // The client does not know the id of this task, so an older id with the same content must not mean it.
     const claims = claimsOf(this.#lease, created.taskId, this.client);
     table.keep(new Task(claims, this.client, table)).noted(created);
     this.#task = new WaitTask(claims, this.client, this.#lease, table, 'call');
@@ -49,7 +49,7 @@ class AwaitedCall extends ForwardedRequest {
     this.#result = new OwnRequest(this.client, TASKS_RESULT, { taskId }, { isPatient: true });
     const outcome = await this.#result.at(this.#lease);
     if (this.#isOver) return;
-    // The server may work on it still, but nobody could take the result.
+    // The server may still work on it, but nobody could get the result.
     if (outcome instanceof GatewayError) this.#cancelTask(taskId);
     this.pass(outcome instanceof GatewayError ? outcome : withoutRelatedTask(outcome));
   }
@@ -71,7 +71,7 @@ class AwaitedCall extends ForwardedRequest {
   }
 }
 
-/** Sends a call of a client that knows no tasks: a tool that only runs as one is run for it. */
+/** Sends a call of a client that does not know tasks. A tool that only runs as a task is run as one. */
 export function awaitTaskIfRequired(
   call: Request,
   lease: Lease,

@@ -1,4 +1,4 @@
-// A task whose client asks for its state from time to time.
+// A task whose client polls for its state.
 import { after, type Timer, within } from '../../base/clock.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import type { ClientCapabilities } from '../../mcp/capabilities.ts';
@@ -10,12 +10,12 @@ import { KeyedServerRequests } from '../keyed-server-requests.ts';
 import { OwnRequest } from '../own-request.ts';
 import { costOf, Task, type TaskClaims, type TaskTable } from './task.ts';
 
-/** How long a server may take to ask once somebody waits for the result. */
+/** How long to wait for a server request once the result is requested. */
 const ASK_LIMIT_MS = 250;
 
 /**
- * The policy "poll": what the server asks is kept until the client asks for the state of the task, and
- * answers with a later request (SEP-2663).
+ * The policy "poll": server requests are kept until the client asks for the state of the task, and answers
+ * with a later request (SEP-2663).
  */
 export class PollTask extends Task {
   readonly #ttlMs: number;
@@ -26,8 +26,8 @@ export class PollTask extends Task {
   #abandoned: Timer | undefined;
 
   /**
-   * @param capabilities of the client, as its call declares them
-   * @param ttlMs how long it may leave server requests open
+   * @param capabilities in the client's call
+   * @param ttlMs how long the client may leave server requests unanswered, in milliseconds
    */
   constructor(
     claims: TaskClaims,
@@ -45,24 +45,24 @@ export class PollTask extends Task {
     return super.heldBytes + costOf(this.capabilities) + this.#open.bytes;
   }
 
-  /** What is asked and not answered, by key. A key never stands for two server requests. */
+  /** The open server requests by key. A key is never used twice. */
   get serverRequests(): ReadonlyMap<string, ServerRequest> {
     return this.#open.all;
   }
 
-  /** @param capabilities those that the latest request about the task declares */
+  /** @param capabilities in the latest request about the task */
   usedBy(capabilities: ClientCapabilities): void {
     this.capabilities = capabilities;
     this.#watchClient();
   }
 
-  /** Takes a client's answers; those to nothing that is asked are ignored. */
+  /** Takes a client's answers. Answers with unknown keys are ignored. */
   answer(responses: Buffer): void {
     this.#open.answer(responses);
     this.#watchClient();
   }
 
-  /** Is told whenever the task may be in another state. @returns ends that */
+  /** Calls `changed` whenever the state of the task may have changed. @returns ends that */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -84,11 +84,11 @@ export class PollTask extends Task {
   }
 
   override tell(notification: Frame): void {
-    // Progress and logs are not supported on tasks of the extension.
+    // The tasks extension does not support progress and logs of tasks.
     if (notification.method === TASK_STATUS) this.#changed();
   }
 
-  /** Answers for a client that does not come back, or wants the task no more. */
+  /** Answers server requests for a client that does not return, or no longer wants the task. */
   abandon(): void {
     this.#abandoned?.cancel();
     this.#open.answerForNobody();
@@ -96,8 +96,8 @@ export class PollTask extends Task {
   }
 
   /**
-   * Waits until something is asked, if it soon is.
-   * @param acquire gives a lease at the server, which is left when nothing is waited for
+   * Waits a moment for a server request.
+   * @param acquire gives a lease of the server, which is given up when nothing is waited for
    */
   async asksSoon(acquire: () => Lease | undefined): Promise<void> {
     if (this.#open.size > 0) return;
@@ -113,7 +113,7 @@ export class PollTask extends Task {
     this.#watchers.clear();
   }
 
-  /** Waits for the result, since a server may ask only on the stream of that. */
+  /** Requests the result, because a server may send requests only on that stream. */
   #startPoll(acquire: () => Lease | undefined): void {
     if (this.#poll !== undefined || this.isClosed) return;
     const lease = acquire();
@@ -122,14 +122,14 @@ export class PollTask extends Task {
     const sent = (call: Canceller): void => this.follow(call, false);
     this.#poll = new OwnRequest(this, TASKS_RESULT, { taskId }, { isPatient: true, sent });
     void this.#poll.at(lease).then(() => {
-      // The result is asked for again by whoever wants it: it may be large, and nobody may come.
+      // A client that wants the result requests it again: it may be large, and perhaps nobody wants it.
       this.#poll = undefined;
       lease.leave();
       this.#wake();
     });
   }
 
-  /** Something is open, or is no more: for how long a client may leave it so begins anew. */
+  /** Server requests were added or answered, so the time that the client may leave them open begins again. */
   #watchClient(): void {
     this.#abandoned?.cancel();
     if (this.#open.size > 0) this.#abandoned = after(this.#ttlMs, () => this.abandon());

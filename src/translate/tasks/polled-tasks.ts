@@ -1,5 +1,5 @@
-// The tasks of modern clients at legacy servers: calls become tasks where a tool can be one, and the
-// requests of the tasks extension are served from those of the session era (docs/protocol.md#tasks).
+// The tasks of modern clients at legacy servers: calls become tasks if the tool supports it, and requests of
+// the tasks extension are served with legacy requests (docs/protocol.md#tasks).
 
 import { GatewayError } from '../../base/errors.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
@@ -40,7 +40,7 @@ export class PolledTasks {
   readonly #tools: TaskTools;
   readonly #ttlMs: number;
 
-  /** @param ttlMs how long a client may leave server requests open */
+  /** @param ttlMs how long a client may leave server requests unanswered, in milliseconds */
   constructor(
     backend: Pick<Backend, 'name' | 'acquireById'>,
     { table, tools }: SharedTasks,
@@ -53,8 +53,8 @@ export class PolledTasks {
   }
 
   /**
-   * Sends a call, which becomes a task where its tool can be one.
-   * @param capabilities those of the client that calls
+   * Sends a call, which becomes a task if its tool supports it.
+   * @param capabilities of the client
    */
   start(call: Request, lease: Lease, capabilities: ClientCapabilities): Promise<void> {
     const { client } = call;
@@ -65,7 +65,7 @@ export class PolledTasks {
     );
   }
 
-  /** Serves `tasks/get`, `tasks/update` or `tasks/cancel`, and leaves the lease. */
+  /** Serves `tasks/get`, `tasks/update` or `tasks/cancel`, and gives up the lease. */
   async serve(
     request: Request,
     lease: Lease,
@@ -85,7 +85,7 @@ export class PolledTasks {
     return new TaskInquiry(task, lease, () => this.backend.acquireById(task, task.claims.at));
   }
 
-  /** What is kept of a task, which a client uses now. */
+  /** The task that a client uses now. */
   taskOf(claims: TaskClaims, owner: Downstream): PollTask {
     const known = this.table.find(claims);
     if (!(known instanceof PollTask)) return this.#keep(claims, owner, owner.capabilities);
@@ -98,14 +98,14 @@ export class PolledTasks {
   }
 }
 
-/** What a client is answered with. */
+/** The outcome for a client. */
 function outcomeOf(request: Frame, answer: Answer, encoder: ModernResultEncoder): Outcome {
   if (answer instanceof GatewayError) return answer;
   if (answer.resultStart >= 0) return encoder.modern(answer, false);
   return modernError(request, answer) ?? answer;
 }
 
-/** One request of a client about a task: what the server is asked for it, one after the other. */
+/** One request of a client about a task, with the requests to the server that it needs, one after another. */
 class TaskInquiry implements Canceller {
   readonly id = undefined;
   readonly #task: PollTask;
@@ -113,7 +113,7 @@ class TaskInquiry implements Canceller {
   readonly #acquire: () => Lease | undefined;
   #request: OwnRequest | undefined;
 
-  /** @param acquire gives another lease where the task is */
+  /** @param acquire gives another lease of the instance with the task */
   constructor(task: PollTask, lease: Lease, acquire: () => Lease | undefined) {
     this.#task = task;
     this.#lease = lease;
@@ -160,7 +160,7 @@ class TaskInquiry implements Canceller {
     return this.#request.at(this.#lease);
   }
 
-  /** What is said of a task in this state. */
+  /** The details of a task in this state. */
   async #detail(status: unknown): Promise<Omit<TaskDetail, 'id'> | GatewayError> {
     const task = this.#task;
     if (status === 'cancelled') return { status };
@@ -179,7 +179,7 @@ class TaskInquiry implements Canceller {
       return errorFrame(ERRORS.badInputResponses);
     }
     if (this.#task.serverRequests.size === 0) {
-      // Nothing is asked that it could answer: at least the task must be there.
+      // There are no server requests that it could answer, but the task must exist.
       const answer = await this.#ask(TASKS_GET);
       if (answer instanceof GatewayError || answer.resultStart < 0) return answer;
     }
@@ -187,7 +187,7 @@ class TaskInquiry implements Canceller {
     return EMPTY;
   }
 
-  /** A server of the session era refuses to cancel what is over; the extension does not. */
+  /** A legacy server refuses to cancel a finished task; the extension does not. */
   async #cancelTask(): Promise<Answer> {
     const answer = await this.#ask(TASKS_CANCEL);
     if (answer instanceof GatewayError) return answer;
@@ -203,7 +203,7 @@ class TaskInquiry implements Canceller {
   }
 }
 
-/** A call that asks the server to make a task of it. */
+/** A call that asks the server to run it as a task. */
 class TaskStart extends ForwardedRequest {
   readonly isBoundToLease = true;
   readonly #keep: (taskId: string) => PollTask;
@@ -222,7 +222,7 @@ class TaskStart extends ForwardedRequest {
     const task = this.#keep(created.taskId);
     task.follow(this.canceller, true);
     task.noted(created);
-    // What is inlined of a task in another state is shown by `tasks/get`.
+    // Details of other states are shown by `tasks/get`.
     const detail = { id: task.id, status: 'working', more: TASK_TYPE };
     this.pass(resultFrame(flatTask(answer.bytes, created.start, created.end, detail)));
   }

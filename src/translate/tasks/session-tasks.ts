@@ -1,6 +1,7 @@
-// The tasks of legacy clients at legacy servers: which requests of a session are about tasks, and about
-// which. They are passed on, with the server's ids toward the server and sealed ones toward the client
-// (docs/protocol.md#tasks). For clients that know no tasks the gateway waits for those that must be.
+// The tasks of legacy clients at legacy servers: finds the requests of a session that are about tasks, and
+// passes them on, with the server's ids toward the server and sealed ids toward the client
+// (docs/protocol.md#tasks). For clients that do not know tasks, the gateway waits for tasks that are
+// required.
 import { INVALID_PARAMS, methodNotFound } from '../../jsonrpc/error.ts';
 import { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
@@ -42,13 +43,13 @@ import { WaitTask } from './wait-task.ts';
 const TASK_MEMBER = Buffer.from('"task"');
 const OF_ONE_TASK: ReadonlySet<string> = new Set([TASKS_GET, TASKS_RESULT, TASKS_CANCEL]);
 
-/** Tasks of one session at one server. */
+/** The tasks of one session at one server. */
 export class SessionTasks {
   readonly #client: Downstream;
   readonly #lease: Lease;
   readonly #backend: Pick<Backend, 'name' | 'acquireById'>;
   readonly #shared: SharedTasks;
-  /** Tasks that the session has used. */
+  /** The tasks that the session has used. */
   readonly #used = new Set<WaitTask>();
 
   constructor(
@@ -63,7 +64,7 @@ export class SessionTasks {
     this.#shared = shared;
   }
 
-  /** What the server said of itself, with what of its tasks can be used. */
+  /** The server's handshake result, with the part of its task capabilities that can be used. */
   offeredIn(handshakeResult: JsonObject): JsonObject {
     const { identity } = this.#lease;
     const { capabilities } = handshakeResult;
@@ -75,8 +76,8 @@ export class SessionTasks {
   }
 
   /**
-   * Takes a request, if it is about tasks.
-   * @returns false: it is not
+   * Takes a request if it is about tasks.
+   * @returns false if it is not
    */
   take(request: Request): boolean {
     const { identity } = this.#lease;
@@ -94,7 +95,7 @@ export class SessionTasks {
     const isTaken = knowsTasks(this.#client.version)
       ? this.#withTasks(own, identity)
       : this.#withoutTasks(own);
-    // One that was changed is sent from here.
+    // If the request was changed, the changed one is sent here.
     if (!isTaken && own !== request) this.#lease.dispatch(own);
     return isTaken || own !== request;
   }
@@ -150,8 +151,8 @@ export class SessionTasks {
   }
 
   /**
-   * A request that says that it belongs to a task, with the id that the server knows.
-   * @returns undefined: the task is none of the client's
+   * A request with the id of its task, changed to the server's id.
+   * @returns undefined if the task does not belong to the client
    */
   #related(request: Request, id: string): Request | undefined {
     const claims = this.#claimsIn(id);
@@ -159,7 +160,7 @@ export class SessionTasks {
     return new ForwardedRequest(request, withRelatedTask(request.frame, id, claims.taskId));
   }
 
-  /** For a client that knows no tasks: the gateway waits for those that a tool requires. */
+  /** For a client that does not know tasks: the gateway waits for tasks that a tool requires. */
   #withoutTasks(request: Request): boolean {
     const { frame } = request;
     if (frame.method === TOOLS_LIST) {
@@ -175,7 +176,7 @@ export class SessionTasks {
     return true;
   }
 
-  /** The task at the server that the client means. */
+  /** The task of an id that the client sent. */
   #claimsIn(id: unknown): TaskClaims | undefined {
     const claims = this.#shared.table.open(id, this.#client.principal);
     return claims?.server === this.#backend.name ? claims : undefined;
@@ -197,7 +198,7 @@ export class SessionTasks {
     return known;
   }
 
-  /** The id of a task in a list; undefined: another principal's. */
+  /** The client's id of a task in a list; undefined if it belongs to another principal. */
   #idOf(taskId: string): string | undefined {
     const claims = claimsOf(this.#lease, taskId, this.#client);
     const { table } = this.#shared;
@@ -207,7 +208,7 @@ export class SessionTasks {
   }
 }
 
-/** A call that asks the server to make a task of it. */
+/** A call that asks the server to run it as a task. */
 class TaskCreation extends ForwardedRequest {
   readonly isBoundToLease = true;
   readonly #keep: (taskId: string) => WaitTask;
@@ -226,19 +227,19 @@ class TaskCreation extends ForwardedRequest {
     }
     const task = this.#keep(created.taskId);
     this.pass(task.toClient(withTaskIdIn(answer, created.start, created.end, task.id)));
-    // What the server said of it already comes after the answer that names it.
+    // Messages about the task may follow directly after the answer.
     task.follow(this.canceller, true);
     task.noted(created);
   }
 }
 
-/** `tasks/get`, `tasks/result` or `tasks/cancel` of a task. */
+/** `tasks/get`, `tasks/result` or `tasks/cancel` for a task. */
 class TaskRequest extends ForwardedRequest {
   readonly isPatient: boolean;
   readonly #task: WaitTask;
   readonly #done: () => void;
 
-  /** @param done told when it is over */
+  /** @param done called when it is over */
   constructor(request: Request, task: WaitTask, done: () => void) {
     super(request, withParamsTaskId(request.frame, task.claims.taskId));
     this.isPatient = request.frame.method === TASKS_RESULT;
@@ -247,7 +248,7 @@ class TaskRequest extends ForwardedRequest {
     if (this.isPatient) task.waits(this);
   }
 
-  // The server may ask while it works on this, whoever made the task.
+  // The server may send requests while it works on this, even if another request made the task.
   sent(call: Canceller): void {
     this.#task.follow(call, false);
   }
@@ -274,9 +275,9 @@ class TaskRequest extends ForwardedRequest {
     this.#done();
   }
 
-  /** Notes what an error says of the task. */
+  /** Notes what an error says about the task. */
   #note(code: number | undefined): void {
-    // The outcome of the task, or a task that may be cancelled no more.
+    // It is the outcome of the task, or says that the task can no longer be cancelled.
     const isKnown = this.isPatient || this.frame.method === TASKS_CANCEL;
     if (code !== INVALID_PARAMS) {
       if (this.isPatient) this.#task.settled();
@@ -286,7 +287,7 @@ class TaskRequest extends ForwardedRequest {
   }
 }
 
-/** A list that the client gets another way. */
+/** A list that is changed for the client. */
 class EditedList extends ForwardedRequest {
   readonly #edit: (answer: Frame) => Frame | Promise<Frame>;
 
@@ -300,7 +301,7 @@ class EditedList extends ForwardedRequest {
   }
 }
 
-/** Whether a call asks to become a task. */
+/** Whether a call asks to run as a task. */
 function hasTask({ bytes, paramsStart, paramsEnd }: Frame): boolean {
   if (paramsStart < 0 || !bytes.includes(TASK_MEMBER)) return false;
   return lastMember(bytes, paramsStart, paramsEnd, 'task') !== undefined;

@@ -1,4 +1,5 @@
-// What of tasks a server offers, and to which clients (2025-11-25 basic/utilities/tasks, SEP-2663).
+// Which task features of a server are offered, and to which clients (2025-11-25 basic/utilities/tasks,
+// SEP-2663).
 import { isObject, type JsonObject, parseSpan, parseString } from '../../jsonrpc/parse.ts';
 import { TASKS_EXTENSION } from '../../mcp/meta.ts';
 import { isAtLeast } from '../../mcp/versions.ts';
@@ -10,19 +11,19 @@ import type { TaskTable } from './task.ts';
 
 const TASK_SUPPORT = Buffer.from('taskSupport');
 
-/** Whether a server of the session era takes calls of tools as tasks. */
+/** Whether a legacy server runs tool calls as tasks. */
 export function takesToolTasks(identity: ServerIdentity | undefined): identity is ServerIdentity {
   if (identity?.era !== 'legacy') return false;
   const requests = memberOf(identity.capabilities['tasks'], 'requests');
   return memberOf(memberOf(requests, 'tools'), 'call') !== undefined;
 }
 
-/** Whether clients of a revision know tasks of the session era. */
+/** Whether clients of a revision know legacy tasks. */
 export function knowsTasks(version: string): boolean {
   return isAtLeast(version, '2025-11-25');
 }
 
-/** The capabilities of a legacy server as a client of `version` may see them: what can be routed. */
+/** The capabilities of a legacy server for a client of `version`: those that the gateway can route. */
 export function sessionCapabilities(identity: ServerIdentity, version: string): JsonObject {
   const { tasks, ...rest } = identity.capabilities;
   if (!isObject(tasks) || !takesToolTasks(identity) || !knowsTasks(version)) return rest;
@@ -37,20 +38,20 @@ export function sessionCapabilities(identity: ServerIdentity, version: string): 
   };
 }
 
-/** Capabilities with the tasks extension, as it is declared. */
+/** Capabilities with the tasks extension. */
 export function withTasksExtension(capabilities: JsonObject): JsonObject {
   const { extensions } = capabilities;
   const others = isObject(extensions) ? extensions : {};
   return { ...capabilities, extensions: { ...others, [TASKS_EXTENSION]: {} } };
 }
 
-/** What a request about tasks needs that its client declares. */
+/** The capability that requests about tasks need. */
 export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
 /** Whether a tool can be called as a task. */
 export type TaskSupport = 'optional' | 'required' | 'forbidden';
 
-/** The tools of servers that can be called as tasks; all others are `forbidden`. */
+/** The tools of servers that can be called as tasks. All others are `forbidden`. */
 export type TaskTools = ToolFacts<ReadonlyMap<string, TaskSupport>>;
 
 /** What all endpoints share for tasks. */
@@ -71,8 +72,9 @@ export function taskTools(source: ToolSource): TaskTools {
 }
 
 /**
- * Sends a call of a tool, by whether that can be a task. At once, where the server's tools are known.
- * @param send not called when the call was settled meanwhile
+ * Sends a call of a tool, when it is known whether it can be a task; at once, if the server's tools are
+ * known.
+ * @param send not called if the call was settled meanwhile
  */
 export async function withTaskSupport(
   call: Request,

@@ -1,5 +1,5 @@
-// Messages about tasks, as the other side knows them: with other ids, which are spliced in, and a task of
-// the session era as the tasks extension writes one (docs/protocol.md#tasks, SEP-2663).
+// Messages about tasks in the form of the other side: with other ids, which are spliced in, and legacy tasks
+// in the form of the tasks extension (docs/protocol.md#tasks, SEP-2663).
 import { isTextWithin, TEXT_LIMITS } from '../../base/text-limits.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { EMPTY_OBJECT, OPEN_BRACE } from '../../jsonrpc/json-text.ts';
@@ -15,12 +15,12 @@ import { modernError } from '../errors.ts';
 import { inputRequest } from '../input-requests.ts';
 
 const NULL = Buffer.from('null');
-/** Names of the session era, and those of the extension. */
+/** Legacy member names, and those of the extension. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
   ['ttl', 'ttlMs'],
   ['pollInterval', 'pollIntervalMs'],
 ]);
-/** What is said anew, or only where it belongs. */
+/** Members that are written anew, or only in some states. */
 const OWN: ReadonlySet<string> = new Set([
   'taskId',
   'status',
@@ -32,15 +32,15 @@ const OWN: ReadonlySet<string> = new Set([
   'inputRequests',
 ]);
 
-/** What a server says of a task. */
+/** What a server says about a task. */
 export interface TaskState {
   readonly taskId: unknown;
   readonly status: unknown;
-  /** How long the server keeps it, in milliseconds; null: no limit. */
+  /** How long the server keeps it, in milliseconds; null: without limit. */
   readonly ttlMs: unknown;
 }
 
-/** A request, or a notification, with another task id in its params. */
+/** A request or notification with another task id in its params. */
 export function withParamsTaskId(frame: Frame, taskId: string): Frame {
   return withTaskIdIn(frame, frame.paramsStart, frame.paramsEnd, taskId);
 }
@@ -72,12 +72,12 @@ export function taskStateOf(bytes: Buffer, start: number, end: number): TaskStat
 /** A task in the result of the call that made it. */
 export interface CreatedTask extends TaskState {
   readonly taskId: string;
-  /** Where it stands. */
+  /** Its position. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The task that a call of the session era made, if it made one. */
+/** The task that a legacy call made, if it made one. */
 export function createdTask({ bytes, resultStart, resultEnd }: Frame): CreatedTask | undefined {
   if (resultStart < 0) return undefined;
   const task = lastMember(bytes, resultStart, resultEnd, 'task');
@@ -89,7 +89,7 @@ export function createdTask({ bytes, resultStart, resultEnd }: Frame): CreatedTa
 
 /**
  * The result of `tasks/list` with other ids, and without some tasks.
- * @param idOf the id that a client knows a task by; undefined: not this client's
+ * @param idOf the client's id of a task; undefined: it belongs to another client
  */
 export function editedTaskList(
   answer: Frame,
@@ -104,20 +104,20 @@ export function editedTaskList(
   });
 }
 
-/** A call that asks the server to make a task of it. */
+/** A call that asks the server to run it as a task. */
 export function asTask(call: Frame): Frame {
   const { paramsStart, paramsEnd } = call;
   const set = new Map([['task', EMPTY_OBJECT]]);
   return withEdited(call, paramsStart, paramsEnd, { set });
 }
 
-/** A call that does not. */
+/** The same call without that. */
 export function notAsTask(call: Frame): Frame {
   const { paramsStart, paramsEnd } = call;
   return withEdited(call, paramsStart, paramsEnd, { remove: (key) => key === 'task' });
 }
 
-/** What is said of a task besides what its server says. */
+/** What is added to a server's task. */
 export interface TaskDetail {
   readonly id: string;
   readonly status: string;
@@ -126,8 +126,8 @@ export interface TaskDetail {
 }
 
 /**
- * The text of a task of the session era as the extension has it: flat, with units in the names of its
- * members, and with what belongs to its state inlined.
+ * The text of a legacy task in the form of the extension: flat, with units in the names of members, and with
+ * the details of its state.
  * @param bytes JSON text with the server's task at [start, end)
  */
 export function flatTask(bytes: Buffer, start: number, end: number, detail: TaskDetail): Buffer {
@@ -150,7 +150,7 @@ export function flatTask(bytes: Buffer, start: number, end: number, detail: Task
   return Buffer.from(`{${text.join(',')}}`);
 }
 
-/** What a task came to, from the answer to `tasks/result`: a failed tool is a completed call. */
+/** The outcome of a task, from the answer to `tasks/result`. A failed tool is a completed call. */
 export function outcomeDetail(answer: Frame): Pick<Required<TaskDetail>, 'status' | 'more'> {
   if (answer.resultStart >= 0) {
     const { bytes, resultStart, resultEnd } = withoutRelatedTask(answer);
@@ -167,7 +167,7 @@ export function outcomeDetail(answer: Frame): Pick<Required<TaskDetail>, 'status
   return { status: 'failed', more: new Map([['error', text]]) };
 }
 
-/** What a task asks for. */
+/** The server requests of a task. */
 export function inputRequiredDetail(
   serverRequests: ReadonlyMap<string, ServerRequest>,
 ): Pick<Required<TaskDetail>, 'status' | 'more'> {
@@ -178,7 +178,7 @@ export function inputRequiredDetail(
   return { status: 'input_required', more: new Map([['inputRequests', requests]]) };
 }
 
-// The extension has positive integers only.
+// The extension allows only positive integers.
 function isDuration(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }

@@ -1,5 +1,5 @@
-// A listen stream that wants to be told of tasks: `notifications/tasks`, from the listen stream of a
-// modern server, or made of the states that a legacy server tells (SEP-2663).
+// Sends `notifications/tasks` on a listen stream: from the listen stream of a modern server, or from the
+// states that a legacy server reports (SEP-2663).
 import { GatewayError } from '../../base/errors.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { scan } from '../../jsonrpc/scan.ts';
@@ -15,7 +15,7 @@ import type { PolledTasks } from './polled-tasks.ts';
 import type { TaskClaims } from './task.ts';
 import { withParamsTaskId } from './task-text.ts';
 
-/** Told of a task: the message, and a kind that is the same for each task. */
+/** Called with a notification about a task, and a kind that is the same for all messages about this task. */
 export type TellTask = (message: Buffer, kind: string) => void;
 
 /** The tasks of one stream at one server. */
@@ -24,7 +24,7 @@ export class TaskWatch extends SilentClient {
   readonly #tell: TellTask;
   /** By instance. */
   readonly #leases = new Map<string, Lease>();
-  /** What the client calls a task, by the kind of messages about it. */
+  /** The client's id of a task, by the kind of messages about it. */
   readonly #ids = new Map<string, string>();
   readonly #ends: (() => void)[] = [];
   #hasLeft = false;
@@ -37,8 +37,8 @@ export class TaskWatch extends SilentClient {
 
   /**
    * Watches a task.
-   * @param id as the client knows it
-   * @returns false: it is none of this client's at this server, or can't be watched
+   * @param id the client's
+   * @returns false if it is not a task of this client at this server, or can't be watched
    */
   async watch(id: string): Promise<boolean> {
     const claims = this.#tasks.table.open(id, this.principal);
@@ -81,7 +81,7 @@ export class TaskWatch extends SilentClient {
   async #follow(lease: Lease, claims: TaskClaims, id: string): Promise<boolean> {
     const task = this.#tasks.taskOf(claims, this);
     const read = (): Promise<Answer> => this.#tasks.inquiry(task, lease).state();
-    // It must be there; and from its answer on the server's states reach the task.
+    // Checks that it exists. After the answer, the server's notifications reach the task.
     const first = await read();
     if (first instanceof GatewayError || first.resultStart < 0 || this.#hasLeft) return false;
     const changed = oneAtATime(async () => {
@@ -94,7 +94,7 @@ export class TaskWatch extends SilentClient {
   }
 }
 
-/** Does work whenever there is some, but not twice at once. */
+/** Calls `work` again if it was requested during a call, but never twice at once. */
 function oneAtATime(work: () => Promise<void>): () => void {
   let isWorking = false;
   let isDue = false;
@@ -112,7 +112,7 @@ function oneAtATime(work: () => Promise<void>): () => void {
   };
 }
 
-/** The notification with a task's whole state. */
+/** The notification with the whole state of a task. */
 function updateOf({ bytes, resultStart, resultEnd }: Frame): Buffer {
   const head = Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_UPDATE}","params":`);
   return Buffer.concat([head, bytes.subarray(resultStart, resultEnd), Buffer.from('}')]);

@@ -1,7 +1,6 @@
-// What happens to a task, from the response that names it until nobody asks for it any more, and the
-// table of all tasks. A task belongs to one principal: what its server says of it, and asks for it, reaches
-// that one and nobody else. How depends on its client: `wait-task`, `poll-task`
-// (docs/adr/0010-a-task-and-its-two-policies.md).
+// A task, from the response that names it until nobody asks for it any more, and the table of all tasks. A
+// task belongs to one principal: messages and requests of its server about it reach only that one. How they
+// do depends on the client: `wait-task`, `poll-task` (docs/adr/0010-a-task-and-its-two-policies.md).
 
 import { after, type Timer } from '../../base/clock.ts';
 import { Counts } from '../../base/counts.ts';
@@ -20,41 +19,41 @@ import { type Principal, quotaKeyOf } from '../../ports/principal.ts';
 import type { Canceller, TaskSubscriber, TaskSubscription } from '../../ports/request.ts';
 import type { TaskState } from './task-text.ts';
 
-/** However long a task lives, longer than this since its last use nothing is kept of it here. */
+/** A task is dropped at the latest after this time without use. */
 const MAX_KEPT_MS = 86_400_000;
 const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
-/** What the ids of tasks are sealed for. */
+/** The purpose for which ids of tasks are sealed. */
 const PURPOSE = 't1';
 const MAX_TASKS = 10_000;
 const MAX_PER_PRINCIPAL = 1_000;
-/** What is no more is not counted: there are only so many tasks, and each stays until its time is over. */
+/** Smaller sizes are not counted: the number of tasks is limited, and each is dropped in time. */
 const SMALL_BYTES = 2048;
-/** Tasks that are over, of which it is remembered; those that were last. */
+/** The most ids of finished tasks that are remembered; the oldest are dropped first. */
 const MAX_OVER = 10_000;
 
-/** Which task it is. */
+/** Identifies a task. */
 export interface TaskClaims {
-  /** Name of the server that runs the task. */
+  /** The name of its server. */
   readonly server: string;
-  /** Which of its instances, as a lease names it. */
+  /** Its instance, as in `Lease.at`. */
   readonly at: string;
   /** The server's own id. */
   readonly taskId: string;
-  /** Key of the principal that it belongs to. */
+  /** The key of its principal. */
   readonly principal: string;
 }
 
-/** Whether a task with this status changes no more. */
+/** Whether a task with this status does not change any more. */
 export function isTerminal(status: unknown): boolean {
   return TERMINAL.has(status);
 }
 
-/** A task. By itself it tells its client nothing, and asks it nothing: a modern server's. */
+/** A task. By itself it sends its client nothing: this is right for the tasks of modern servers. */
 export class Task implements TaskSubscriber {
   readonly claims: TaskClaims;
   readonly principal: Principal;
   readonly version: string;
-  /** What the client can be asked. */
+  /** The server requests that the client supports. */
   capabilities: ClientCapabilities = {};
   readonly info: unknown;
   readonly #infoBytes: number;
@@ -73,13 +72,13 @@ export class Task implements TaskSubscriber {
     this.#table = table;
   }
 
-  /** As its client knows it. */
+  /** The client's id. */
   get id(): string {
     this.#id ??= this.#table.idOf(this.claims);
     return this.#id;
   }
 
-  /** What it costs to keep besides itself, in bytes. */
+  /** The bytes that it takes in addition to itself. */
   get heldBytes(): number {
     return this.#infoBytes;
   }
@@ -93,20 +92,20 @@ export class Task implements TaskSubscriber {
   }
 
   withdraw(_serverRequest: ServerRequest, _notice: Frame | undefined): void {
-    // Nothing is asked.
+    // It has no server requests.
   }
 
   tell(_notification: Frame): void {
-    // Its client is told otherwise.
+    // Its client gets notifications in another way.
   }
 
   notify(): void {
-    // A server tells of a task only what `tell` takes.
+    // Notifications about tasks come to `tell`.
   }
 
   /**
-   * Is told of the task from now on.
-   * @param call the one that is about it
+   * Subscribes to the messages about the task.
+   * @param call about the task
    * @param isMaker whether that call made it
    */
   follow(call: Canceller | undefined, isMaker: boolean): void {
@@ -114,7 +113,7 @@ export class Task implements TaskSubscriber {
     this.#subscription = call?.follow?.(this.claims.taskId, this, isMaker) ?? this.#subscription;
   }
 
-  /** Notes what a server said of the task. */
+  /** Notes what a server said about the task. */
   noted({ status, ttlMs }: Pick<TaskState, 'status' | 'ttlMs'>): void {
     if (this.#isClosed) return;
     const keptMs = typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : MAX_KEPT_MS;
@@ -123,7 +122,7 @@ export class Task implements TaskSubscriber {
     if (isTerminal(status)) this.settled();
   }
 
-  /** The server has nothing more to say of the task; whose it is stays known. */
+  /** The server will send nothing more about the task. Its owner is still known. */
   settled(): void {
     const subscription = this.#subscription;
     this.#subscription = undefined;
@@ -136,8 +135,8 @@ export class Task implements TaskSubscriber {
   }
 
   /**
-   * Nothing of it is kept any more.
-   * @param isOver whether there is no such task at the server, as far as anybody knows
+   * Drops the task.
+   * @param isOver whether the server no longer has the task, as far as is known
    */
   close(isOver = true): void {
     if (this.#isClosed) return;
@@ -148,18 +147,18 @@ export class Task implements TaskSubscriber {
     this.closed();
   }
 
-  /** It costs more now, or less. */
+  /** Its bytes have changed. */
   protected resized(): void {
     this.#table.resized(this);
   }
 
-  /** Told once, when nothing of it is kept any more. */
+  /** Called once, when it is dropped. */
   protected closed(): void {
-    // Nothing is open.
+    // For subclasses that hold something.
   }
 }
 
-/** What a value costs that was parsed, in bytes. */
+/** The cost of a parsed value, in bytes. */
 export function costOf(value: unknown): number {
   if (value === undefined) return 0;
   const text = jsonBytes(value);
@@ -167,9 +166,9 @@ export function costOf(value: unknown): number {
 }
 
 /**
- * All tasks that clients of the gateway have at its servers: whose each is, bounded in number for each
- * principal and altogether. An id works without an entry here, unless its task is known to be over; what
- * is lost with one is who is told.
+ * All tasks of clients. It knows their owners, and limits their number for each principal and in total. An id
+ * works without an entry here, unless its task is known to be over. Without an entry, the client only gets no
+ * notifications.
  */
 export class TaskTable {
   readonly #sealer: Sealer;
@@ -178,12 +177,13 @@ export class TaskTable {
   readonly #amounts = new Map<Task, HeldAmount>();
   readonly #perPrincipal = new Counts();
   readonly #held: HeldBytes;
-  /** Whose tasks are over: a server may give such an id to somebody else's. */
+  /** Finished tasks: a server may use such an id again for another client. */
   readonly #over = new RecentMap<string, true>(MAX_OVER);
 
   /**
-   * @param secrets texts that the keys of ids are made of; none: a random key that dies with the process
-   * @param held where tasks count
+   * @param secrets texts that the keys for ids are derived from; none: a random key that ends with the
+   *   process
+   * @param held counts the bytes of tasks
    */
   constructor(secrets: readonly string[], held: HeldBytes = UNBOUNDED) {
     this.#held = held;
@@ -195,8 +195,8 @@ export class TaskTable {
   }
 
   /**
-   * The id that the owner of a task knows. Nobody can guess or change one. It is the same each time, since
-   * clients compare them; it outlives the gateway only where `state.keys` is set (docs/protocol.md#handles,
+   * The id for the owner of a task. It can't be guessed or changed. It is always the same for a task, because
+   * clients compare ids. It is valid after a restart only with a fixed key (docs/protocol.md#handles,
    * #tasks).
    */
   idOf({ server, at, taskId, principal }: TaskClaims): string {
@@ -204,9 +204,9 @@ export class TaskTable {
   }
 
   /**
-   * The task that a client names, and with it the server that it belongs to. No server is asked.
-   * @param id `params.taskId` as the client sent it
-   * @returns undefined: it is unknown, changed, over or somebody else's
+   * The task of an id from a client, with its server. No server is asked.
+   * @param id `params.taskId` of the client
+   * @returns undefined if it is unknown, changed, over, or belongs to another client
    */
   open(id: unknown, principal: Principal): TaskClaims | undefined {
     const claims = this.#claimsIn(id);
@@ -216,12 +216,12 @@ export class TaskTable {
     return owner === principal.key ? claims : undefined;
   }
 
-  /** What is kept of a task. */
+  /** The task that is kept here, if there is one. */
   find(claims: TaskClaims): Task | undefined {
     return this.#tasks.get(keyOf(claims));
   }
 
-  /** Keeps a task, in place of what was kept of it. */
+  /** Keeps a task, and replaces an earlier object for it. */
   keep<Kind extends Task>(task: Kind): Kind {
     const key = keyOf(task.claims);
     this.#tasks.get(key)?.close();
@@ -238,13 +238,13 @@ export class TaskTable {
     return task;
   }
 
-  /** A task costs more now, or less. */
+  /** The bytes of a task have changed. */
   resized(task: Task): void {
     const { heldBytes } = task;
     this.#amounts.get(task)?.set(heldBytes > SMALL_BYTES ? heldBytes : 0);
   }
 
-  /** @param isOver whether there is no such task any more: its id means none of its owner's now */
+  /** @param isOver whether the task no longer exists, so that its id is no longer valid */
   forget(task: Task, isOver: boolean): void {
     const key = keyOf(task.claims);
     if (this.#tasks.get(key) !== task) return;
@@ -255,12 +255,12 @@ export class TaskTable {
     this.#perPrincipal.remove(quotaKeyOf(task.principal));
   }
 
-  /** Lets go of all of them. */
+  /** Drops all tasks. */
   close(): void {
     for (const task of [...this.#tasks.values()]) task.close();
   }
 
-  /** What an id says; undefined when it is none of this gateway's. */
+  /** The content of an id; undefined if it is not an id of this gateway. */
   #claimsIn(id: unknown): TaskClaims | undefined {
     const text = isTextWithin(id, TEXT_LIMITS.taskId) ? this.#sealer.open(id) : undefined;
     const claims = text === undefined ? undefined : parseText(text);
@@ -271,15 +271,15 @@ export class TaskTable {
     return { server, at, taskId, principal };
   }
 
-  /** Forgets the oldest of its owner while there is no room for it. */
+  /** Drops the oldest tasks of its owner until there is room for it. */
   #makeRoom({ principal, heldBytes }: Task): void {
     const hasRoom = (): boolean => this.#held.client(principal).hasRoom(heldBytes);
     while (!hasRoom() && this.#forgetOldest(quotaKeyOf(principal)));
   }
 
   /**
-   * Forgets the oldest task.
-   * @param owner whose; absent: anybody's
+   * Drops the oldest task.
+   * @param owner of the task; absent: of any owner
    * @returns whether there was one
    */
   #forgetOldest(owner?: string): boolean {
@@ -292,7 +292,7 @@ export class TaskTable {
   }
 }
 
-/** Which task it is that a server made where a lease is, for this owner. */
+/** Identifies a task that a server made for an owner, on the instance of a lease. */
 export function claimsOf(
   { server, at }: Pick<Lease, 'server' | 'at'>,
   taskId: string,
@@ -301,7 +301,7 @@ export function claimsOf(
   return { server, at, taskId, principal: principal.key };
 }
 
-/** The same for two owners. */
+/** The same key for two owners of one task. */
 function keyOf({ server, at, taskId }: TaskClaims): string {
   return jsonText([server, at, taskId]);
 }

@@ -1,4 +1,4 @@
-// A task whose client waits for its result, or has the gateway wait.
+// A task whose client waits for its result, or lets the gateway wait.
 import { after, type Timer } from '../../base/clock.ts';
 import { Frame } from '../../jsonrpc/frame.ts';
 import { parseString } from '../../jsonrpc/parse.ts';
@@ -20,26 +20,26 @@ import { taskStateOf, withParamsTaskId } from './task-text.ts';
 /** How long a server request waits for `tasks/result` of a client that reads nothing else. */
 const HOLD_MS = 10_000;
 
-/** What a client of the session era knows a task by. */
+/** How a legacy client knows a task. */
 export type KnownAs = 'task' | 'call';
 
-/** What a waiting client may have set of the logs that it wants. */
+/** The log levels that a waiting client may have set. */
 type LogLevels = Pick<Lease, 'severity' | 'isShared'>;
 
 /**
- * The policy "wait": what the server says and asks goes on the stream of a request that waits for the
- * result; while there is none, to the session that uses the task (2025-11-25 basic/utilities/tasks).
- * The client knows it as a task, by its id there, or only as its call.
+ * The policy "wait": messages and requests of the server go to the stream of a request that waits for the
+ * result, or to the session that uses the task if there is none (2025-11-25 basic/utilities/tasks). The
+ * client knows it as a task, by its id, or only as its call.
  */
 export class WaitTask extends Task {
   #client: Downstream | undefined;
   readonly #knownAs: KnownAs;
   readonly #levels: LogLevels;
-  /** Requests for the result that are in flight, the latest last. */
+  /** Requests for the result in flight, the latest last. */
   readonly #waiting = new Set<Request>();
   readonly #open = new Map<ServerRequest, TaskServerRequest>();
 
-  /** @param levels where its client set which logs it wants */
+  /** @param levels the log levels that its client has set */
   constructor(
     claims: TaskClaims,
     client: Downstream,
@@ -74,14 +74,14 @@ export class WaitTask extends Task {
       if (asked.release()) asked.settle(replyForNobody(asked));
   }
 
-  /** A client waits for the result: it can be asked on the stream of its request. */
+  /** A client waits for the result, so server requests can go to the stream of its request. */
   waits(request: Request): void {
     this.#waiting.add(request);
     for (const asked of this.#open.values())
       if (asked.release()) asked.put(request.client, request);
   }
 
-  /** It waits no more. */
+  /** It no longer waits. */
   waitsNoMore(request: Request): void {
     this.#waiting.delete(request);
   }
@@ -112,26 +112,26 @@ export class WaitTask extends Task {
     const own = isStatus ? withParamsTaskId(notification, this.id) : notification;
     const { bytes } = this.toClient(own);
     const request = [...this.#waiting].at(-1);
-    // Newer news replace older ones while nobody reads.
+    // While the client does not read, newer messages replace older ones.
     const kind = isStatus || method === PROGRESS ? `${method} ${this.id}` : undefined;
     if (request?.push(bytes) !== true && !isCall) this.#client?.notify(bytes, kind);
     if (isStatus) this.noted(taskStateOf(bytes, own.paramsStart, own.paramsEnd));
   }
 
-  /** A server request is answered, or will not be. */
+  /** A server request was answered, or will not be. */
   answered(serverRequest: ServerRequest): void {
     this.#open.delete(serverRequest);
     this.resized();
   }
 
-  /** A message of the server's about the task, as the client gets it. */
+  /** A message of the server about the task, for the client. */
   toClient(message: Frame): Frame {
     return this.#knownAs === 'call'
       ? withoutRelatedTask(message)
       : withRelatedTask(message, this.claims.taskId, this.id);
   }
 
-  /** A message of the client's about the task, as the server gets it. */
+  /** A message of the client about the task, for the server. */
   toServer(message: Frame): Frame {
     return this.#knownAs === 'call'
       ? message
@@ -144,14 +144,14 @@ export class WaitTask extends Task {
 
   /**
    * Nobody waits for it any more.
-   * @param reply to what the server asks still
+   * @param reply to open server requests
    */
   end(reply: Reply): void {
     this.settled();
     this.#takeBack(() => reply);
   }
 
-  /** Nothing is asked any more. */
+  /** Withdraws all server requests. */
   #takeBack(replyTo: (serverRequest: ServerRequest) => Reply): void {
     const open = [...this.#open];
     this.#open.clear();
@@ -162,8 +162,8 @@ export class WaitTask extends Task {
   }
 
   /**
-   * Whether the client wants the log message that a server sends for its task, by what it asked for
-   * itself or at its place (docs/protocol.md#log-messages).
+   * Whether the client wants a log message about its task, by the level of its call or its session
+   * (docs/protocol.md#log-messages).
    */
   #wantsLog({ bytes, levelStart, levelEnd }: Frame): boolean {
     const { severity, isShared } = this.#levels;
@@ -173,7 +173,7 @@ export class WaitTask extends Task {
   }
 }
 
-/** A server request for a task, as the client gets it that waits for that. */
+/** A server request of a task, for the client that waits for the task. */
 class TaskServerRequest extends ForwardedServerRequest {
   readonly #task: WaitTask;
   #held: Timer | undefined;
@@ -184,12 +184,12 @@ class TaskServerRequest extends ForwardedServerRequest {
     this.#task = task;
   }
 
-  /** Asks later: the client may wait for the result before. */
+  /** Sends it later, because the client may request the result before. */
   hold(client: Downstream): void {
     this.#held = after(HOLD_MS, () => this.put(client, undefined));
   }
 
-  /** Asks not later any more. @returns whether it was held */
+  /** Does not send it later any more. @returns whether it was waiting */
   release(): boolean {
     const isHeld = this.#held !== undefined;
     this.#held?.cancel();
@@ -197,14 +197,14 @@ class TaskServerRequest extends ForwardedServerRequest {
     return isHeld;
   }
 
-  /** Asks. */
+  /** Sends it. */
   put(client: Downstream, request: Request | undefined): void {
     this.#held = undefined;
     this.#client = client;
     client.ask(this, request);
   }
 
-  /** It is of no use any more. */
+  /** It is no longer needed. */
   takeBack(notice: Frame | undefined): void {
     this.#held?.cancel();
     this.#client?.withdraw(this, notice);

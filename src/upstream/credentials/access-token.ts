@@ -1,5 +1,5 @@
-// One access token that is kept as long as it holds: asked for once however many calls wait for it,
-// and asked for again before it runs out.
+// One access token, kept while it is valid. It is requested once for all waiting calls, and requested again
+// before it expires.
 import { backoffMs } from '../../base/backoff.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import type { Logger } from '../../observe/logger.ts';
@@ -8,22 +8,22 @@ import type { IssuedToken } from './token-request.ts';
 
 /** Calls take a moment to arrive, and clocks differ. */
 const SLACK_MS = 5_000;
-/** From when on a new one is asked for while the old one still holds. */
+/** A new token is requested this long before the old one expires. */
 const EARLY_MS = 60_000;
-/** A server that refuses a token so soon would refuse another one too. */
+/** If a server refuses a token that is so new, it would refuse another one too. */
 const MIN_AGE_MS = 10_000;
 const RETRY = { firstMs: 500, capMs: 30_000 };
 
 interface CachedToken {
   readonly value: string;
   readonly gotMs: number;
-  /** When a new one is asked for in the background. */
+  /** When a new one is requested in the background, in monotonic milliseconds. */
   readonly staleMs: number;
-  /** When it is not sent any more. */
+  /** When it is no longer sent. */
   readonly overMs: number;
 }
 
-/** A token. */
+/** An access token. */
 export class AccessToken {
   readonly #request: () => Promise<IssuedToken>;
   readonly #logger: Logger;
@@ -39,8 +39,8 @@ export class AccessToken {
   }
 
   /**
-   * The token, at once where it is there.
-   * @throws HttpFailure when it can't be had
+   * The token; a promise only if it must be requested.
+   * @throws HttpFailure if that fails
    */
   current(): string | Promise<string> {
     const held = this.#held;
@@ -51,12 +51,12 @@ export class AccessToken {
   }
 
   /**
-   * A server refused it.
-   * @returns whether another one may be had
+   * Notes that a server refused a token.
+   * @returns whether another one may be available
    */
   refused(value: string): boolean {
     const held = this.#held;
-    if (held?.value !== value) return true; // it is replaced already
+    if (held?.value !== value) return true; // it is already replaced
     if (monotonicMs() - held.gotMs < MIN_AGE_MS) return false;
     this.#held = undefined;
     return true;
@@ -87,7 +87,7 @@ export class AccessToken {
       this.#failures++;
       this.#failure = error instanceof HttpFailure ? error : notCalled('was not called.', error);
       this.#quietUntilMs = monotonicMs() + backoffMs(this.#failures, RETRY);
-      this.#logger.warn({ err: this.#failure }, 'no access token could be had for the server');
+      this.#logger.warn({ err: this.#failure }, 'could not get an access token for the server');
       throw this.#failure;
     }
   }

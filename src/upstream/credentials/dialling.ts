@@ -1,5 +1,5 @@
-// Which addresses are called. With `allowPrivate: false` the decision is about the address that is
-// dialled, so that a name can't be public when it is looked at and private when it is called
+// Which addresses may be connected to. With `allowPrivate: false` the address of the connection itself is
+// checked. Otherwise a name could be public when it is checked, and private when it is used
 // (docs/reliability.md#d06).
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -9,21 +9,21 @@ import { type ProxyRules, parseProxy, proxyFor } from '../../base/proxies.ts';
 import { isPublicAddress } from '../../base/public-address.ts';
 import { type HttpFailure, notCalled } from './http-failure.ts';
 
-/** Who may be called. */
+/** Which addresses are allowed, and which proxy is used. */
 export interface DialPolicy {
-  /** Whether addresses that are not public may be. */
+  /** Whether private addresses are allowed. */
   readonly allowPrivate: boolean;
-  /** The proxy that is used whatever the environment says; `none` is none. */
+  /** The configured proxy; `none` for none. Overrides the environment. */
   readonly proxy?: string | undefined;
-  /** What the environment says. */
+  /** The proxies of the environment. */
   readonly proxies?: ProxyRules | undefined;
-  /** Looks up names. */
+  /** Resolves names. */
   readonly resolve?: LookupFunction | undefined;
 }
 
 /**
- * The proxy that is between, if there is one. What may only be at public addresses is looked up here, and
- * the proxy is asked for the address: a name could mean another one to it.
+ * The proxy for a URL, if there is one. If only public addresses are allowed, the name is resolved here, and
+ * the proxy is asked for the address, because the proxy could resolve the name differently.
  * @param subject as for `dialler`
  */
 export function proxyUse(url: URL, policy: DialPolicy, subject: string): ProxyUse | undefined {
@@ -54,9 +54,9 @@ function notPublic(subject: string): HttpFailure {
 }
 
 /**
- * Opens connections to whom the policy allows.
+ * Opens connections to allowed addresses.
  * @param options of the connections
- * @param subject what is called, to be followed by what is wrong with its address
+ * @param subject of the error, followed by what is wrong with the address
  */
 export function dialler(
   options: buildConnector.BuildOptions,
@@ -70,14 +70,14 @@ export function dialler(
     lookup: publicOnly(resolve, refusal),
   } as typeof options);
   return (to, callback) => {
-    // Nobody looks up what is an address already.
+    // An address is not resolved.
     const host = to.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !isPublicAddress(host)) callback(refusal(), null);
     else connect(to, callback);
   };
 }
 
-/** Looks up names, and keeps the public ones of their addresses: only these can be dialled. */
+/** Resolves names, and returns only public addresses, so that only these can be connected to. */
 export function publicOnly(resolve: LookupFunction, refusal: () => Error): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {

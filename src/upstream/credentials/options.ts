@@ -1,5 +1,5 @@
-// What a user may say about a remote server. One set of keys for both transports, since which one it is
-// may be found out. OAuth is at a token endpoint that is configured, never found (docs/reliability.md#d07).
+// Options of a remote server. Both transports have the same keys, because the transport may be detected. The
+// OAuth token endpoint is configured, never discovered (docs/reliability.md#d07).
 import { z } from 'zod';
 import { absolutePath } from '../../base/folders.ts';
 import {
@@ -84,7 +84,7 @@ export const oauthSchema = section({
   error: 'must be a secret, unless clientAuth is certificate: then there is none',
 });
 
-/** How tokens are got. Paths are absolute. */
+/** How tokens are requested. Paths are absolute. */
 export type OAuthOptions = Options<typeof oauthSchema>;
 
 /** `tls:` of a remote server */
@@ -109,10 +109,10 @@ export const remoteTlsSchema = section({
 export type RemoteTls = Options<typeof remoteTlsSchema>;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Visible characters, spaces and tabs inside, nothing that ends a line. */
+/** Visible characters, with spaces and tabs only inside. Nothing that ends a line. */
 const VALUE = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/;
 
-/** What the transport says itself; a wrong one would break it, or smuggle a second request. */
+/** Headers that the transport sets. Other values would break it, or smuggle a second request. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -184,13 +184,13 @@ type RemoteEntry = KeyOptions<typeof remoteKeys>;
 /** A server that is reached over HTTP. Paths are absolute; names of headers are in lower case. */
 export interface RemoteTarget extends RemoteEntry {
   readonly kind: 'remote';
-  /** The headers that may change; `headers` has them as at load. */
+  /** The headers that may change; `headers` has them as they were loaded. */
   readonly headerTemplates: Readonly<Record<string, TextTemplate>>;
 }
 
 /**
- * Makes the paths of an entry absolute, and reads its texts.
- * @param folder absolute; what relative paths start at
+ * Makes the paths of an entry absolute, and parses its texts.
+ * @param folder absolute; the base of relative paths
  */
 export function resolveRemote(entry: RemoteEntry, folder: string): RemoteTarget {
   const { headers, tls, auth } = entry;
@@ -221,7 +221,7 @@ function isFreeName(name: string): boolean {
   return TOKEN.test(name) && !OWN_HEADERS.has(lower) && !lower.startsWith('mcp-');
 }
 
-// Values of a wrong type have their own issue already.
+// A value of a wrong type has another error already.
 function isValue(value: unknown): boolean {
   return typeof value !== 'string' || VALUE.test(plainText(value));
 }

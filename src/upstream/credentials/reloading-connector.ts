@@ -1,4 +1,4 @@
-// Connections to one remote server, with certificates as their files have them now.
+// Connections to one remote server, with the current content of certificate files.
 import { readTextFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import type { Connector } from '../../base/http-pool.ts';
@@ -9,10 +9,10 @@ import type { RemoteTls } from './options.ts';
 const CONNECT_MS = 5_000;
 const MAX_PEM_BYTES = 1024 * 1024;
 const LOOK_MS = 1_000;
-/** How a sentence about the address begins. */
+/** How an error about the address begins. */
 export const SUBJECT = "can't be called: it";
 
-/** Opens connections with certificates as their files have them now. */
+/** Opens connections with the current certificates. */
 export class ReloadingConnector {
   readonly #tls: RemoteTls;
   readonly #policy: DialPolicy;
@@ -58,7 +58,7 @@ export class ReloadingConnector {
 
 /**
  * The gateway's own certificate and its key, as texts.
- * @throws HttpFailure when they can't be read
+ * @throws HttpFailure if they can't be read
  */
 export function ownCertificate({ cert, key }: RemoteTls): { cert?: string; key?: string } {
   if (cert === undefined || key === undefined) return {};

@@ -1,6 +1,6 @@
-// How the gateway comes in at one remote server: headers, tokens, certificates, how long the server wants
-// to be left alone, and how much of what it sends is read at a time. One for all connections to that server, whosever they are; a client's own
-// credentials are never among what is sent (2025-06-18 basic/authorization; docs/reliability.md#d01).
+// Access to one remote server: headers, tokens, certificates, when the server may be called again, and how
+// much of its output is read at a time. All connections to that server share it. A client's own credentials
+// are never sent (2025-06-18 basic/authorization; docs/reliability.md#d01).
 import { monotonicMs, wallClockMs } from '../../base/clock.ts';
 import {
   type Connector,
@@ -25,9 +25,11 @@ import { type IssuedToken, requestToken, type TokenCredentials } from './token-r
 
 /** How much of what one server sends is read in a turn of the event loop. */
 const TURN_BYTES = 512 * 1024;
-/** Clients of which tokens are kept; those that were seen last. */
+/** The most clients whose tokens are kept; the most recently used ones. */
 const MAX_TOKENS = 1_000;
-/** A server that says more must not be out of reach for so long by one header. */
+/**
+ * A server that asks for a longer pause gets this one, so that one header can't make it unreachable for long.
+ */
 const MAX_QUIET_MS = 60_000;
 
 export type Headers = Readonly<Record<string, string>>;
@@ -43,10 +45,13 @@ export class RemoteAccess {
   readonly #connector: ReloadingConnector;
   /** How much of what the server sends is read in a turn of the event loop, on all connections. */
   readonly reading = new TurnQuota(TURN_BYTES);
-  /** Until when the server wants to be left alone, by whose requests: '' where all come in as one. */
+  /**
+   * When the server may be called again, in monotonic milliseconds, by caller; '' if all calls use one
+   * identity.
+   */
   readonly #quietUntilMs = new RecentMap<string, number>(MAX_TOKENS);
 
-  /** @param network how names are looked up, by default as the system does, and which proxies there are */
+  /** @param network how names are resolved, by default by the system, and the proxies of the environment */
   constructor(
     target: RemoteTarget,
     logger: Logger,
@@ -62,16 +67,16 @@ export class RemoteAccess {
     this.#connector = new ReloadingConnector(target.tls, this.#policy);
   }
 
-  /** Opens connections, through a proxy where there is one. */
+  /** Opens connections, through a proxy if there is one. */
   pool(url: URL, options: Omit<HttpPoolOptions, 'connect'>): HttpPool {
     const connect: Connector = (to, callback) => this.#connector.connect(to, callback);
     return openPool(url.origin, { ...options, connect }, proxyUse(url, this.#policy, SUBJECT));
   }
 
   /**
-   * The headers of a request, at once where nothing has to be asked for.
-   * @param principal whose request it is; undefined where it is the gateway's own, and all share the connection
-   * @throws HttpFailure when no token can be had
+   * The headers of a request; a promise only if a token must be requested.
+   * @param principal of the request; undefined for requests of the gateway itself on a shared connection
+   * @throws HttpFailure if no token is available
    */
   headers(principal: Principal | undefined): Headers | Promise<Headers> {
     const { headers, auth } = this.#target;
@@ -83,8 +88,8 @@ export class RemoteAccess {
   }
 
   /**
-   * The server refused a request with these headers (HTTP 401).
-   * @returns whether the same request may come in with other ones
+   * Notes that the server refused a request with these headers (HTTP 401).
+   * @returns whether the same request may be accepted with other ones
    */
   refused(sent: Headers, principal: Principal | undefined): boolean {
     const { auth } = this.#target;
@@ -93,7 +98,7 @@ export class RemoteAccess {
       const now = this.#headers.current();
       return isNew || Object.entries(now).some(([name, value]) => sent[name] !== value);
     }
-    // Maybe it was refused for a secret that is another one by now.
+    // Perhaps a secret has changed since it was read.
     this.#secret.look();
     const token = this.#tokenOf(auth, principal);
     return token.refused(sent['authorization']?.slice('Bearer '.length) ?? '') || isNew;
@@ -122,18 +127,18 @@ export class RemoteAccess {
     };
   }
 
-  /** Whom the server takes a request to be of: it counts those of each client's token apart. */
+  /** The identity for which the server counts requests: with token exchange, each client separately. */
   #callerOf(principal: Principal | undefined): string {
     return this.#target.auth?.type === 'token_exchange' ? (principal?.key ?? '') : '';
   }
 
-  /** The server said, to a request, for how long it wants to be left alone. */
+  /** Notes that the server asked for a pause, in the answer to a request. */
   leaveAlone(ms: number, principal: Principal | undefined): void {
     const untilMs = monotonicMs() + Math.min(ms, MAX_QUIET_MS);
     this.#quietUntilMs.set(this.#callerOf(principal), untilMs);
   }
 
-  /** What requests fail with while the server wants to be left alone; else undefined. */
+  /** The failure of requests during such a pause; otherwise undefined. */
   quiet(principal: Principal | undefined): RequestFailure | undefined {
     if (this.#quietUntilMs.size === 0) return undefined;
     const leftMs = (this.#quietUntilMs.get(this.#callerOf(principal)) ?? 0) - monotonicMs();
@@ -142,25 +147,25 @@ export class RemoteAccess {
 }
 
 const NO_SUBJECT = notCalled(
-  'was not called: it is called in the name of each client with an access token of theirs, and you came without one.',
+  'was not called: it needs the access token of each client, and your request has none.',
 );
 
-/** A token in the name of a client does not outlive the client's own. */
+/** An exchanged token is not used for longer than the client's own token is valid. */
 function within(token: IssuedToken, { expiresAtMs }: Principal): IssuedToken {
   if (expiresAtMs === undefined) return token;
   return { ...token, lifetimeMs: Math.min(token.lifetimeMs, expiresAtMs - wallClockMs()) };
 }
 
 /**
- * The failure of a call while a server wants to be left alone.
- * @param ms how long, in milliseconds
+ * The failure of a call during a pause.
+ * @param ms length of the pause, in milliseconds
  */
 export function leftAlone(ms: number): RequestFailure {
   const seconds = Math.ceil(ms / 1_000);
   return {
     reason: 'rate_limited',
     outcome: 'not_sent',
-    what: `wants to be left alone for ${seconds} s (HTTP 429); try again then.`,
+    what: `accepts no requests for ${seconds} s (HTTP 429); try again then.`,
     retryAfterMs: seconds * 1_000,
   };
 }

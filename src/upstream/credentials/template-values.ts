@@ -1,6 +1,6 @@
-// Texts of which files are a part, as they are now: the files are read again when a text is used, at
-// most once a second, and when the server refused what was sent. What can't be read, or can't be sent,
-// changes nothing.
+// Texts that contain files, with their current content. The files are read again when a text is used, at most
+// once a second, and when the server has refused what was sent. If a file can't be read, or its content can't
+// be sent, the old value stays.
 import { readSecretFile, UnusableFile } from '../../base/bounded-file.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import { rendered, seenText, type TextTemplate } from '../../base/text-template.ts';
@@ -32,13 +32,13 @@ export class TemplateValues {
     this.#values = Object.fromEntries(this.#texts.map(([name, text]) => [name, seenText(text)]));
   }
 
-  /** The values now. */
+  /** The current values. */
   current(): Readonly<Record<string, string>> {
     if (monotonicMs() - this.#lookedMs >= LOOK_MS) this.look();
     return this.#values;
   }
 
-  /** Reads the files again. @returns whether a value is another one now */
+  /** Reads the files again. @returns whether a value has changed */
   look(): boolean {
     this.#lookedMs = monotonicMs();
     if (this.#texts.length === 0) return false;
@@ -64,7 +64,7 @@ export class TemplateValues {
     return whole;
   }
 
-  /** Once for each reason, however often it is looked at. */
+  /** Logged once for each reason. */
   #complain(why: string): void {
     if (this.#complaint === why) return;
     this.#complaint = why;

@@ -1,5 +1,5 @@
-// One request to a token endpoint: bounded in time and size, no redirects, and failures that say what
-// to do without naming addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
+// One request to a token endpoint. It is limited in time and size, follows no redirects, and its errors say
+// what to do without addresses or secrets (RFC 6749 4.4 and 5, RFC 8693 2).
 import { readTextFile, type UnusableFile } from '../../base/bounded-file.ts';
 import { codeOf } from '../../base/errors.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
@@ -9,37 +9,37 @@ import { type DialPolicy, dialler, proxyUse } from './dialling.ts';
 import { HttpFailure, notCalled } from './http-failure.ts';
 import type { OAuthOptions } from './options.ts';
 
-/** How a sentence about the address begins. */
+/** How an error about the address begins. */
 const SUBJECT = 'was not called: its token endpoint';
 const LIMIT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 const MAX_CA_BYTES = 1024 * 1024;
 const ACCESS_TOKEN = /^[\x21-\x7e]{1,16384}$/;
 const ERROR_CODE = /^[a-z_]{1,40}$/;
-/** RFC 6749 5.1 leaves it open. */
+/** RFC 6749 5.1 does not define a default. */
 const DEFAULT_LIFETIME_MS = 300_000;
 const MAX_LIFETIME_MS = 86_400_000;
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 
-/** A token that was issued. */
+/** An issued token. */
 export interface IssuedToken {
   readonly value: string;
   readonly lifetimeMs: number;
 }
 
-/** What the gateway shows, and for whom. */
+/** The gateway's credentials, and the client. */
 export interface TokenCredentials {
   readonly secret: string;
-  /** PEM texts, where it shows a certificate; else empty. */
+  /** PEM texts if a certificate is presented; otherwise empty. */
   readonly certificate: { readonly cert?: string; readonly key?: string };
   /** The client's access token, for an exchange. */
   readonly subject: string | undefined;
 }
 
 /**
- * Asks for a token.
- * @param policy who may be called
+ * Requests a token.
+ * @param policy which addresses are allowed
  * @throws HttpFailure
  */
 export async function requestToken(
@@ -72,7 +72,7 @@ export async function requestToken(
       throw notCalled(`was not called: the proxy of its token endpoint ${error.message}.`);
     }
     const { name } = error as Error;
-    // Never its message: that may have the address in it.
+    // Not the message, because it may contain the address.
     const code = codeOf(error) ?? name;
     const isLate = name === 'TimeoutError';
     const what = isLate ? `did not answer within ${LIMIT_MS} ms` : `can't be reached (${code})`;
@@ -125,7 +125,7 @@ function formOf(
     scope,
     audience,
     resource,
-    // RFC 8705 2: a certificate does not say whose it is.
+    // RFC 8705 2: the certificate alone does not identify the client.
     ...(clientAuth === 'basic' ? {} : { client_id: clientId }),
     ...(clientAuth === 'post' ? { client_secret: secret } : {}),
   };
@@ -133,7 +133,7 @@ function formOf(
   return new URLSearchParams(given as [string, string][]);
 }
 
-/** RFC 6749 2.3.1: the two are encoded before they are joined. */
+/** RFC 6749 2.3.1: both are encoded before they are joined. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ x: text }).toString().slice('x='.length);
 }
@@ -142,7 +142,7 @@ async function collect(body: AsyncIterable<Buffer>): Promise<string> {
   const bytes = new GatheredBytes();
   for await (const chunk of body) {
     if (bytes.length + chunk.length > MAX_BYTES) {
-      throw notCalled('was not called: its token endpoint answered with too much.');
+      throw notCalled('was not called: the answer of its token endpoint is too large.');
     }
     bytes.push(chunk);
   }
@@ -162,9 +162,9 @@ function read(
   if (typeof value !== 'string' || !ACCESS_TOKEN.test(value) || !isBearer) {
     throw notCalled('was not called: its token endpoint answered without a bearer token.');
   }
-  // It is for us, and says so to whoever checks: the next server must never see it.
+  // The client's token is meant for the gateway. Another server must never get it.
   if (value === subject) {
-    const what = 'gave the token of the client back, which is not passed on';
+    const what = 'returned the token of the client, which is not passed on';
     throw notCalled(
       `was not called: its token endpoint ${what}; set ${options.audience === undefined ? 'auth.audience or auth.resource' : 'another auth.audience'}.`,
     );
@@ -177,7 +177,7 @@ function objectOf(text: string): JsonObject {
     const value = parseText(text);
     return isObject(value) ? value : {};
   } catch {
-    return {}; // not JSON: a page of a proxy, say
+    return {}; // not JSON, for example a page of a proxy
   }
 }
 
@@ -197,7 +197,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 function refusalOf(status: number, answer: JsonObject, isExchange: boolean): string {
   if (status >= 300 && status < 400) {
-    return 'was not called: its token endpoint leads elsewhere, which is not followed; put the right address into auth.tokenUrl.';
+    return 'was not called: its token endpoint redirects to another address, which is not followed; put the right address into auth.tokenUrl.';
   }
   const { error } = answer;
   if (typeof error !== 'string' || !ERROR_CODE.test(error)) {

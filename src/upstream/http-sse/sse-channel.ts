@@ -1,5 +1,5 @@
-// A remote server over HTTP+SSE (2024-11-05 basic/transports): one stream that everything comes on,
-// and the address that it names first for everything that goes there.
+// A remote server over HTTP+SSE (2024-11-05 basic/transports): one stream for everything from the server,
+// which first names the URL for messages to it.
 import type { FindOwner } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
@@ -19,10 +19,10 @@ import { SessionLoss, sessionHeaders } from '../remote/session.ts';
 
 /** How long a server may take to accept a message. */
 const ACCEPT_MS = 30_000;
-/** What the SDK says, with status 500, where the stream of a session is over. */
+/** The SDK answers with this and status 500 if the stream of a session is over. */
 const NO_STREAM = /SSE connection not established/;
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** Messages that may be on their way without an answer; more are dropped. */
+/** The most messages in flight without an answer; more are dropped. */
 const MAX_ON_THE_WAY = 2_048;
 
 const NO_ERA: RequestFailure = {
@@ -34,17 +34,17 @@ const NO_ERA: RequestFailure = {
 const NO_ROOM: RequestFailure = {
   reason: 'overloaded',
   outcome: 'not_sent',
-  what: 'has more messages waiting than may be held (limits.heldBytes); try again later.',
+  what: 'has too many waiting messages (limits.heldBytes); try again later.',
 };
 
-/** A message, and whose it is; undefined where it is the gateway's own. */
+/** A message and its sender; undefined for the gateway itself. */
 interface Message {
   readonly frame: Frame;
   readonly from: Principal | undefined;
 }
 
 export interface SseChannelParts extends RemoteParts {
-  /** How a POST to the address itself was refused; undefined where none was tried. */
+  /** How a POST to the URL was refused; undefined if none was tried. */
   readonly postRefused?: HttpRefusal;
 }
 
@@ -60,7 +60,7 @@ export class SseChannel implements ServerChannel {
   readonly #owner: FindOwner;
   readonly #abort = new AbortController();
   readonly #postRefused: HttpRefusal | undefined;
-  /** Where messages go; undefined until the server has said it. */
+  /** The URL for messages; undefined until the server has named it. */
   #address: URL | undefined;
   #early: Message[] = [];
   #onTheWay = 0;
@@ -68,7 +68,7 @@ export class SseChannel implements ServerChannel {
     () => this.#onTheWay > 0,
     () => this.#end('session_lost'),
   );
-  /** The last notification, which must be accepted before the next message may be sent. */
+  /** The last notification. It must be accepted before the next message is sent. */
   #order: Promise<void> = Promise.resolve();
   #initializeId: number | undefined;
   #version: string | undefined;
@@ -89,7 +89,7 @@ export class SseChannel implements ServerChannel {
     const frame = scan(message);
     const id = requestId(frame);
     if (frame.method === DISCOVER && id !== undefined) {
-      // Whoever asks must have the request in its table first.
+      // The caller must have the request in its table first.
       queueMicrotask(() => this.#events.failed(id, NO_ERA));
     } else if (this.#loss.isKnown) {
       this.#loss.noteNotTaken(id);
@@ -138,7 +138,7 @@ export class SseChannel implements ServerChannel {
     if (event.type !== 'endpoint' || this.#address !== undefined || this.#isOver) return;
     const { url } = this.#endpoint;
     const address = URL.parse(event.data?.toString('utf8').trim() ?? '', url);
-    // Messages, and the configured headers, go to nobody but the configured origin.
+    // Messages and configured headers are sent only to the configured origin.
     if (address?.origin !== url.origin || address.username !== '' || address.password !== '') {
       this.#end('cannot_start: it named an endpoint on another origin');
       return;
@@ -162,7 +162,7 @@ export class SseChannel implements ServerChannel {
     if (typeof version === 'string') this.#version = version;
   }
 
-  // A request is sent once the server has taken the notifications before it.
+  // A request is sent when the server has accepted the notifications before it.
   #post(message: Message, address: URL): void {
     const { frame } = message;
     const id = requestId(frame);
@@ -226,7 +226,7 @@ export class SseChannel implements ServerChannel {
     if (answer !== undefined && !saysSessionIsGone) {
       this.#received(answer);
     } else if (saysSessionIsGone || (isAboutSession && status < 500) || NO_STREAM.test(text)) {
-      // It does not know the stream any more, however open that may look.
+      // The server no longer knows the stream, even if it still seems open.
       this.#loss.noteNotTaken(requestId(frame));
       this.#loss.begin();
     } else {

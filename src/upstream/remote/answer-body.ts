@@ -1,4 +1,4 @@
-// The body of an answer, bounded: one JSON text, or the events of a stream.
+// The body of an answer, limited in size: one JSON text, or the events of a stream.
 import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
@@ -9,18 +9,18 @@ import { LARGE_TEXT, walkOver } from '../../jsonrpc/text-walk.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
 import { HttpFailure } from '../credentials/http-failure.ts';
 
-/** Less than that is not counted while it comes. */
+/** Less than this is not counted while it arrives. */
 const SMALL_BYTES = 8 * 1024;
 
-/** What comes from a server, and how much of all that comes from it is read in a turn. */
+/** What arrives from a server, and how much of it is read in a turn. */
 export interface Body {
   readonly body: AsyncIterable<Buffer>;
   readonly quota: TurnQuota;
-  /** Where what has come of it counts. */
+  /** Counts the bytes that arrived. */
   readonly owner: FindOwner;
 }
 
-/** What has come of a message that is not whole yet. Costs nothing while that is little. */
+/** The bytes of an incomplete message. Costs nothing while there are few. */
 class ArrivingBytes {
   readonly #owner: FindOwner;
   readonly #cut: () => void;
@@ -42,18 +42,18 @@ class ArrivingBytes {
   }
 }
 
-/** What was to be kept of a request or of its answer was given up. */
+/** There was no room to keep the request or its answer. */
 export const NO_ROOM: RequestFailure = {
   reason: 'overloaded',
   outcome: 'unknown',
-  what: 'may have run the request, whose bytes or answer there was no room for (limits.heldBytes); try again later.',
+  what: 'may have run the request, but there was no room for the request or its answer (limits.heldBytes); try again later.',
 };
 
 /**
  * Reads a whole body.
- * @returns undefined when it is larger than `maxBytes`; the rest is not read then
- * @throws HttpFailure when it may not be held
- * @throws when the connection breaks off
+ * @returns undefined if it is larger than `maxBytes`; the rest is not read then
+ * @throws HttpFailure if there is no room for it
+ * @throws if the connection breaks
  */
 export async function collect(
   { body, quota, owner }: Body,
@@ -91,18 +91,18 @@ async function untilAllowed(quota: TurnQuota): Promise<void> {
   }
 }
 
-/** Where a stream stands. */
+/** The position in a stream. */
 export interface StreamPosition {
-  /** Of the last event that had one; what a server may resume behind. */
+  /** The last event id, after which the stream can be resumed. */
   lastId: string | undefined;
-  /** How long the server wants to be left alone, in milliseconds. */
+  /** The server's reconnection time, in milliseconds. */
   retryMs: number | undefined;
 }
 
 /**
- * How long to wait before a stream is opened again: as the server said, within bounds, since one that
- * says 0 and ends each stream at once would be asked without end.
- * @param failures in a row so far, from 1; what counts where the server said nothing
+ * How long to wait before a stream is opened again: as the server says, within limits. Otherwise a server
+ * that says 0 and ends each stream at once would be called without pause.
+ * @param failures in a row so far, from 1; used if the server said nothing
  * @returns milliseconds
  */
 export function reconnectMs(
@@ -121,7 +121,7 @@ function isEventId(id: string): boolean {
   );
 }
 
-/** Who takes what comes on a stream. */
+/** Gets what arrives on a stream. */
 export interface StreamTaker {
   message(bytes: Buffer): void;
   oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
@@ -130,9 +130,9 @@ export interface StreamTaker {
 }
 
 /**
- * Hands the messages of a stream on until it ends.
- * @param position is kept up to date
- * @returns whether it ended in order; false when it broke off
+ * Passes on the messages of a stream until it ends.
+ * @param position is updated
+ * @returns whether it ended regularly; false if it broke
  */
 export async function readEvents(
   { body, quota, owner }: Body,
@@ -140,7 +140,7 @@ export async function readEvents(
   position: StreamPosition,
   taker: StreamTaker,
 ): Promise<boolean> {
-  /** A message that is walked over before it is handed on; nothing is read meanwhile. */
+  /** A message that is checked in steps before it is passed on; meanwhile nothing is read. */
   let large: Buffer | undefined;
   const turn = {
     get isSpent() {
@@ -150,7 +150,7 @@ export async function readEvents(
   };
   const parser = new SseParser(maxBytes, {
     event: (event) => {
-      // Behind an empty id nothing can be resumed, nor behind one that no header takes.
+      // A stream can't be resumed after an empty id, or after one that is not valid in a header.
       if (event.id !== undefined) position.lastId = isEventId(event.id) ? event.id : undefined;
       if (event.retryMs !== undefined) position.retryMs = event.retryMs;
       if (event.type !== 'message') taker.other?.(event);
@@ -179,7 +179,7 @@ export async function readEvents(
     }
     return true;
   } catch {
-    return false; // reset, or ended by us
+    return false; // reset by the server, or ended by the gateway
   } finally {
     arriving.release();
   }

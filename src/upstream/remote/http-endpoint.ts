@@ -1,5 +1,5 @@
-// One remote URL over HTTP/1.1: connections, how the gateway comes in there, redirects that stay on the
-// origin, and what a failure means for the request that met it. Knows nothing of messages.
+// One remote URL over HTTP/1.1: connections, access, redirects within the origin, and the meaning of
+// failures. Knows nothing about messages.
 import { wallClockMs } from '../../base/clock.ts';
 import type { FindOwner } from '../../base/held-bytes.ts';
 import { type HttpPool, ProxyFailure, TooManyInformational } from '../../base/http-pool.ts';
@@ -15,13 +15,13 @@ const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 const MAX_REDIRECTS = 3;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Connections for calls beyond the limit of a server: the gateway's own lists, subscriptions. */
+/** Connections for calls beyond the limit of a server: the gateway's own lists and subscriptions. */
 const SPARE_CONNECTIONS = 32;
-/** Connections for all that is no call, apart, so that none of it takes the place of a call. */
+/** Connections for everything that is not a call. Separate, so that calls always have connections. */
 const OTHER_CONNECTIONS = 32;
-/** How much is read on one connection to a server in a turn of the event loop. */
+/** How much is read on one connection in a turn of the event loop. */
 const TURN_BYTES = 64 * 1024;
-/** How long the rest of an answer may take that nobody reads. */
+/** How long reading the rest of an unused answer may take. */
 const DISCARD_MS = 2_000;
 
 const MAX_RETRY_AFTER_MS = 86_400_000;
@@ -37,61 +37,61 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** What to do about them. */
+/** What the user can do. */
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there; start it, or correct the URL',
+  ECONNREFUSED: 'no program listens there; start it, or correct the URL',
   ENOTFOUND: 'there is no host of that name; correct the URL',
   UND_ERR_CONNECT_TIMEOUT: 'no connection within 5 s; is a firewall or a proxy between',
 };
 const NOT_TRUSTED =
   'its certificate is not trusted, or not for that name; correct the URL, or set tls.ca';
 
-/** The head of an answer and its body to come. */
+/** The head of an answer, and its body. */
 export interface HttpAnswer extends Body {
   readonly status: number;
-  /** Media type in lower case, without parameters; empty when there is none. */
+  /** Media type in lower case, without parameters; empty if there is none. */
   readonly type: string;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  /** Reads and forgets the body, so that the connection can be used again. */
+  /** Reads and drops the body, so that the connection can be used again. */
   discard(): void;
-  /** Ends it where it is, and with it the connection. */
+  /** Ends the answer, and with it the connection. */
   cut(): void;
 }
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Besides the endpoint's own. */
+  /** In addition to the endpoint's own. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  /** Ends it, wherever it is, and the reading of the answer as well. */
+  /** Ends the request, or the reading of its answer. */
   readonly signal: AbortSignal;
-  /** Whether somebody waits for the answer as for that of a call. */
+  /** Whether a call waits for the answer. */
   readonly isCall?: boolean;
-  /** Whose it is; absent where it is the gateway's own. */
+  /** The sender; absent for the gateway itself. */
   readonly from?: Principal | undefined;
-  /** How long the head of the answer may take; 0 is for ever. */
+  /** How long the head of the answer may take, in milliseconds; 0: without limit. */
   readonly headMs: number;
 }
 
-/** What a channel to a remote server is given. */
+/** What a channel to a remote server gets. */
 export interface RemoteParts {
   readonly events: ChannelEvents;
   readonly logger: Logger;
   readonly access: RemoteAccess;
-  /** In whose name the gateway itself asks there; undefined when all share the connection. */
+  /** The principal for the gateway's own requests; undefined on a shared connection. */
   readonly principal: () => Principal | undefined;
-  /** Where what is held for the server counts. */
+  /** Counts the bytes that are held for the server. */
   readonly owner: FindOwner;
 }
 
-/** What of a server's options such a channel obeys. */
+/** The options of a server that such a channel obeys. */
 export interface RemoteOptions {
   readonly limits: { readonly inFlight: number; readonly message: number };
   readonly timeouts: { readonly start: number; readonly requestMax: number; readonly stop: number };
 }
 
-/** A remote server's address. */
+/** The URL of a remote server. */
 export class HttpEndpoint {
   readonly url: URL;
   readonly #access: RemoteAccess;
@@ -102,9 +102,7 @@ export class HttpEndpoint {
   /** How much of what it sends is read in a turn of the event loop. */
   readonly quota: TurnQuota;
 
-  /**
-   * @param calls how many requests may wait for their answer at once
-   */
+  /** @param calls how many requests may wait for their answer at once */
   constructor(
     target: { readonly url: string },
     calls: number,
@@ -126,24 +124,24 @@ export class HttpEndpoint {
   }
 
   /**
-   * What requests fail with while the server wants to be left alone; else undefined.
-   * @param from whose they are
+   * The failure of requests while the server has asked for a pause; otherwise undefined.
+   * @param from the sender
    */
   quiet(from?: Principal): RequestFailure | undefined {
     return this.#access.quiet(from ?? this.#principal());
   }
 
   /**
-   * Makes a request.
+   * Sends a request.
    * @param url on the endpoint's origin; the endpoint itself by default
-   * @throws HttpFailure when there is no answer, or one that leads elsewhere
+   * @throws HttpFailure if there is no answer, or one that redirects to another origin
    */
   async request(request: HttpRequest, url: URL = this.url): Promise<HttpAnswer> {
     const { from } = request;
     const own = await this.#ownHeaders(from);
     const answer = await this.#follow(request, own, url);
     if (answer.status !== UNAUTHORIZED || !this.#mayComeInWith(own, from)) return answer;
-    // It was refused before it was read, so it may be sent again.
+    // The server refused it before it processed anything, so it may be sent again.
     answer.discard();
     return await this.#follow(request, await this.#ownHeaders(from), url);
   }
@@ -171,7 +169,7 @@ export class HttpEndpoint {
     }
   }
 
-  /** Whether the server may take the request with other credentials than those it refused. */
+  /** Whether the server may accept the request with other credentials. */
   #mayComeInWith(refused: Headers, from: Principal | undefined): boolean {
     try {
       return this.#access.refused(refused, from ?? this.#principal());
@@ -199,7 +197,7 @@ export class HttpEndpoint {
         headers: {
           'user-agent': 'sluice',
           ...own,
-          // A message's bytes are passed on as they come, so nobody would unpack them.
+          // Messages are passed on as bytes and are not decompressed.
           'accept-encoding': 'identity',
           ...headers,
         },
@@ -228,14 +226,14 @@ export class HttpEndpoint {
     }
   }
 
-  // Only 307 and 308 keep method and body, and headers may go to nobody but the configured origin
+  // Only 307 and 308 keep method and body. Headers may be sent only to the configured origin
   // (docs/reliability.md#d04).
   #redirected(answer: HttpAnswer, from: URL, redirects: number): URL {
     const location = answer.header('location');
     const to = location === undefined ? null : URL.parse(location, from);
     const keepsMethod = answer.status === 307 || answer.status === 308;
     if (keepsMethod && to?.origin === this.url.origin && redirects < MAX_REDIRECTS) return to;
-    const what = `answered HTTP ${answer.status} that leads elsewhere, which is not followed; put the right address into url.`;
+    const what = `answered HTTP ${answer.status} with a redirect to another address, which is not followed; put the right address into url.`;
     const failure = { reason: 'server_protocol_error', outcome: 'unknown', what } as const;
     throw new HttpFailure({ ...failure, isLasting: true });
   }
@@ -266,11 +264,11 @@ function failureOf(error: unknown): HttpFailure {
   const reason = isSlow ? 'server_timeout' : 'server_exited';
   const what = isSlow
     ? 'did not answer in time.'
-    : `broke the connection off before it answered (${code}); it may have run the request.`;
+    : `closed the connection before it answered (${code}); it may have run the request.`;
   return new HttpFailure({ reason, outcome: 'unknown', what }, error);
 }
 
-/** Never its message: that may have the address in it. */
+/** Not the message, because it may contain the address. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (!(error instanceof Error)) return 'unknown';
@@ -290,9 +288,9 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * How long a server wants to be left alone: the Retry-After header (RFC 9110 10.2.3).
+ * The pause that a server asks for: the Retry-After header (RFC 9110 10.2.3).
  * @param value seconds, or a date
- * @returns milliseconds from now; undefined when it says nothing that can be read
+ * @returns milliseconds from now; undefined if it can't be read
  */
 export function retryAfterMs(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;

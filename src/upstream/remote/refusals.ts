@@ -1,6 +1,5 @@
-// What an answer with an error status means: for the request, for the session, for the probe of
-// which era and transport the server speaks (docs/protocol.md#httpsse, #remote-servers). Nothing of
-// its headers is passed on.
+// The meaning of an answer with an error status: for the request, for the session, and for detecting era and
+// transport (docs/protocol.md#httpsse, #remote-servers). Its headers are not passed on.
 
 import { within } from '../../base/clock.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -19,9 +18,9 @@ const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
-/** How long the text of a refusal may take; its status says enough. */
+/** How long reading an error body may take; the status is enough. */
 const BODY_MS = 5_000;
-/** Answers that tell of a lost session are short. */
+/** Answers about a lost session are short. */
 const MAX_HINT_BYTES = 4_096;
 const ERROR_MEMBER = Buffer.from('"error"');
 
@@ -30,20 +29,20 @@ export interface HttpRefusal {
   readonly failure: RequestFailure;
   /** The beginning of the body. */
   readonly text: string;
-  /** The JSON-RPC error in the body, if it has one that may be passed on. */
+  /** The JSON-RPC error in the body, if it can be passed on. */
   readonly error: Frame | undefined;
-  /** The body, where it is a JSON-RPC answer with the id of the request: then the status is no matter. */
+  /** The body, if it is a JSON-RPC response with the id of the request: then the status does not matter. */
   readonly answer: Buffer | undefined;
-  /** The status for a session that the server does not know. */
+  /** The status means that the server does not know the session. */
   readonly saysSessionIsGone: boolean;
-  /** Whether the text is about the session, as of servers that have other statuses for that. */
+  /** Whether the text is about the session, for servers that use another status for that. */
   readonly isAboutSession: boolean;
-  /** Whether it says nothing of era and transport: the server is not there, or not for us. */
+  /** Whether it says nothing about era and transport: the server is down, or refuses access. */
   readonly isNoEvidence: boolean;
 }
 
 /**
- * Reads a refusal.
+ * Reads an answer with an error status.
  * @param id of the request; undefined for other messages
  */
 export async function refusalOf(
@@ -75,7 +74,7 @@ export async function refusalOf(
   };
 }
 
-/** The text of a refusal; empty where it takes long or is too large. */
+/** The body; empty if it takes too long or is too large. */
 async function bodyOf(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
   const reading = collect(answer, maxBytes).catch(() => undefined);
   const body = await within(BODY_MS, reading);
@@ -83,7 +82,7 @@ async function bodyOf(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
   return body ?? Buffer.alloc(0);
 }
 
-/** Whether a message is the answer to a request. */
+/** Whether a message is the response to a request. */
 export function isAnswerTo(frame: Frame, id: number | undefined): boolean {
   if (id === undefined || frame.kind !== 'response') return false;
   return integerId(frame.bytes, frame.idStart, frame.idEnd) === id;
@@ -94,20 +93,20 @@ function withoutError(status: number): RequestFailure {
   return { reason: 'server_protocol_error', outcome: 'unknown', what };
 }
 
-/** What a call fails with where the server is not there, or not for us. */
+/** The failure of a call if the server is down, or refuses access. */
 function noEvidence(answer: HttpAnswer): RequestFailure {
   const { status } = answer;
   if (status === TOO_MANY_REQUESTS) return tooMany(answer);
   const failure = { reason: 'server_unavailable', outcome: 'unknown' } as const;
   const isAccess = status === UNAUTHORIZED || status === FORBIDDEN;
   if (!isAccess) return { ...failure, what: `answered HTTP ${status}.` };
-  const asked = status === UNAUTHORIZED ? 'wants credentials' : 'does not let the gateway in';
+  const asked = status === UNAUTHORIZED ? 'wants credentials' : 'does not accept the gateway';
   const what = `${asked} (HTTP ${status}); check headers and auth of the server, or the --header of connect.`;
   return { ...failure, what, isLasting: true };
 }
 
 /**
- * How a channel says that it never came up.
+ * The reason with which a channel ends that never worked.
  * @param failure of the first request
  */
 export function cannotStart({ what, isLasting }: RequestFailure): string {
@@ -115,9 +114,9 @@ export function cannotStart({ what, isLasting }: RequestFailure): string {
 }
 
 /**
- * What is wrong at an address where no transport is spoken.
- * @param post how a POST was refused; undefined where none was tried
- * @param get how GET was
+ * What is wrong if there is no transport at the URL.
+ * @param post how a POST was refused; undefined if none was tried
+ * @param get how a GET was refused
  */
 export function noEndpoint(post: HttpRefusal | undefined, get: HttpRefusal): RequestFailure {
   const failure = { reason: 'server_protocol_error', outcome: 'unknown' } as const;
@@ -138,13 +137,13 @@ export function noEndpoint(post: HttpRefusal | undefined, get: HttpRefusal): Req
 function tooMany(answer: HttpAnswer): RequestFailure {
   const ms = retryAfterMs(answer.header('retry-after'));
   if (ms !== undefined) return leftAlone(ms);
-  const what = 'takes no more for now (HTTP 429); try again later.';
+  const what = 'accepts no more requests for now (HTTP 429); try again later.';
   return { reason: 'rate_limited', outcome: 'not_sent', what };
 }
 
 /**
- * Whether a message is an error that may mean that the server does not know the session, however it was
- * sent. Whether it does mean that is found out by asking.
+ * Whether a message is an error that may mean a lost session, whatever its status was. A request to the
+ * server finds out.
  */
 export function hintsAtLostSession(message: Buffer): boolean {
   if (message.length > MAX_HINT_BYTES || !message.includes(ERROR_MEMBER)) return false;
@@ -154,18 +153,18 @@ export function hintsAtLostSession(message: Buffer): boolean {
   return error['code'] === SESSION_NOT_FOUND || isSessionText(bytes.subarray(errorStart, errorEnd));
 }
 
-/** Some servers say only in words that they do not know a session, or were not told `initialize`. */
+/** Some servers report an unknown session, or a missing `initialize`, only in words. */
 export function isSessionText(text: Buffer): boolean {
   return /session|not (?:yet )?initiali[sz]ed|expect(?:ed)? initiali[sz]e/i.test(text.toString());
 }
 
-/** Whether an error is one that only servers of the stateless era know. */
+/** Whether an error is one that only modern servers send. */
 export function isModernRefusal(error: Frame): boolean {
   const code = errorCodeOf(error);
   return code !== undefined && code <= HEADER_MISMATCH && code >= UNSUPPORTED_VERSION;
 }
 
-/** An error response under the id of the request; over HTTP it may have come without one. */
+/** An error response with the id of the request; over HTTP it may have none. */
 export function withId(error: Frame, id: number): Buffer {
   const body = error.slice(error.errorStart, error.errorEnd) ?? Buffer.from('null');
   return Buffer.concat([

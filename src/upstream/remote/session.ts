@@ -1,19 +1,19 @@
-// The session at a remote server, and its end where the server does not know it any more: which requests it refused
-// unread, so that they may be sent in the next one, and how long is waited for the last of them.
+// The session at a remote server, and its loss: which requests the server refused unread, so that they can be
+// sent in the next session, and how long to wait for the answers to others.
 import { after, type Timer } from '../../base/clock.ts';
 import { isAtLeast } from '../../mcp/versions.ts';
 
-/** How long, once a session is known to be gone, others are waited for that are about to hear so. */
+/** When a session is known to be lost, how long to wait for other requests that are about to fail too. */
 const LOSS_MS = 1_000;
 
-/** What a handshake agreed on. */
+/** The result of a handshake. */
 export interface HttpSession {
-  /** Undefined for a server that has no sessions. */
+  /** Undefined for a server without sessions. */
   readonly id: string | undefined;
   readonly version: string;
 }
 
-/** The headers that say which session a request belongs to. */
+/** The headers that identify the session of a request. */
 export function sessionHeaders(session: HttpSession | undefined): Readonly<Record<string, string>> {
   if (session === undefined) return {};
   const { id, version } = session;
@@ -24,7 +24,7 @@ export function sessionHeaders(session: HttpSession | undefined): Readonly<Recor
   };
 }
 
-/** One session's loss. */
+/** The loss of one session. */
 export class SessionLoss {
   readonly #isAnyUnheardOf: () => boolean;
   readonly #heardOfAll: () => void;
@@ -32,8 +32,8 @@ export class SessionLoss {
   #timer: Timer | undefined;
 
   /**
-   * @param isAnyUnheardOf whether a request is on its way that the server has said nothing to
-   * @param heardOfAll told when there is nothing more to wait for
+   * @param isAnyUnheardOf whether a request is in flight that the server has not begun to answer
+   * @param heardOfAll called when there is nothing more to wait for
    */
   constructor(isAnyUnheardOf: () => boolean, heardOfAll: () => void) {
     this.#isAnyUnheardOf = isAnyUnheardOf;
@@ -44,12 +44,12 @@ export class SessionLoss {
     return this.#timer !== undefined;
   }
 
-  /** Requests that the server did not take for sure. */
+  /** Requests that the server certainly did not take. */
   get notTaken(): ReadonlySet<number> {
     return this.#notTaken;
   }
 
-  /** The session is gone. What is refused from now on may be refused for that reason. */
+  /** The session is lost. Later errors may have the same reason. */
   begin(): void {
     this.#timer ??= after(LOSS_MS, this.#heardOfAll);
   }
@@ -62,12 +62,12 @@ export class SessionLoss {
     if (id !== undefined) this.#notTaken.add(id);
   }
 
-  /** The server has said something to a request, or will not. */
+  /** The server has begun to answer a request, or will not answer it. */
   look(): void {
     if (this.isKnown && !this.#isAnyUnheardOf()) this.#heardOfAll();
   }
 
-  /** Nobody waits any more. */
+  /** Stops waiting. */
   stop(): void {
     this.#timer?.cancel();
   }

@@ -1,26 +1,32 @@
-// The stdin of a child process. What all clients sent by now goes out in one system call, which is
-// most of what a small call costs. A process may read slowly, or not at all, so what waits for it is
-// bounded: calls are held back as soon as it is full, and besides calls only so much is kept.
+// The stdin of a child process. All messages of one moment are written with one system call, which is most of
+// the cost of a small call. A process may read slowly, or not at all. So what waits is limited: when the
+// input is full, calls are held back, and of other messages only a limited amount is kept.
 import type { Socket } from 'node:net';
 import { afterInput } from '../../base/clock.ts';
 import { watchStall } from '../../base/stalled-socket.ts';
 
-/** It is full from here on. Beyond the buffer of a pipe, so that a process that reads is kept busy. */
+/**
+ * From this size on the input is full. Larger than the buffer of a pipe, so that a process that reads is kept
+ * busy.
+ */
 export const FULL_BYTES = 256 * 1024;
-/** Longer parts are written as they are; shorter ones are copied into one. */
+/** Longer parts are written as they are; shorter ones are joined. */
 const LARGE_BYTES = 32 * 1024;
-/** What is kept while it is full: cancels, answers and notifications. Calls wait elsewhere. */
+/** What is kept while it is full: cancellations, responses and notifications. Calls wait elsewhere. */
 const MAX_EXTRA_BYTES = 8 * 1024 * 1024;
-/** The last part of that is for short messages: cancels, and refusals of what was too long. */
+/**
+ * The last part of this is only for short messages: cancellations, and errors instead of messages that were
+ * too long.
+ */
 const FOR_SHORT_BYTES = 512 * 1024;
 const SHORT_BYTES = 1024;
 
 export interface ChildInputEvents {
-  /** So many bytes wait; told when that is much, or not any more. */
+  /** Called with the number of waiting bytes, when that is large, and when it no longer is. */
   waits(bytes: number): void;
-  /** It is not full any more. */
+  /** The input is no longer full. */
   drained(): void;
-  /** The process has read nothing for too long while it was full. */
+  /** The process has read nothing for too long while the input was full. */
   stalled(): void;
 }
 
@@ -30,14 +36,14 @@ export class ChildInput {
   readonly #events: ChildInputEvents;
   readonly #stallMs: number;
   #parts: Buffer[] = [];
-  /** Bytes of those. */
+  /** The bytes of these. */
   #gathered = 0;
-  /** Bytes that came since it is full. */
+  /** Bytes that were added since it is full. */
   #extra = 0;
   #isFull = false;
   #endWatch: (() => void) | undefined;
 
-  /** @param stallMs how long the process may read nothing of what waits for it */
+  /** @param stallMs how long the process may read nothing of what waits for it, in milliseconds */
   constructor(stdin: Socket, events: ChildInputEvents, stallMs: number) {
     this.#stdin = stdin;
     this.#events = events;
@@ -49,7 +55,7 @@ export class ChildInput {
     stdin.on('close', () => events.waits(0));
   }
 
-  /** Bytes that the process has not taken yet, those included that are not handed to the system. */
+  /** Bytes that the process has not read yet, including those that were not given to the system. */
   get waitingBytes(): number {
     return this.#gathered + this.#stdin.writableLength;
   }
@@ -61,7 +67,7 @@ export class ChildInput {
 
   /**
    * Writes two parts of one message.
-   * @returns false when it was dropped, since too much waits already
+   * @returns false if it was dropped, because too much waits already
    */
   write(first: Buffer, second: Buffer): boolean {
     const length = first.length + second.length;
@@ -69,12 +75,12 @@ export class ChildInput {
     if (this.#gathered === 0) afterInput(this.flush);
     this.#parts.push(first, second);
     this.#gathered += length;
-    // Before anything is written: many large calls may come in one turn.
+    // Checked before anything is written, because many large calls may come in one turn.
     if (!this.#isFull && this.waitingBytes >= FULL_BYTES) this.#isFull = true;
     return true;
   }
 
-  /** Hands everything to the system. */
+  /** Gives everything to the system. */
   readonly flush = (): void => {
     if (this.#gathered === 0) return;
     const parts = this.#parts;
@@ -95,7 +101,7 @@ export class ChildInput {
     return true;
   }
 
-  /** One system call, without a copy of what is large. */
+  /** One system call, without copying large parts. */
   #writeAll(parts: readonly Buffer[]): void {
     this.#stdin.cork();
     let from = 0;
@@ -113,7 +119,10 @@ export class ChildInput {
     if (parts.length > 0) this.#stdin.write(Buffer.concat(parts));
   }
 
-  /** Looks whether it is still full. Beyond what the stream calls full itself: so `drain` comes. */
+  /**
+   * Checks whether it is still full. The limit is higher than that of the stream, so there will be a `drain`
+   * event.
+   */
   #look(): void {
     if (!this.#isFull) return;
     if (this.waitingBytes >= FULL_BYTES) {

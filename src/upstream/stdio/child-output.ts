@@ -1,13 +1,13 @@
-// An output of a child process, read no further in one turn of the event loop than the process has a
-// share of it: what it writes on waits in its pipe, and so does the process.
+// An output of a child process. In one turn of the event loop it is read only as far as the quota of the
+// process allows. Further output waits in the pipe, and so does the process.
 import type { Readable } from 'node:stream';
 import { onNextTurn, type TurnQuota } from '../../base/turns.ts';
 
-/** Whoever works off what was read. */
+/** Processes what was read. */
 export interface OutputConsumer {
-  /** Takes the next chunk. @returns false when some of it is left for another turn */
+  /** Takes the next chunk. @returns false if a part of it is left for another turn */
   push(chunk: Buffer): boolean;
-  /** Goes on with what is left. @returns false when some of it is left for another turn */
+  /** Continues with the rest. @returns false if a part of it is left for another turn */
   goOn(): boolean;
 }
 

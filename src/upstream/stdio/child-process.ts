@@ -1,5 +1,5 @@
-// One child process in a process group of its own: started without a shell, stopped by the ladder
-// stdin EOF -> TERM -> KILL over the whole group (2025-11-25 basic/lifecycle,
+// One child process with its own process group. It is started without a shell. It is stopped in steps: stdin
+// is closed, then the group gets SIGTERM, then SIGKILL (2025-11-25 basic/lifecycle,
 // docs/architecture.md#life-of-an-instance).
 import { type ChildProcess as NodeChild, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
@@ -10,24 +10,24 @@ import { type OutputConsumer, readInTurns } from './child-output.ts';
 import { GroupWatcher } from './group-watcher.ts';
 import { closeInheritedFiles } from './inherited-files.ts';
 
-/** How long a process may take to end after its input was closed. */
+/** How long a process may take to end after its stdin was closed. */
 const EOF_GRACE_MS = 2_000;
-/** After the process ended its last output may still be on its way (docs/reliability.md#f40). */
+/** After a process has ended, its last output may still arrive (docs/reliability.md#f40). */
 const OUTPUT_GRACE_MS = 100;
-/** A process that closed its input or output is most likely on its way out: how long its exit is waited for. */
+/** A process that closed its stdin or stdout will probably exit: how long to wait for that. */
 const EXIT_GRACE_MS = 500;
 const POLL_MS = 20;
 
 export interface ChildCommand {
   readonly command: string;
-  /** What the process reads as its own name. Undefined: the command. */
+  /** The name that the process sees as its own. Undefined: the command. */
   readonly name?: string | undefined;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Another user; all other groups are given up too. Undefined: the gateway's own. */
+  /** Another user, without further groups. Undefined: the gateway's user. */
   readonly runAs?: { readonly uid: number; readonly gid: number } | undefined;
-  /** Between TERM and KILL, in milliseconds. */
+  /** Between SIGTERM and SIGKILL, in milliseconds. */
   readonly stopMs: number;
   /** How long it may read nothing of what waits for it, in milliseconds. */
   readonly stallMs: number;
@@ -36,17 +36,17 @@ export interface ChildCommand {
 export interface ChildEvents extends Omit<ChildInputEvents, 'stalled'> {
   readonly stdout: OutputConsumer;
   readonly stderr: OutputConsumer;
-  /** The process is over, could not be started, or closed its side of the pipes. Told once. */
+  /** The process has ended, could not be started, or closed its pipes. Called once. */
   ended(reason: string): void;
-  /** If the gateway is killed, what this process leaves behind is not ended. */
+  /** If the gateway is killed, processes of this server will not be ended. */
   unwatched(why: string): void;
 }
 
-/** Children whose groups may be alive. */
+/** Children whose process groups may still exist. */
 const alive = new Set<{ kill(): void }>();
 const watcher = new GroupWatcher();
 
-/** Kills every process group that may be left, for a gateway that ends in a hurry. */
+/** Kills all process groups, for a gateway that ends at once. */
 export function killChildren(): void {
   for (const child of alive) child.kill();
 }
@@ -92,30 +92,31 @@ export class ChildProcess {
   }
 
   /**
-   * Writes a message to stdin. A process that is over takes everything: its end is about to be told.
-   * @returns false when the message was dropped, since too much waits already
+   * Writes a message to stdin. If the process is over, the message is accepted, because the end is about to
+   * be reported.
+   * @returns false if the message was dropped, because too much waits already
    */
   write(first: Buffer, second: Buffer): boolean {
     return this.#isEnded || this.#input === undefined || this.#input.write(first, second);
   }
 
-  /** Kills the whole process group, now. */
+  /** Kills the whole process group now. */
   kill(): void {
     this.#signal('SIGKILL');
   }
 
-  /** More waits for it than may be held: it does not read as fast as it has to. */
+  /** More waits for it than may be held, because it reads too slowly. */
   endUnread(): void {
     this.#end('stdin_held');
   }
 
-  /** Ends the whole process group and resolves when it is gone. Safe to call twice. */
+  /** Ends the whole process group. Resolves when it is gone. Safe to call twice. */
   stop(): Promise<void> {
     this.#stopping ??= this.#runStopLadder();
     return this.#stopping;
   }
 
-  /** Undefined where the system gave no pipe. */
+  /** Undefined if the system gave no pipe. */
   #createInput(stallMs: number): ChildInput | undefined {
     const { stdin } = this.#child;
     if (!(stdin instanceof Socket)) return undefined;
@@ -129,7 +130,7 @@ export class ChildProcess {
 
   #listen(command: ChildCommand, quota: TurnQuota): void {
     const { stdin, stdout, stderr } = this.#child;
-    // Without a descriptor left Node makes neither a pipe nor null of them.
+    // Without a free file descriptor, Node gives neither a pipe nor null.
     if (stdout instanceof Socket) readInTurns(stdout, quota, this.#events.stdout);
     if (stderr instanceof Socket) readInTurns(stderr, quota, this.#events.stderr);
     stdin?.on('error', () => this.#end('stdin_closed', EXIT_GRACE_MS));
@@ -143,13 +144,13 @@ export class ChildProcess {
       if (this.#grace === undefined) this.#end('exit', OUTPUT_GRACE_MS);
       else this.#tellLater('exit', OUTPUT_GRACE_MS);
     });
-    // It has exited, and all of its output was read.
+    // It has exited, and all its output was read.
     this.#child.on('close', () => {
       if (this.#grace !== undefined) this.#tell('exit');
     });
   }
 
-  /** It is over: tells the owner once its exit and the rest of its output had time to arrive. */
+  /** It is over. Reports this after the exit status and the rest of the output had time to arrive. */
   #end(reason: string, graceMs = 0): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -159,7 +160,7 @@ export class ChildProcess {
 
   #tellLater(reason: string, graceMs: number): void {
     this.#grace?.cancel();
-    // On a busy machine more than that may have passed before the output is looked at.
+    // On a busy machine this time may pass before the output is read.
     this.#grace = after(graceMs, () => afterInput(() => this.#tell(reason)));
   }
 
@@ -170,7 +171,7 @@ export class ChildProcess {
     this.#events.ended(this.#exitReason() ?? reason);
   }
 
-  /** A signal or a code says more than what was noticed first; undefined while it runs. */
+  /** A signal or an exit status says more than the first symptom; undefined while it runs. */
   #exitReason(): string | undefined {
     const { exitCode, signalCode } = this.#child;
     if (signalCode !== null) return signalCode;
@@ -188,7 +189,7 @@ export class ChildProcess {
   }
 
   async #descendStopLadder(): Promise<void> {
-    // Answers and cancels of this very turn are still the server's to read.
+    // Responses and cancellations of this turn should still reach the server.
     this.#input?.flush();
     this.#child.stdin?.end();
     await this.#waitForExit(EOF_GRACE_MS);
@@ -222,20 +223,20 @@ export class ChildProcess {
     return this.#signal(0);
   }
 
-  /** Sends a signal to the group; false when there is no such group any more. */
+  /** Sends a signal to the group; false if the group no longer exists. */
   #signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#child;
     if (pid === undefined) return false;
     try {
       return process.kill(-pid, signal);
     } catch (error) {
-      // What may not be killed is still there.
+      // With EPERM the group still exists.
       return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
 }
 
-/** The system says the same of a program and of a folder that are not there. */
+/** The system's error is the same for a missing program and a missing folder. */
 function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): string {
   const code = error.code ?? error.message;
   if (code === 'EPERM' && command.runAs !== undefined) {
@@ -246,7 +247,7 @@ function cannotStart(command: ChildCommand, error: NodeJS.ErrnoException): strin
     return `EACCES: uid ${uid} may not run "${command.command}", or not enter "${command.cwd}"`;
   }
   if (code === 'EMFILE' || code === 'ENFILE') {
-    return `${code}: no descriptor is left to start "${command.command}"; allow more (ulimit -n)`;
+    return `${code}: no file descriptor is left to start "${command.command}"; allow more (ulimit -n)`;
   }
   if (code !== 'ENOENT') return `${code} for program "${command.command}"`;
   return `ENOENT: no program "${command.command}", or no folder "${command.cwd}"`;

@@ -1,7 +1,6 @@
-// The environment of a child process: a short list of harmless variables, what the user names, and
-// nothing else of the gateway's own (docs/reliability.md#e04). Some are made at its start: from files as they are
-// then, and from what is known of the client that has the process to itself. Their values are never part of a message
-// or a log line.
+// The environment of a child process: a short list of harmless variables, those that the user configures, and
+// nothing else of the gateway's (docs/reliability.md#e04). Some values are made at each start, from files and
+// from claims of the client of a private process. Values are never part of a message or a log line.
 
 import { readSecretFile, UnusableFile } from '../../base/bounded-file.ts';
 import {
@@ -18,7 +17,7 @@ import type { Principal } from '../../ports/principal.ts';
 
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'TERM'];
 
-/** The system takes 128 KiB; no claim needs more than this. */
+/** The system allows 128 KiB; no claim needs more than this. */
 const MAX_CLAIM_LENGTH = 8 * 1024;
 
 /** The variables of a process. */
@@ -28,11 +27,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface EnvironmentParts {
   /** The gateway's environment. */
   readonly own: Environment;
-  /** Further names to take from it. */
+  /** More names to take from it. */
   readonly inheritEnv: readonly string[];
-  /** Pairs that win over inherited ones. */
+  /** Variables that replace inherited ones. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variables that say who runs the process, where that is not the gateway's own user. */
+  /** Variables of the user that runs the process, if it is another one. */
   readonly ofUser?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -54,16 +53,16 @@ export function childEnvironment(parts: EnvironmentParts): Record<string, string
 
 type EnvironmentTemplates = Readonly<Record<string, TextTemplate>>;
 
-/** Who the variables are for. */
+/** The server and the client of a process. */
 export interface EnvironmentOwner {
   readonly server: string;
-  /** Undefined for a process that everybody shares. */
+  /** Undefined for a shared process. */
   readonly principal: Principal | undefined;
 }
 
 /**
  * The variables that depend on the client.
- * @throws GatewayError when the client lacks something
+ * @throws GatewayError if the client lacks something
  */
 export function principalVariables(
   envTemplates: EnvironmentTemplates,
@@ -74,8 +73,8 @@ export function principalVariables(
 }
 
 /**
- * All of the variables.
- * @throws GatewayError when the client lacks something
+ * All variables.
+ * @throws GatewayError if the client lacks something
  */
 export function renderedVariables(
   envTemplates: EnvironmentTemplates,
@@ -91,7 +90,7 @@ function seen(part: FilePart): string {
   return part.seen;
 }
 
-// A file that can't be used any more keeps nothing from starting: the old content may still be right.
+// If a file can't be read, the old content is used, which may still be right.
 function current(part: FilePart, logger: Logger): string {
   try {
     return readSecretFile(part.path);

@@ -1,12 +1,12 @@
-// Whether a process writes for long, faster than any use, what nobody waits for: empty lines, noise,
-// notifications. Reading it in turns keeps others going, but it takes a share of each turn for nothing.
+// Detects a process that keeps writing more than makes sense, without anybody waiting for it: empty lines,
+// noise, notifications. Its output is read in turns, but would use a part of each turn for nothing.
 import { monotonicMs } from '../../base/clock.ts';
 import { LEAST_COST } from '../../base/turns.ts';
 
 const SECOND_MS = 1_000;
 /** In one second: 8,192 short lines, or as many bytes. */
 const FLOOD_BYTES = 4 * 1024 * 1024;
-/** What comes with an answer is not for nothing: a server may log a lot for each call. */
+/** Output that comes with an answer is allowed: a server may log much for each call. */
 const BYTES_OF_ANSWER = 64 * 1024;
 /** For so many seconds in a row. */
 export const FLOOD_SECONDS = 10;
@@ -18,7 +18,7 @@ export class FloodWatch {
   #seconds = 0;
 
   /**
-   * Something came that nobody waited for.
+   * Something arrived that nobody waited for.
    * @returns whether the process has flooded for too long
    */
   note(bytes: number): boolean {

@@ -1,22 +1,22 @@
-// Ends the process groups of servers when the gateway itself was killed and can't: a small shell that
-// reads from a pipe which groups there are, and kills them when the gateway's end of the pipe is gone.
-// The system closes that end however the gateway dies. `PR_SET_PDEATHSIG` would not do: it does not reach
-// what a server starts, and a program that changes its user loses it.
+// Ends the process groups of servers if the gateway itself was killed and can't. A small shell reads the
+// groups from a pipe, and kills them when the gateway's end of the pipe is closed. The system closes it,
+// however the gateway dies. `PR_SET_PDEATHSIG` is not enough: it does not affect processes that a server
+// starts, and is lost if a program changes its user.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { after, type Timer } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 
 const SHELL = '/bin/sh';
-/** What the shell calls itself in lists of processes. */
+/** The name of the shell in lists of processes. */
 export const WATCHER_NAME = 'sluice-watcher';
-/** How long until a watcher that was ended is replaced. */
+/** How long until a watcher that ended is replaced. */
 const RESTART_MS = 100;
 
 /**
- * POSIX shell. Lines are `+GROUP` and `-GROUP`; a line without its end is none. What ends a whole service
- * at once (systemd) must not end the watcher before the servers, so it ignores the usual signals. Servers
- * see the end of their input together with the watcher; they get half a second for it, and as much for
- * TERM.
+ * A POSIX shell script. Lines are `+GROUP` and `-GROUP`; an incomplete line is ignored. What ends a whole
+ * service at once (systemd) must not end the watcher before the servers, so it ignores the usual signals.
+ * Servers see the end of their stdin at the same time as the watcher; they get half a second for it, and as
+ * much for SIGTERM.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM USR1 USR2
@@ -43,7 +43,7 @@ export class GroupWatcher {
 
   /**
    * From now on this group ends with the gateway.
-   * @param failed told when there is no watcher to see to it
+   * @param failed called if there is no watcher
    */
   add(group: number, failed: (why: string) => void): void {
     this.#groups.add(group);
@@ -52,7 +52,7 @@ export class GroupWatcher {
     else this.#write(`+${group}\n`);
   }
 
-  /** The group is gone: another one may get its number. */
+  /** The group is gone. Another one may get its number. */
   remove(group: number): void {
     if (this.#groups.delete(group)) this.#write(`-${group}\n`);
   }
@@ -64,12 +64,12 @@ export class GroupWatcher {
         cwd: '/',
         env: { PATH: '/usr/bin:/bin' },
         stdio: ['pipe', 'ignore', 'ignore'],
-        // Of a group of its own: what ends the gateway's group must not end this one.
+        // In its own process group: what ends the gateway's group must not end this process.
         detached: true,
       });
       this.#shell = shell;
       shell.unref();
-      // `exit` or `error` of the process says the same.
+      // `exit` or `error` of the process reports the same.
       shell.stdin?.on('error', () => undefined);
       shell.on('error', (error) => this.#failed(shell, error));
       shell.on('exit', () => this.#ended(shell));
@@ -79,7 +79,7 @@ export class GroupWatcher {
     }
   }
 
-  /** One that reads no more is of no use, and must not make the pipe's buffer grow. */
+  /** If the watcher no longer reads, it is replaced; otherwise the buffer of the pipe would grow. */
   #write(lines: string): void {
     const stdin = this.#shell?.stdin;
     if (stdin?.writable !== true) return;

@@ -1,17 +1,20 @@
-// Files, pipes and sockets that the gateway itself was started with, by whoever started it. Node closes
-// those up to number 15 to the processes that it starts, and no others.
+// Closes files, pipes and sockets that the gateway inherited. For child processes, Node closes only those
+// with numbers up to 15.
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Where Linux says which there are. Elsewhere the system gives none of them to other processes. */
+/** Where Linux lists open files. Other systems don't pass them on. */
 const OPEN_FILES = '/proc/self/fdinfo';
 /** Stdin, stdout and stderr. */
 const STANDARD = 3;
-/** In octal, as the flags are written there; all that Node opens itself has it. */
+/** In octal, like the flags in that file; everything that Node opens itself has this flag. */
 const CLOSE_ON_EXEC = 0o2000000;
 
 let isDone = false;
 
-/** Closes them, so that no server gets them. Safe to call twice: later ones are the gateway's own. */
+/**
+ * Closes them, so that no server inherits them. Safe to call twice: files that were opened later are the
+ * gateway's own.
+ */
 export function closeInheritedFiles(): void {
   if (isDone) return;
   isDone = true;
@@ -20,7 +23,7 @@ export function closeInheritedFiles(): void {
     try {
       closeSync(fd);
     } catch {
-      // Closed meanwhile.
+      // It was closed meanwhile.
     }
   }
 }
@@ -38,7 +41,7 @@ function isOwn(fd: number): boolean {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`${OPEN_FILES}/${fd}`, 'latin1'))?.[1];
     return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
   } catch {
-    // The one that the list was read with.
+    // The file descriptor with which the list was read.
     return true;
   }
 }

@@ -1,4 +1,4 @@
-// What a user may say about a child process.
+// Options of a child process.
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { type KeyOptions, list, oneOf, section, text } from '../../base/options.ts';
@@ -81,7 +81,7 @@ export const processKeys = {
   }),
 };
 
-/** How messages are told apart. */
+/** How messages are separated. */
 export const framingKey = {
   framing: oneOf(['newline', 'content-length']).prefault('newline').meta({
     description:
@@ -95,14 +95,14 @@ type ProcessEntry = KeyOptions<typeof processKeys & typeof framingKey>;
 export interface StdioTarget extends ProcessEntry {
   readonly kind: 'stdio';
   readonly cwd: string;
-  /** The variables of `env` that are read again, or made, at each start; `env` has them as at load. */
+  /** The variables of `env` that are made at each start; `env` has them as they were loaded. */
   readonly envTemplates: Readonly<Record<string, TextTemplate>>;
   readonly resources: ResourceLimits;
 }
 
 /**
  * Makes the paths of an entry absolute.
- * @param folder absolute; what relative paths start at
+ * @param folder absolute; the base of relative paths
  */
 export function resolveProcess(
   entry: ProcessEntry & { readonly resources: ResourceLimits },

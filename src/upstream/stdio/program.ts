@@ -1,37 +1,37 @@
-// Which file a server's program is. It is looked up once, on the PATH that its process will have, and that
-// file is started from then on: nobody who comes to write to an earlier folder of PATH decides what runs.
-// A start that finds another file in its place says so (docs/reliability.md#e07).
+// The program file of a server. It is looked up once, on the PATH of its process, and that file is started
+// from then on. So a new file in an earlier folder of PATH does not change what runs. If the file itself has
+// changed, a start logs it (docs/reliability.md#e07).
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { Logger } from '../../observe/logger.ts';
 
 /** Where the system looks without PATH. */
 const DEFAULT_PATH = '/usr/bin:/bin';
-/** What runtimes are given to run. */
+/** Files that runtimes execute. */
 const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|sh|jar|php|pl|lua|dll|wasm)$/i;
 
 /** A program on disk. */
 export interface ProgramFile {
-  /** Absolute, as it is started: its links say what it is to itself, so they are kept. */
+  /** Absolute, with its links: a program may depend on the name by which it is started. */
   readonly path: string;
-  /** Behind all links. */
+  /** With all links resolved. */
   readonly realPath: string;
-  /** Another text when the file is another one, or was written to. */
+  /** Changes when the file is replaced or written to. */
   readonly mark: string;
 }
 
-/** Where a program is looked for. */
+/** Where a program is looked up. */
 export interface ProgramPlace {
-  /** The variable PATH of the process; undefined: it has none. */
+  /** The variable PATH of the process; undefined if it has none. */
   readonly path: string | undefined;
-  /** Absolute; what relative folders of PATH start at. */
+  /** Absolute; the base of relative folders in PATH. */
   readonly cwd: string;
 }
 
 /**
- * Looks a program up as the system would.
+ * Looks up a program like the system does.
  * @param command a name, or an absolute path
- * @returns undefined when there is no such program that may be run
+ * @returns undefined if there is no such executable program
  */
 export function findProgram(command: string, { path, cwd }: ProgramPlace): ProgramFile | undefined {
   if (command.includes('/')) return look(resolve(cwd, command));
@@ -56,8 +56,8 @@ export class Program {
   }
 
   /**
-   * The file to start now. One that was never found is looked for again, and so is one that is gone.
-   * @returns an absolute path, or the command as it is when there is no such program
+   * The file to start. If it was not found before, or no longer exists, it is looked up again.
+   * @returns an absolute path, or the command if there is no such program
    */
   locate(place: ProgramPlace): string {
     const before = this.#file;
@@ -71,15 +71,15 @@ export class Program {
       const { path, realPath } = now;
       this.#logger.warn(
         { command: this.#command, path, realPath, before: before.realPath },
-        'program of the server is another file than at its last start; it is started all the same',
+        'program of the server has changed since its last start; it is started anyway',
       );
     }
     return now.path;
   }
 
   /**
-   * Which version of the program runs: another text when its file, an argument, or a script that an
-   * argument names is another one. Other files that arguments name are data, which changes by itself.
+   * Identifies the version of the program. Changes when its file changes, or an argument, or a script that an
+   * argument names. Other files in arguments are data, which changes anyway.
    */
   version(args: readonly string[], cwd: string): string {
     const files = args.map((arg) => (SCRIPT.test(arg) ? markOfArgument(arg, cwd) : ''));
@@ -94,16 +94,16 @@ export class Program {
   }
 }
 
-/** Empty where an argument names no file. */
+/** Empty if an argument names no file. */
 function markOfArgument(arg: string, cwd: string): string {
   try {
     return markOf(resolve(cwd, arg));
   } catch {
-    return ''; // no path at all, or not for the gateway
+    return ''; // not a path, or the gateway may not read it
   }
 }
 
-/** Empty where there is no such file. */
+/** Empty if the file does not exist. */
 function markOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() !== true) return '';
@@ -119,6 +119,6 @@ function look(path: string): ProgramFile | undefined {
     accessSync(realPath, constants.X_OK);
     return { path, realPath, mark: `${realPath}:${mark}` };
   } catch {
-    return undefined; // not there, or not for the gateway: the system says which when it is started
+    return undefined; // it does not exist, or the gateway may not read it: the system reports this at the start
   }
 }

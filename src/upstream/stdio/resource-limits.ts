@@ -1,5 +1,5 @@
-// What one child process may take of the machine: limits of the system's own (getrlimit(2)), set by
-// prlimit(1) of util-linux, which then becomes the program itself. No shell has a part in it.
+// Limits of one child process, set by the operating system (getrlimit(2)) through prlimit(1) of util-linux,
+// which then becomes the program itself. No shell is involved.
 import { statSync } from 'node:fs';
 import { byteSize, duration, integer, type KeyOptions } from '../../base/options.ts';
 
@@ -30,18 +30,18 @@ export const resourceKeys = {
   }),
 };
 
-/** Undefined: as the gateway itself. */
+/** Undefined: the limit of the gateway. */
 export type ResourceLimits = KeyOptions<typeof resourceKeys>;
 
-/** Whether this system has the means to set what is asked for. */
+/** Whether this system can set these limits. */
 export function isLimitable(entry: ResourceLimits): boolean {
   const isAsked = Object.keys(resourceKeys).some((key) => Reflect.get(entry, key) !== undefined);
   return !isAsked || prlimitPath() !== undefined;
 }
 
 /**
- * The words to put in front of a command.
- * @throws Error when there is no prlimit
+ * The words before a command.
+ * @throws Error if there is no prlimit
  */
 export function limitingWords(limits: ResourceLimits): string[] {
   const { memory, openFiles, processes, cpu, fileSize } = limits;
@@ -58,16 +58,16 @@ export function limitingWords(limits: ResourceLimits): string[] {
   return [prlimit, ...options, '--'];
 }
 
-/** Says what is missing. */
+/** The error if it is missing. */
 export const NO_PRLIMIT =
   'needs the program prlimit for memory, openFiles, processes, cpu and fileSize, and there is none: install util-linux, or remove these limits';
 
-// Soft and hard limit: the process can't raise it again.
+// Soft and hard limit, so that the process can't raise it.
 function option(name: string, value: number | undefined): string[] {
   return value === undefined ? [] : [`--${name}=${value}:${value}`];
 }
 
-/** Not looked up on PATH: nobody's environment decides what is started here. */
+/** Not looked up on PATH, so that no environment variable decides what is started here. */
 function prlimitPath(): string | undefined {
   return PLACES.map((folder) => `${folder}/prlimit`).find(
     (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,

@@ -1,17 +1,17 @@
-// Another user for a child process (docs/security.md#servers): who it is, whether the gateway may start
-// processes as them, and which of the gateway's files they could read. Knows /etc/passwd and /etc/group,
-// no other directories of users.
+// Another user for a child process (docs/security.md#servers): looks it up, checks whether the gateway may
+// start processes as this user, and which files of the gateway it could read. Uses only /etc/passwd and
+// /etc/group.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A user to run a process as. */
+/** The user of a process. */
 export interface RunAs {
-  /** As the configuration has them. */
+  /** As configured. */
   readonly user: string | number;
   readonly group: string | number | undefined;
   readonly uid: number;
   readonly gid: number;
-  /** What HOME, USER and LOGNAME are; undefined: the system knows no such user. */
+  /** The values of HOME, USER and LOGNAME; undefined if the system does not know the user. */
   readonly home: string | undefined;
   readonly name: string | undefined;
 }
@@ -22,17 +22,17 @@ const NEEDED = (1n << 5n) | (1n << 6n) | (1n << 7n);
 const READ = 0o4;
 const SEARCH = 0o1;
 
-/** The variables that say who runs a process; undefined ones are not passed on. */
+/** The variables that depend on the user; undefined ones are not set. */
 export function userVariables(runAs: RunAs): Record<string, string | undefined> {
   const { home, name } = runAs;
   return { HOME: home, USER: name, LOGNAME: name };
 }
 
 /**
- * Whether a user could read a file by its mode and owner, and those of the folders above it. Access
- * lists are not looked at.
+ * Whether a user could read a file, by mode and owner of it and of the folders above it. Access control lists
+ * are not checked.
  * @param path absolute
- * @returns false when there is no such file
+ * @returns false if there is no such file
  */
 export function mayRead(runAs: RunAs, path: string): boolean {
   if (!allows(runAs, path, READ)) return false;
@@ -56,7 +56,7 @@ function allows({ uid, gid }: RunAs, path: string, right: number): boolean {
 }
 
 /**
- * Looks a user up.
+ * Looks up a user.
  * @returns the user, or a sentence about what is wrong
  */
 export function resolveUser(
@@ -65,14 +65,14 @@ export function resolveUser(
 ): RunAs | string {
   const entry = lineOf('/etc/passwd', user);
   if (entry === undefined && !isId(user)) {
-    return `is no user in /etc/passwd ("${user}"): must be one of its names, or a number`;
+    return `is not a user in /etc/passwd ("${user}"): must be one of its names, or a number`;
   }
   const uid = Number(entry?.[2] ?? user);
   const gid = group === undefined ? Number(entry?.[3] ?? Number.NaN) : groupId(group);
   if (Number.isNaN(gid)) {
     return group === undefined
       ? `has a user without a group in /etc/passwd ("${user}"): must have group too`
-      : `has no group of /etc/group ("${group}"): must be one of its names, or a number`;
+      : `has a group that is not in /etc/group ("${group}"): must be one of its names, or a number`;
   }
   const lacking = lackingRight(uid, gid);
   if (lacking !== undefined) return lacking;
@@ -91,13 +91,13 @@ function lineOf(file: string, nameOrId: string | number): string[] | undefined {
   return entries.find(([name, , number]) => (isId(key) ? number === key : name === key));
 }
 
-/** Whether it is the number of a user or group. */
+/** Whether it is a numeric id. */
 export function isId(value: string | number): boolean {
   const number = /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
   return number <= MAX_ID;
 }
 
-/** What keeps this process from starting others as that user, as a sentence. */
+/** Why this process can't start others as that user, as a sentence. */
 function lackingRight(uid: number, gid: number): string | undefined {
   if (process.geteuid?.() === uid && process.getegid?.() === gid) return undefined;
   if (process.platform === 'win32') return 'is not supported on this system: remove it';
@@ -106,7 +106,7 @@ function lackingRight(uid: number, gid: number): string | undefined {
     const digits = new RegExp(`^${name}:\\s*([0-9a-f]+)$`, 'm').exec(status)?.[1];
     return digits === undefined ? undefined : BigInt(`0x${digits}`);
   };
-  // Every program that the gateway starts would keep these, and could become anybody with them.
+  // Every process that the gateway starts would keep these capabilities, and could become any user.
   if ((mask('CapAmb') ?? 0n) !== 0n) {
     return 'is not safe with ambient capabilities, which the process would keep: must start the gateway as root, or with capabilities of its file (setcap) instead';
   }

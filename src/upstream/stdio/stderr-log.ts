@@ -1,5 +1,5 @@
-// What a child writes to stderr: always drained, logged line by line at debug, bounded in line
-// length and in lines a second (docs/reliability.md#f38).
+// The stderr of a child. It is always read, and logged line by line at debug, with limits for the length of a
+// line and for lines in a second (docs/reliability.md#f38).
 import { monotonicMs } from '../../base/clock.ts';
 import type { TurnQuota } from '../../base/turns.ts';
 import { LineFraming } from '../../jsonrpc/line-framing.ts';
@@ -8,12 +8,12 @@ import type { OutputConsumer } from './child-output.ts';
 
 const MAX_LINE_BYTES = 16 * 1024;
 const MAX_LINES_PER_SECOND = 200;
-/** What is kept of a line that is not logged. */
+/** What is kept of a line that is too long. */
 const KEPT_BYTES = 1024;
 
-/** Lines that are looked at. */
+/** Lines that are examined. */
 const MAX_LINES = 40;
-/** More than is ever shown of one. */
+/** More of a line is never shown. */
 const MAX_LENGTH = 400;
 
 /** `TypeError: ...`, `error: ...`, `Error ...`, `panic: ...` */
@@ -23,7 +23,7 @@ const WORD = /\b(?:err|error|fatal|panicked)\b/i;
 const CODE = /\bE(?:[A-Z]{3,}|\d{3})\b/;
 const FAILURE =
   /\b(?:can ?not|can['’]t|could not|unable to|not found|no such|denied|refused|failed|missing|required|invalid|is not set|no module named)\b/i;
-/** Stacks, versions of runtimes, and where to read on. */
+/** Stack traces, versions of runtimes, and hints where to read more. */
 const TRAILER =
   /^\s*(?:at |File "|node\.js v\d|note: |usage:|goroutine \d|exit status \d|traceback )|--help\b|complete log of this run|_BACKTRACE=/i;
 
@@ -38,12 +38,12 @@ function scoreOf(line: string): number {
 }
 
 /**
- * Which of the lines that a process wrote last says why it ended. What names the error is often not the last one:
- * runtimes print a stack behind it, package managers and command lines where to read on.
+ * Finds the line that explains why a process ended. The line with the error is often not the last one:
+ * runtimes print a stack trace after it, package managers and command lines a hint where to read more.
  */
 export class LastStderrLine {
   readonly #lines: string[] = [];
-  /** Where the next line goes. */
+  /** The position of the next line. */
   #next = 0;
 
   push(line: string): void {
@@ -52,14 +52,14 @@ export class LastStderrLine {
   }
 
   /**
-   * The line that most likely says why it ended, or the last two that do so equally well; empty when it
-   * wrote nothing.
+   * The line that most likely explains the end, or the last two that are equally likely; empty if there was
+   * no output.
    */
   get text(): string {
     const lines = [...this.#lines.slice(this.#next), ...this.#lines.slice(0, this.#next)];
     const scores = lines.map(scoreOf);
     const best = Math.max(...scores);
-    // Where no line tells more than another, it is the last one.
+    // If no line is better than the others, the last one is used.
     const count = best > 0 ? 2 : 1;
     const likely = lines.filter((_, at) => scores[at] === best);
     return [...new Set(likely)].slice(-count).join('; ');
@@ -77,7 +77,7 @@ export class StderrLog implements OutputConsumer {
 
   /**
    * @param quota what it may cost in one turn of the event loop
-   * @param wrote told how much came
+   * @param wrote called with the number of bytes that were written
    */
   constructor(logger: Logger, quota?: TurnQuota, wrote: (bytes: number) => void = () => undefined) {
     this.#logger = logger;
@@ -92,7 +92,7 @@ export class StderrLog implements OutputConsumer {
     this.#framing = new LineFraming(MAX_LINE_BYTES, events, quota);
   }
 
-  /** What it said last that tells most: often why the child ended. */
+  /** The line that most likely explains why the child ended. */
   get lastLine(): string {
     return this.#lastStderrLine.text;
   }
@@ -105,7 +105,7 @@ export class StderrLog implements OutputConsumer {
     return this.#framing.goOn();
   }
 
-  /** Logs what is left when the child is gone. */
+  /** Logs the rest when the child is gone. */
   flush(): void {
     this.#framing.end();
     this.#summarise();

@@ -1,4 +1,4 @@
-// A child process as a channel of messages: framing on its pipes, noise kept away from the mux.
+// A child process as a channel for messages: framing on its pipes; output that is not a message is dropped.
 
 import { type FindOwner, HeldAmount } from '../../base/held-bytes.ts';
 import { LEAST_COST, type TurnQuota } from '../../base/turns.ts';
@@ -25,19 +25,19 @@ import { StderrLog } from './stderr-log.ts';
 
 const LINE_FEED = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** How much of a line that is no message is logged. */
+/** How much of a line is logged that is not a message. */
 const SHOWN = 200;
 
-/** What is for nothing costs so many times more of a turn, besides what each message does. */
+/** Useless output costs so many times more of a turn, in addition to the cost of each message. */
 const WASTE_FACTOR = 3;
 
-/** How a child process is kept. */
+/** Limits of a child process. */
 export interface StdioLimits {
   /** The largest message that is accepted from it. */
   readonly messageBytes: number;
-  /** Between TERM and KILL. */
+  /** Between SIGTERM and SIGKILL, in milliseconds. */
   readonly stopMs: number;
-  /** How long it may read nothing of what waits for it. */
+  /** How long it may read nothing of what waits for it, in milliseconds. */
   readonly stallMs: number;
 }
 
@@ -55,7 +55,7 @@ export class StdioChannel implements ServerChannel {
   readonly #child: ChildProcess;
   /** What waits for it. */
   readonly #unread: HeldAmount;
-  /** What has come of a message that is not whole. */
+  /** Bytes of its incomplete message. */
   readonly #arriving: HeldAmount;
   readonly #dropped: RareLine<number>;
   #isFirstLine = true;
@@ -68,11 +68,11 @@ export class StdioChannel implements ServerChannel {
       events: ChannelEvents;
       logger: Logger;
       environment: Environment;
-      /** Whom the variables of its environment are for. */
+      /** The client that the variables of its environment are for. */
       startedFor: EnvironmentOwner;
       program: Program;
       quota: TurnQuota;
-      /** Where what is held for the server counts. */
+      /** Counts the bytes that are held for the server. */
       owner: FindOwner;
     },
   ) {
@@ -116,7 +116,7 @@ export class StdioChannel implements ServerChannel {
         unwatched: (why) =>
           this.#logger.warn(
             { why },
-            'server may outlive a gateway that is killed: the process that would end it can not be started',
+            'server may keep running if the gateway is killed: the process that would end it can not be started',
           ),
       },
       quota,
@@ -127,7 +127,7 @@ export class StdioChannel implements ServerChannel {
     return this.#child.pid;
   }
 
-  /** The last thing that the process said on stderr. */
+  /** The last useful line on stderr. */
   get lastStderrLine(): string {
     return this.#stderr.lastLine;
   }
@@ -158,7 +158,7 @@ export class StdioChannel implements ServerChannel {
     this.#events.closed(reason);
   }
 
-  /** Counts what a framing keeps, once for each chunk. */
+  /** Counts what the framing keeps, once for each chunk. */
   #counted(framing: Framing): OutputConsumer {
     const count = (isDone: boolean): boolean => {
       if (!this.#isOver) this.#arriving.set(framing.heldBytes);
@@ -190,7 +190,7 @@ export class StdioChannel implements ServerChannel {
     else this.#wasted(bytes.length);
   }
 
-  /** It wrote what nobody waits for, which comes after what somebody does. */
+  /** It wrote output that nobody waits for, which is processed after output that callers wait for. */
   #wasted(bytes: number): void {
     this.#quota.spend(WASTE_FACTOR * Math.max(bytes, LEAST_COST));
     if (this.#flood.note(bytes)) this.#end('output_flood');
@@ -210,12 +210,15 @@ export class StdioChannel implements ServerChannel {
     this.#wasted(bytes.length);
     const text = bytes.toString('utf8', 0, SHOWN);
     if (text.trim() === '') return;
-    this.#logger.debug({ line: text }, 'server wrote something that is no message to stdout');
+    this.#logger.debug({ line: text }, 'server wrote something to stdout that is not a message');
     this.#events.noise();
   }
 }
 
-/** What is found on disk before it is started: behind another program only that one knows its place. */
+/**
+ * The program file that is found before the start. Behind a wrapper, only the wrapper knows where its program
+ * is.
+ */
 export function programOf(target: StdioTarget, own: Environment, logger: Logger): Program {
   const { PATH: path } = environmentOf(target, own, target.env);
   return new Program(target.wrap[0] ?? target.command, { path, cwd: target.cwd }, logger);
@@ -230,8 +233,8 @@ function environmentOf(
 }
 
 /**
- * What is really started: limits around what wraps the command around the command.
- * @param found where the first of the latter two is
+ * The command that is really started: limits, then the wrapper, then the command.
+ * @param found the file of the wrapper, or of the command without a wrapper
  */
 function launchOf(
   { command, args, wrap, resources }: StdioTarget,
@@ -242,7 +245,7 @@ function launchOf(
   return { command: program, name: program === found ? first : undefined, args: rest };
 }
 
-// Cheap first look, so that banners don't count as broken messages.
+// A quick check, so that banners don't count as malformed messages.
 function looksLikeMessage(bytes: Buffer): boolean {
   const first = firstByte(bytes, 0, 1);
   const last = firstByte(bytes, bytes.length - 1, -1);

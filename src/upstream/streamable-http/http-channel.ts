@@ -1,5 +1,5 @@
-// A remote server over Streamable HTTP, of either era: every message is a POST of its own, and what
-// comes back on it belongs to it. Knows sessions of HTTP; knows nothing of callers.
+// A remote server of either era over Streamable HTTP: every message is a separate POST, and what comes back
+// belongs to it. Handles HTTP sessions; knows nothing about callers.
 
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { integerId } from '../../jsonrpc/id.ts';
@@ -30,18 +30,18 @@ import { Outgoing, PostWatch } from './outgoing.ts';
 import { ENDED_EARLY, failureOfLost, type PostTaker, readPostAnswer } from './post-answer.ts';
 import { ServerCheck } from './server-check.ts';
 
-/** How long a server may take to accept what it need not answer. */
+/** How long a server may take to accept a message without an answer. */
 const ACCEPT_MS = 30_000;
-/** Messages without an answer that may be on their way; more are dropped. */
+/** The most messages in flight without an answer; more are dropped. */
 const MAX_UNANSWERED = 1_024;
-/** What a message without an answer costs of what may be read from its server in a turn; bytes. */
+/** What a message without an answer costs of the server's reading quota, in bytes. */
 const MESSAGE_COST = 8 * 1024;
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 export interface HttpChannelParts extends RemoteParts {
   /**
-   * The server does not speak this transport at all: told instead of `closed`, with the message that
-   * showed it.
+   * The server does not support this transport. Called instead of `closed`, with the message that was
+   * refused.
    */
   readonly notSpoken?: ((initialize: Buffer, refusal: HttpRefusal) => void) | undefined;
 }
@@ -63,7 +63,10 @@ export class HttpChannel implements ServerChannel {
     deliver: (out, id, bytes, answer) => this.#deliver(out, id, bytes, answer),
     oversize: (...dropped) => this.#events.oversize(...dropped),
   };
-  /** What waits until the server has taken `notifications/initialized`; undefined: nothing has to. */
+  /**
+   * Messages that wait until the server has accepted `notifications/initialized`; undefined if none has to
+   * wait.
+   */
   #waiting: Outgoing[] | undefined;
   #listening: ListeningStream | undefined;
   readonly #loss: SessionLoss;
@@ -108,14 +111,14 @@ export class HttpChannel implements ServerChannel {
     await this.#link.endpoint.close();
   }
 
-  /** @returns false when it was dropped */
+  /** @returns false if it was dropped */
   #start(out: Outgoing): boolean {
     if (out.id === undefined && this.#posts.size > this.#options.limits.inFlight + MAX_UNANSWERED) {
-      if (!this.#isDropping) this.#logger.warn('server takes no messages: they are dropped');
+      if (!this.#isDropping) this.#logger.warn('server does not accept messages: they are dropped');
       this.#isDropping = true;
       return false;
     }
-    // A server that asks much gets as many answers: they cost more than to read what it asks.
+    // A server that sends many requests gets as many answers, which cost more than reading its requests.
     if (out.id === undefined) this.#link.endpoint.quota.spend(MESSAGE_COST);
     this.#posts.add(out);
     out.hold(this.#parts.owner());
@@ -136,7 +139,7 @@ export class HttpChannel implements ServerChannel {
     if (!this.#isOver) for (const one of waiting) this.#start(one);
   }
 
-  /** @returns whether that is all: a modern server takes the end of the POST as cancel */
+  /** @returns whether that is all: for a modern server, closing the POST cancels the call */
   #cancel(notice: Outgoing): boolean {
     const { bytes, requestIdStart, requestIdEnd } = notice.frame;
     const id = integerId(bytes, requestIdStart, requestIdEnd);
@@ -145,7 +148,7 @@ export class HttpChannel implements ServerChannel {
       call.abort();
       return true;
     }
-    // Nobody waits for what a session's server may still say; without this its stream would stay.
+    // Nobody waits for further output of this call, and otherwise its stream would stay open.
     notice.cancels = call;
     if (call !== undefined) call.isCancelled = true;
     return this.#link.session === undefined;
@@ -184,11 +187,11 @@ export class HttpChannel implements ServerChannel {
     });
   }
 
-  /** @returns whether the session is gone */
+  /** @returns whether the session is lost */
   async #onStreamRefused(out: Outgoing, refusal: HttpRefusal, wasOpen: boolean): Promise<boolean> {
     const { saysSessionIsGone, isAboutSession } = refusal;
     if (!saysSessionIsGone && !isAboutSession) return false;
-    // Some servers have no such stream, and say so with 404.
+    // Some servers have no such stream, and answer with 404.
     const isSure = wasOpen && saysSessionIsGone;
     const isGone = isSure || (await this.#check.ask(out)) === 'session_gone';
     if (isGone) this.#lose();
@@ -223,11 +226,11 @@ export class HttpChannel implements ServerChannel {
     if (!this.#isOver) this.#events.received(message, id);
   }
 
-  /** An answer may mean that the session is gone, and is the server's answer if it is not. */
+  /** An answer that may mean a lost session. If the session is not lost, it is the server's answer. */
   async #doubt(out: Outgoing, id: number, bytes: Buffer): Promise<void> {
     const verdict = await this.#check.ask(out);
     const isRefusal = isSessionText(bytes) || !isAnswerTo(scan(bytes), id);
-    // Another answer may be about what the server did.
+    // A further answer may be about what the server did.
     if (verdict !== 'session_gone' || !isRefusal) this.#events.received(bytes, id);
     if (verdict === 'session_gone') this.#lose(isRefusal ? out : undefined);
   }
@@ -271,17 +274,17 @@ export class HttpChannel implements ServerChannel {
     }
   }
 
-  /** A JSON-RPC answer is the answer, whatever the status. */
+  /** A JSON-RPC response is the answer, whatever the status is. */
   #onRefusal(out: Outgoing, { answer, error, failure }: HttpRefusal): void {
     const { id } = out;
     if (id === undefined || this.#isOver) return;
     if (answer !== undefined) this.#events.received(answer, id);
     else if (error !== undefined) this.#events.received(withId(error, id), id);
-    // Without effect where that was its answer.
+    // Has no effect if that was its answer.
     this.#fail(out, failure);
   }
 
-  /** What an older transport's server says to a POST (docs/protocol.md#httpsse). */
+  /** How a server of an older transport answers a POST (docs/protocol.md#httpsse). */
   #isNotSpoken(status: number, error: Frame | undefined): boolean {
     if (this.#parts.notSpoken === undefined || ![400, 404, 405].includes(status)) return false;
     return error === undefined || !isModernRefusal(error);
@@ -291,12 +294,12 @@ export class HttpChannel implements ServerChannel {
     return this.#link.session !== undefined && !out.isModern;
   }
 
-  /** By its status, or by its words and what the server says when it is asked. */
+  /** By its status, or by its text together with a check. */
   async #isSessionGone(out: Outgoing, refusal: HttpRefusal): Promise<boolean> {
     if (!this.#isInSession(out)) return false;
     const { status, saysSessionIsGone, isAboutSession } = refusal;
     if (saysSessionIsGone && this.#link.session?.id !== undefined) return true;
-    // A server that failed may have begun to work on it, whatever it says.
+    // A server with an internal error may have begun to work on the request, whatever it says.
     if (!saysSessionIsGone && !(isAboutSession && status < 500)) return false;
     return (await this.#check.ask(out)) === 'session_gone';
   }
@@ -308,7 +311,7 @@ export class HttpChannel implements ServerChannel {
 
   async #callWithNewHeaders(out: Outgoing): Promise<void> {
     out.hasNewHeaders = true;
-    this.#logger.debug('server wants other headers: its tools are listed again');
+    this.#logger.debug('server needs other headers: listing its tools again');
     await this.#link.refreshTools(out);
     await this.#run(out);
   }
@@ -342,7 +345,7 @@ export class HttpChannel implements ServerChannel {
 
   /**
    * The server does not know the session.
-   * @param refused what it did not take
+   * @param refused the message that it did not take
    */
   #lose(refused?: Outgoing): void {
     if (this.#isOver) return;

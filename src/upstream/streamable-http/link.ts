@@ -1,6 +1,6 @@
-// Where all requests of one connection go, with the session that they belong to: the headers of each POST, made from
-// its message alone, so that whoever is on the way can read it (2026-07-28 basic/transports/streamable-http), and
-// requests of the channel's own, whose ids are none of the connection's and whose answers go no further.
+// All requests of one connection, with their session. The headers of each POST are made from its message
+// alone, so that intermediaries can read them (2026-07-28 basic/transports/streamable-http). Also requests of
+// the channel itself, whose ids and answers are not seen by the mux.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { isObject, parseParams, parseSpan, parseString } from '../../jsonrpc/parse.ts';
@@ -26,21 +26,21 @@ import { ToolHeaders } from './tool-headers.ts';
 const MAX_DELETE_MS = 2_000;
 const MAX_PAGES = 64;
 const PAGE_MS = 10_000;
-/** No id of the connection's own, which are numbers. */
+/** Not an id of the mux, because those are numbers. */
 const LIST_ID = 'sluice-tools';
 const JSON_TYPE = 'application/json';
 const BOTH_TYPES = 'application/json, text/event-stream';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The way to one server. */
+/** The link to one server. */
 export class HttpLink {
   readonly endpoint: HttpEndpoint;
   readonly logger: Logger;
   /** The largest message that is accepted. */
   readonly maxBytes: number;
   readonly tools: ToolHeaders;
-  /** Undefined until a handshake agreed on one. */
+  /** Undefined until the handshake is done. */
   session: HttpSession | undefined;
 
   constructor(target: { readonly url: string }, options: RemoteOptions, parts: RemoteParts) {
@@ -56,7 +56,7 @@ export class HttpLink {
     return { 'content-type': JSON_TYPE, accept: BOTH_TYPES, ...own };
   }
 
-  /** The headers that say which session a request belongs to. */
+  /** The headers that identify the session of a request. */
   get sessionHeaders(): Headers {
     return sessionHeaders(this.session);
   }
@@ -73,9 +73,9 @@ export class HttpLink {
   }
 
   /**
-   * Makes a request of the channel's own.
-   * @param limitMs how long the answer may take in all
-   * @throws HttpFailure when the connection breaks off, or the answer takes too long
+   * Sends a request of the channel itself.
+   * @param limitMs how long the answer may take in total
+   * @throws HttpFailure if the connection breaks, or the answer takes too long
    */
   async requestOwn(
     message: Outgoing,
@@ -93,10 +93,10 @@ export class HttpLink {
   }
 
   /**
-   * Lists a modern server's tools once more, on behalf of a call whose headers it refused: the schema that says which
+   * Lists a modern server's tools again, for a call whose headers it refused: the schema that says which
    * arguments are headers has changed, or was never seen.
    * @param call whose envelope the requests carry, and with which they end
-   * @throws when the connection breaks off
+   * @throws if the connection breaks
    */
   async refreshTools(call: Outgoing): Promise<void> {
     const envelope = envelopeOf(call);
@@ -119,7 +119,7 @@ export class HttpLink {
     }
   }
 
-  /** Tells the server that the session is over, if there is one. Fails for nothing, and does not take long. */
+  /** Tells the server that the session is over, if there is one. Never fails, and does not take long. */
   async deleteSession(stopMs: number): Promise<void> {
     if (this.session?.id === undefined) return;
     const limitMs = Math.min(stopMs, MAX_DELETE_MS);
@@ -132,12 +132,12 @@ export class HttpLink {
       });
       answer.discard();
     } catch {
-      // It is gone, or takes no notice: either way the session is over for us.
+      // It is gone, or ignores this: in both cases the session is over for the gateway.
     }
   }
 }
 
-/** The last message of an answer; undefined where there is none that can be read. */
+/** The last message of an answer; undefined if it has none. */
 export async function lastMessage(
   answer: HttpAnswer,
   maxBytes: number,
@@ -158,7 +158,7 @@ export async function lastMessage(
   return last;
 }
 
-/** The envelope of a request of a stateless connection, for another request on its behalf. */
+/** The envelope of a modern request, for another request on its behalf. */
 export function envelopeOf({ frame }: Outgoing): Readonly<Record<string, unknown>> {
   const meta = parseSpan(frame.bytes, frame.metaStart, frame.metaEnd);
   const { progressToken: _, ...envelope } = isObject(meta) ? meta : {};

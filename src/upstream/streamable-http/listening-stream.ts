@@ -1,5 +1,5 @@
-// The GET stream of a session: what the server says outside any call (2025-11-25 basic/transports).
-// Opened again when it ends or was refused, with growing pauses, behind the last event that came.
+// The GET stream of a session: messages of the server outside of calls (2025-11-25 basic/transports). When it
+// ends or is refused, it is opened again with growing pauses, after the last event.
 import { monotonicMs, pause } from '../../base/clock.ts';
 import { HttpFailure } from '../credentials/http-failure.ts';
 import {
@@ -13,17 +13,17 @@ import { type HttpRefusal, refusalOf } from '../remote/refusals.ts';
 import type { HttpLink } from './link.ts';
 
 const BACKOFF = { floorMs: 1_000, firstMs: 1_000, capMs: 30_000 };
-/** A stream that held for so long did well: the next pause is short again. */
+/** A stream that stayed open for so long was fine, so the next pause is short again. */
 const HELD_MS = 10_000;
-/** The only status that says that a server has no such stream. */
+/** The only status that means that a server has no such stream. */
 const METHOD_NOT_ALLOWED = 405;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** Who takes what comes on it. */
+/** Gets what arrives on it. */
 export interface ListeningTaker extends StreamTaker {
-  /** The server refused the stream. @returns whether that is since it does not know the session */
+  /** The server refused the stream. @returns whether it did because it does not know the session */
   refused(refusal: HttpRefusal, wasOpen: boolean): Promise<boolean>;
-  /** There is nobody at the address any more. */
+  /** Nothing answers at the address any more. */
   unreachable(): void;
 }
 
@@ -88,7 +88,7 @@ export class ListeningStream {
   }
 
   #onOpen(): void {
-    if (this.#isRefused) this.#link.logger.info('server gives its listening stream now');
+    if (this.#isRefused) this.#link.logger.info('server accepts the listening stream now');
     this.#isRefused = false;
     this.#wasOpen = true;
   }

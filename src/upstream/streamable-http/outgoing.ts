@@ -1,4 +1,4 @@
-// One message on its way to a remote server: a POST of its own, which can be taken back.
+// One message to a remote server: a separate POST, which can be aborted.
 import { every, type Timer } from '../../base/clock.ts';
 import { type HeldOwner, type Holding, LARGE_HOLDING } from '../../base/held-bytes.ts';
 import type { Frame } from '../../jsonrpc/frame.ts';
@@ -9,42 +9,42 @@ import { DISCOVER, isCacheable } from '../../mcp/modern-methods.ts';
 import type { Principal } from '../../ports/principal.ts';
 
 const LOOK_MS = 1_000;
-/** How many looks a server may take for a message that has no answer, all in all. */
+/** After so many checks a server must have accepted a message without an answer. */
 const MAX_ACCEPT_LOOKS = 30;
-/** How many looks an answer may go on that nobody waits for: many servers end their streams late. */
+/** After so many checks an answer that nobody waits for is ended. Many servers end their streams late. */
 const MAX_STRAY_LOOKS = 5;
 
 /** A message and its POST. */
 export class Outgoing {
-  /** It was given up, since too much is held. */
+  /** It was dropped because too many bytes are held. */
   isCut = false;
   readonly frame: Frame;
   readonly from: Principal | undefined;
   /** Of a request; undefined for everything else. */
   readonly id: number | undefined;
-  /** Whether the message speaks for itself, without a session. */
+  /** Whether the message is complete without a session. */
   readonly isModern: boolean;
-  /** The call to be let go once this, its cancel, has been sent. */
+  /** The call that this message cancels; it is aborted when the cancellation was sent. */
   cancels: Outgoing | undefined;
-  /** The server refused its headers once already. */
+  /** The server has already refused its headers once. */
   hasNewHeaders = false;
-  /** Something that came on its stream was over the limit, maybe its answer. */
+  /** Something on its stream was over the limit, perhaps its answer. */
   wasTooLarge = false;
-  /** Its caller took it back: its answer is of no use any more. */
+  /** Its caller has cancelled it, so its answer is not needed. */
   isCancelled = false;
-  /** How often it was looked at while it had no business to go on. */
+  /** How often it was checked while nobody waited for it. */
   looks = 0;
   /** The server has begun to answer it. */
   isBegun = false;
-  /** Its answer may mean that the session is gone: over when that has been found out. */
+  /** Its answer may mean that the session is lost: resolves when that is known. */
   doubt: Promise<void> | undefined;
   #isRepeated = false;
   #heldBytes = 0;
-  /** The same for a large one. */
+  /** The same for a large message. */
   #holding: Holding | undefined;
   readonly #abort = new AbortController();
 
-  /** @param from whose it is; undefined where it is the gateway's own */
+  /** @param from the sender; undefined for the gateway itself */
   constructor(message: Buffer, from?: Principal) {
     const frame = scan(message);
     this.from = from;
@@ -62,24 +62,24 @@ export class Outgoing {
     return this.#abort.signal;
   }
 
-  /** Whether the server has to answer it before anything else can be said. */
+  /** Whether nothing else can be sent before the server has answered it. */
   get isHandshake(): boolean {
     return this.method === INITIALIZE || this.method === DISCOVER;
   }
 
-  /** Whether somebody waits for what only this server can say: it has room before all else. */
+  /** Whether a caller waits for an answer that only this server has: it gets a connection first. */
   get isCall(): boolean {
     return this.id !== undefined && this.method !== PING;
   }
 
-  /** Whether it may be sent again after it was lost: once, and only what changes nothing. */
+  /** Whether it may be sent again after it was lost: once, and only if it changes nothing. */
   repeat(): boolean {
     if (this.#isRepeated || this.signal.aborted || !isCacheable(this.method)) return false;
     this.#isRepeated = true;
     return true;
   }
 
-  /** Counts as held for its server until `letGo`. */
+  /** Counts its bytes as held for its server until `letGo`. */
   hold(owner: HeldOwner): this {
     const { length } = this.frame.bytes;
     if (length > LARGE_HOLDING) {
@@ -102,29 +102,29 @@ export class Outgoing {
     this.abort();
   }
 
-  /** Ends the POST, wherever it is. */
+  /** Ends the POST. */
   abort(): void {
     this.#abort.abort();
   }
 }
 
 /**
- * Ends the POSTs of one connection that have no business any more: those that were not accepted in time, and answers
- * that nobody waits for, however slowly they go on. Looked at by one timer, which counts its own looks, so that a pause
- * of the whole program ends nothing.
+ * Ends POSTs of one connection that are of no more use: those that were not accepted in time, and answers
+ * that nobody waits for. One timer checks them and counts its checks, so that a pause of the whole program
+ * ends nothing.
  */
 export class PostWatch {
   readonly #posts: ReadonlySet<Outgoing>;
   readonly #isAwaited: (id: number) => boolean;
   #timer: Timer | undefined;
 
-  /** @param isAwaited whether somebody waits for the answer to a request */
+  /** @param isAwaited whether a caller waits for the answer to a request */
   constructor(posts: ReadonlySet<Outgoing>, isAwaited: (id: number) => boolean) {
     this.#posts = posts;
     this.#isAwaited = isAwaited;
   }
 
-  /** There is a POST. */
+  /** Called when there is a POST. */
   begin(): void {
     this.#timer ??= every(LOOK_MS, () => this.#look());
   }

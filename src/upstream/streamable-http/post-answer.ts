@@ -1,5 +1,5 @@
-// What comes back on one POST: one JSON text, or a stream that is resumed where it broke off
-// (2025-11-25 basic/transports). Says what a request fails with whose answer was not in it.
+// The answer to one POST: one JSON text, or a stream, which is resumed if it breaks (2025-11-25
+// basic/transports). Says how a request fails if its answer did not come.
 import { pause } from '../../base/clock.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { RequestFailure } from '../../ports/channel.ts';
@@ -18,22 +18,22 @@ import type { Outgoing } from './outgoing.ts';
 
 const MAX_RESUMES = 5;
 const RESUME_BACKOFF = { floorMs: 250, firstMs: 1_000, capMs: 10_000 };
-/** How long a server may take to give a stream again. */
+/** How long a server may take to resume a stream. */
 const RESUME_MS = 30_000;
 
-/** Who takes what comes on POSTs. */
+/** Gets what arrives in answers to POSTs. */
 export interface PostTaker {
-  /** Whether the answer to a request is still to come. */
+  /** Whether the answer to a request has not come yet. */
   isMissing(id: number): boolean;
-  /** A message came on the POST's answer. */
+  /** A message arrived in the answer to a POST. */
   deliver(out: Outgoing, id: number, bytes: Buffer, answer: HttpAnswer): void;
   oversize(head: Buffer, tail: Buffer, length: number, isForRoom: boolean): void;
 }
 
 /**
- * Hands on what comes as the answer to a POST.
- * @returns what the request fails with, unless its answer was among it
- * @throws when the connection breaks off
+ * Passes on what arrives in the answer to a POST.
+ * @returns the failure of the request, if its answer did not come
+ * @throws if the connection breaks
  */
 export async function readPostAnswer(
   link: HttpLink,
@@ -63,14 +63,14 @@ export async function readPostAnswer(
     const before = position.lastId;
     await readEvents(stream, link.maxBytes, position, onStream);
     if (out.isModern || position.lastId === undefined || !taker.isMissing(id)) break;
-    // A server that says more each time may be followed for as long as the call may take.
+    // If the server sends something each time, the stream is resumed for as long as the call may take.
     if (position.lastId !== before) resumes = 1;
     stream = await resume(link, out, position, resumes);
   }
   return out.wasTooLarge ? TOO_LARGE : ENDED_EARLY;
 }
 
-/** The stream behind the last event; undefined when the server does not give it. */
+/** The stream after the last event; undefined if the server does not resume it. */
 async function resume(
   { endpoint, sessionHeaders }: HttpLink,
   out: Outgoing,
@@ -97,10 +97,10 @@ async function resume(
 export const ENDED_EARLY: RequestFailure = {
   reason: 'server_exited',
   outcome: 'unknown',
-  what: 'ended its answer before it was whole; it may have run the request.',
+  what: 'ended its answer before it was complete; it may have run the request.',
 };
 
-/** What a request fails with whose POST ended without an answer. */
+/** The failure of a request whose POST ended without an answer. */
 export function failureOfLost(out: Outgoing, error: unknown): RequestFailure {
   if (out.isCut) return NO_ROOM;
   return error instanceof HttpFailure ? error.failure : ENDED_EARLY;
@@ -109,17 +109,17 @@ export function failureOfLost(out: Outgoing, error: unknown): RequestFailure {
 const NO_ANSWER: RequestFailure = {
   reason: 'server_protocol_error',
   outcome: 'unknown',
-  what: 'answered with something that is no answer to the request.',
+  what: 'answered with something that is not a response to the request.',
 };
 
 const TOO_LARGE: RequestFailure = {
   reason: 'response_too_large',
   outcome: 'unknown',
-  what: 'answered with more than limits.message; raise it to let the answer through.',
+  what: 'sent an answer that is larger than limits.message; raise that limit.',
 };
 
 function badAnswer(answer: HttpAnswer): RequestFailure {
   const { status, type } = answer;
-  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is no MCP answer; correct the URL.`;
+  const what = `answered HTTP ${status} with ${type === '' ? 'no content type' : cutText(type)}, which is not an MCP answer; correct the URL.`;
   return { reason: 'server_protocol_error', outcome: 'unknown', what, isLasting: true };
 }

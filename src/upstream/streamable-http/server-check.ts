@@ -1,5 +1,5 @@
-// Finds out whether a server that refused something still serves the session: by a request that every
-// server answers. Error codes and texts alone don't tell: a tool may have sessions of its own.
+// Checks whether a server that refused something still serves the session, by a request that every server
+// answers. Error codes and texts alone are not enough: a tool may have sessions of its own.
 import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
 import { monotonicMs, pause } from '../../base/clock.ts';
 import { METHOD_NOT_FOUND } from '../../jsonrpc/error.ts';
@@ -15,23 +15,23 @@ import { hintsAtLostSession, refusalOf } from '../remote/refusals.ts';
 import { envelopeOf, type HttpLink, lastMessage } from './link.ts';
 import { Outgoing } from './outgoing.ts';
 
-/** No id of the connection's own, which are numbers. */
+/** Not an id of the mux, because those are numbers. */
 const ID = 'sluice-check';
 const CHECK_MS = 5_000;
 const MAX_BYTES = 64 * 1024;
 const TOO_MANY_REQUESTS = 429;
-/** Refusals in a row after which a server counts as down. */
+/** After so many refusals in a row a server counts as down. */
 const MAX_REFUSALS = 3;
 const BACKOFF: BackoffOptions = { firstMs: 500, capMs: 30_000 };
-/** A server that has just answered is not asked again, however often it refuses something. */
+/** If a server has just answered, it is not checked again, even if it refuses something. */
 const FRESH_MS = 1_000;
 
-/** Whether the server serves; if not, why. */
+/** Whether the server serves the session; if not, why. */
 export type Verdict = 'serves' | 'session_gone' | RequestFailure;
 
-/** Whose server it is. */
+/** The owner of the server. */
 export interface CheckOwner {
-  /** Whether calls are on their way that were sent before `about`: the server may be at work on them. */
+  /** Whether calls are in flight that were sent before `about`: the server may be working on them. */
   hasOlderCalls(about: Outgoing): boolean;
   /** The server does not know the session any more. */
   sessionGone(): void;
@@ -58,8 +58,8 @@ export class ServerCheck {
   }
 
   /**
-   * Asks once; who wants to know at the same time is given the same answer.
-   * @param about what was refused
+   * Checks once. Simultaneous callers share one result.
+   * @param about the request that was refused
    */
   ask(about: Outgoing): Promise<Verdict> {
     this.#asking ??= this.#ask(about).finally(() => {
@@ -69,8 +69,8 @@ export class ServerCheck {
   }
 
   /**
-   * Something was refused, and maybe everything is: asks until the server serves, or is known not to.
-   * @param about what was refused
+   * Something was refused, and perhaps everything is: checks until the server serves, or is known not to.
+   * @param about the request that was refused
    */
   async watch(about: Outgoing): Promise<void> {
     if (this.#isWatching || monotonicMs() - this.#servedAtMs < FRESH_MS) return;
@@ -116,7 +116,7 @@ export class ServerCheck {
 }
 
 async function refusedWith(answer: HttpAnswer): Promise<Verdict> {
-  // It is there, and says when it takes more.
+  // The server is there, and says when it accepts requests again.
   if (answer.status === TOO_MANY_REQUESTS) {
     answer.discard();
     return 'serves';
@@ -126,7 +126,7 @@ async function refusedWith(answer: HttpAnswer): Promise<Verdict> {
     undefined,
     MAX_BYTES,
   );
-  // One that has no `ping` has read it.
+  // A server without `ping` has still read the request.
   if (error !== undefined && errorCodeOf(error) === METHOD_NOT_FOUND) return 'serves';
   if (saysSessionIsGone || isAboutSession) return 'session_gone';
   return error === undefined || isNoEvidence ? failure : 'serves';
@@ -142,5 +142,5 @@ async function answeredWith(answer: HttpAnswer): Promise<Verdict> {
 const UNANSWERED: RequestFailure = {
   reason: 'server_protocol_error',
   outcome: 'unknown',
-  what: 'answers with nothing that is an MCP answer.',
+  what: 'does not answer like an MCP server.',
 };

@@ -1,5 +1,5 @@
-// Which arguments of a remote server's tools travel as headers: remembered from the lists that pass.
-// A tool whose annotations are wrong is taken out of its list, as the protocol has it.
+// The arguments of a remote server's tools that are repeated in headers, from the lists that pass here. A
+// tool with wrong annotations is removed from its list, as the protocol requires.
 import type { Frame } from '../../jsonrpc/frame.ts';
 import { lastMember } from '../../jsonrpc/members.ts';
 import { parseParams, parseSpan, parseString } from '../../jsonrpc/parse.ts';
@@ -48,8 +48,8 @@ export class ToolHeaders {
   }
 
   /**
-   * Takes the answer to `tools/list`; in later turns, if it is large.
-   * @returns the same without the tools whose annotations are wrong
+   * Reads the answer to `tools/list`; in later turns if it is large.
+   * @returns the answer without tools with wrong annotations
    */
   learn(answer: Buffer): Buffer | Promise<Buffer> {
     if (this.#byTool.size === 0 && !answer.includes(ANNOTATION)) return answer;
@@ -66,7 +66,7 @@ export class ToolHeaders {
     const edited = withEditedList(frame, 'tools', edit);
     if (!(edited instanceof Promise)) return end(edited);
     return edited.then(async (frame) => {
-      // It is scanned again by whoever receives it.
+      // The receiver scans it again.
       await walkOver(frame.bytes);
       return end(frame);
     });
@@ -79,7 +79,7 @@ export class ToolHeaders {
     if (name === undefined) return text;
     this.#byTool.delete(name);
     if (!text.includes(ANNOTATION)) return text;
-    // To parse a larger one would keep everybody waiting.
+    // Parsing a larger one would delay others.
     const isLarge = text.length > MAX_TOOL_BYTES;
     const schema = isLarge ? undefined : lastMember(text, 0, text.length, 'inputSchema');
     const inputSchema = schema && parseSpan(text, schema.valueStart, schema.valueEnd);

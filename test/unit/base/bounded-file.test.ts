@@ -28,7 +28,7 @@ it('a pipe that nobody writes to is refused, and waited for only where a pipe ma
   expect(() => readSecretFile(path)).toThrow(refused);
   expect(() => readBoundedFile(path, MAX)).toThrow(refused);
   expect(() => readLockFile(path)).toThrow(refused);
-  const silent = 'it is a pipe, and nobody wrote to it within 0.05 s';
+  const silent = 'it is a pipe, and nothing was written to it within 0.05 s';
   expect(() => readTextFileOrPipe(path, MAX, 50)).toThrow(silent);
 });
 
@@ -51,7 +51,7 @@ it('a pipe whose writer does not end, or ends too late, is refused', async () =>
   });
   const ended = once(writer, 'exit');
   expect(() => readTextFileOrPipe(path, MAX, 3_000)).toThrow(
-    'it is a pipe, and whoever writes to it did not end within 3 s',
+    'it is a pipe, and its writer did not finish within 3 s',
   );
   writer.kill('SIGKILL');
   await ended;

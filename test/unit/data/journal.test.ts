@@ -86,7 +86,7 @@ describe('a journal', () => {
   it('that is no file is as if there were none', () => {
     mkdirSync(folder.pathOf(NAME));
     expect(kept().size).toBe(0);
-    expect(messages).toEqual(['data: a file is of no use, and is written anew']);
+    expect(messages).toEqual(['data: a file can not be used and is written again']);
   });
 
   it('that can not be written is told once, keeps nothing waiting, and catches up', async () => {
@@ -105,7 +105,7 @@ describe('a journal', () => {
       ]),
     );
     expect(messages).toEqual([
-      'data can not be written: what changes is lost with the process',
+      'data can not be written: changes are lost when the process ends',
       'data can be written again',
     ]);
   });

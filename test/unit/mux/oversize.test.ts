@@ -24,8 +24,7 @@ test('takes no long time over a name with very many spaces', () => {
 test('says whether the limit of the server or the room for all was too small', () => {
   expect(FAILURES.answerTooLarge('one', 9)).toMatchObject({
     reason: 'response_too_large',
-    message:
-      'The answer of server "one" has 9 bytes, over its limit; raise limits.message to let it through.',
+    message: 'The answer of server "one" has 9 bytes, over its limit; raise limits.message.',
   });
   const { reason, message } = FAILURES.noRoomForAnswer('one', 9);
   expect(reason).toBe('overloaded');

@@ -47,7 +47,7 @@ it.each(['"1"', '"1.0"', '" 1 "', '"\\u0031"'])('%s for 1 fails that call', (id)
   expect(fail).toHaveBeenCalledOnce();
   const [failure] = fail.mock.calls[0] ?? [];
   expect(failure).toMatchObject({ reason: 'server_protocol_error', outcome: 'unknown' });
-  expect(failure?.message).toContain('answered with the id "1", a text, instead of the number 1');
+  expect(failure?.message).toContain('answered with the id "1", a string, instead of the number 1');
   expect(events.misnamed).toHaveBeenCalledExactlyOnceWith(1);
   // Others would lose more by a restart.
   expect(events.violated).not.toHaveBeenCalled();

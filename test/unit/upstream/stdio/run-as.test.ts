@@ -17,14 +17,17 @@ const load = (entry: string): ReturnType<typeof loadText> =>
 
 describe('runAs', () => {
   it.each([
-    ['{ user: no-such-user }', 'is no user in /etc/passwd ("no-such-user")'],
+    ['{ user: no-such-user }', 'is not a user in /etc/passwd ("no-such-user")'],
     ['{ user: "a b" }', 'must be a name or a number'],
     ['{ user: "" }', 'must be a name or a number'],
     ['{ user: -1 }', 'must be a name or a number'],
     ['{ user: 4294967295 }', 'must be a name or a number'],
     ['{ user: 1.5 }', 'must be a name or a number'],
     ['{ user: 12345 }', 'must have group too'],
-    ['{ user: 12345, group: no-such-group }', 'has no group of /etc/group ("no-such-group")'],
+    [
+      '{ user: 12345, group: no-such-group }',
+      'has a group that is not in /etc/group ("no-such-group")',
+    ],
     ['{ group: 1 }', 'must be a name or a number'],
     ['nobody', 'must be a map of options'],
   ])('%s is refused', (runAs, message) => {
