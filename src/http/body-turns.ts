@@ -43,7 +43,9 @@ export class BodyTurns {
     };
     parser[ON_EXECUTE] = (result) => {
       onExecute.call(parser, result);
-      this.#readOnInTurn(connection);
+      // With TLS more comes, of what is decrypted already. Node would pause the parser, which then fails.
+      if (connection.isBodyPaused) parser.resume();
+      else this.#readOnInTurn(connection);
     };
   }
 
@@ -86,8 +88,13 @@ export class BodyTurns {
     }
     // libuv reads up to 32 times in a row unless reading stops after each read.
     pauseReading(socket);
+    connection.isBodyPaused = true;
+    const resume = (): void => {
+      connection.isBodyPaused = false;
+      resumeReading(socket);
+    };
     const cost = isInChunks ? CHUNKS_COST : REQUEST_COST;
-    const readOn = (): void => quota.wait(() => resumeReading(socket), cost);
+    const readOn = (): void => quota.wait(resume, cost);
     const restMs = isInChunks ? this.#restMs(connection, parts) : 0;
     if (restMs > 0) after(restMs, readOn);
     else readOn();

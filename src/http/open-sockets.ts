@@ -65,6 +65,10 @@ export interface Connection {
   head: { readonly held: HeldAmount; bytes: number } | undefined;
   /** Whether a head has come whole with what was read last. */
   hasReadHead: boolean;
+  /** Whether what was read last ended within a body. */
+  isInBody: boolean;
+  /** Whether its body is read on in a later turn. */
+  isBodyPaused: boolean;
   /** Called for what is read, after the connection was given back to the HTTP server. */
   onData: ((chunk: Buffer) => void) | undefined;
   /** Called when its client has ended its side, while the HTTP server reads the connection. */
@@ -91,6 +95,8 @@ class OpenConnection implements Connection {
   parts = 0;
   head: Connection['head'];
   hasReadHead = false;
+  isInBody = false;
+  isBodyPaused = false;
   onData: ((chunk: Buffer) => void) | undefined;
   onEnd: (() => void) | undefined;
   restsUntilMs = 0;

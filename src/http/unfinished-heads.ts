@@ -40,12 +40,13 @@ export class UnfinishedHeads {
 
   /** So many bytes were read of a connection. */
   read(connection: Connection, bytes: number): void {
-    const { hasReadHead, isDetached, isUpgraded } = connection;
+    const { hasReadHead, isInBody, isDetached, isUpgraded } = connection;
     const socket: HttpSocket = connection.socket;
     connection.hasReadHead = false;
-    // What follows a head in one read is its body, or so little of the next head that it can be neglected.
-    if (hasReadHead || isDetached || isUpgraded || socket.destroyed) return;
-    if (socket.parser?.incoming?.complete === false) return;
+    connection.isInBody = socket.parser?.incoming?.complete === false;
+    // What follows a head or a body in one read is so little of the next head that it can be neglected.
+    if (hasReadHead || isInBody || connection.isInBody) return;
+    if (isDetached || isUpgraded || socket.destroyed) return;
     connection.head ??= this.#begin(connection);
     const { head } = connection;
     const more = BYTES_PER_BYTE * bytes;

@@ -435,6 +435,23 @@ it('connections that end within a request are closed over several turns, without
   expect(clients.map(({ received }) => received).join('')).toBe('');
 });
 
+it.each<Scheme>(['http', 'https'])(
+  'bodies of %s requests are not held as heads',
+  async (scheme) => {
+    const held = new HeldBytes({ limitBytes: 64 * 1024 * 1024, shareBytes: 16 * 1024 * 1024 });
+    const harness = new Harness(countingParts(new PerTurn()), scheme, held);
+    await harness.listen();
+    const client = harness.connect();
+    for (const [at, bytes] of [10, 300_000, 1_000_000].entries()) {
+      client.socket.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`);
+      await until(() => harness.read === at + 1);
+      client.socket.write('x'.repeat(bytes));
+      await until(() => client.answers.length === at + 1);
+      expect(held.byKind.body).toBe(0);
+    }
+  },
+);
+
 /** A head of 990 headers, which is not whole. */
 const unfinishedHead = `GET /x HTTP/1.1\r\nHost: h\r\n${'ab:bc\r\n'.repeat(990)}`;
 
