@@ -326,6 +326,23 @@ const CONNECTIONS: readonly Attack[] = [
     },
   },
   {
+    name: 'unfinished-heads',
+    about: '4,000 heads of 990 short headers without an end, from somebody without a key',
+    run: async (target) => {
+      const headers = 'ab:bc\r\n'.repeat(990);
+      const half = Buffer.from(`GET / HTTP/1.1\r\n${target.headers()}${headers}`);
+      await target.begin();
+      let sent = 0;
+      await target.repeat(40, async () => {
+        if (target.connections >= 4_000) return;
+        const socket = await target.connect();
+        await write(socket, half);
+        sent += 1;
+      });
+      return `${sent} heads`;
+    },
+  },
+  {
     name: 'few-descriptors',
     about: '100 idle connections to a gateway that may have 128 descriptors',
     openFiles: 128,

@@ -46,7 +46,7 @@ it('another file in its place is started, and the log says so (E07)', async () =
   expect(await session.call('pid')).toHaveProperty('result');
   await harness.gateway.waitForLog(
     ({ level, msg, server }) =>
-      level === 'warn' && server === 'named' && String(msg).includes('another file'),
+      level === 'warn' && server === 'named' && String(msg).includes('has changed'),
   );
 });
 

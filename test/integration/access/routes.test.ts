@@ -29,7 +29,7 @@ const PUBLIC = [
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ];
-const ADMIN = ['/metrics', '/healthz', '/readyz'];
+const ADMIN = ['/metrics', '/healthz', '/readyz', '/reload'];
 /** What other gateways have been asked to start or to call. */
 const GUESSES = ['/', '/servers', '/servers/one', '/servers/new', '/config', '/reload', '/import'];
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
