@@ -87,9 +87,11 @@ it('the configuration is good, and serves its servers', async () => {
   const said = await runInBash(`${commandWith('check')} 2>&1`, folder);
   expect(said).not.toMatch(/\((warning|note)\)/);
   const url = await start(commandWith('serve'), folder);
-  const tools = await toolsAt(`${url}/mcp`);
-  expect(tools).toContain('files__list_directory');
-  expect(tools).toContain('memory__read_graph');
+  // Servers that npx has to find first may come late; the gateway is ready without them after 5 s.
+  await until(async () => {
+    const tools = await toolsAt(`${url}/mcp`);
+    return tools.includes('files__list_directory') && tools.includes('memory__read_graph');
+  });
 }, 120_000);
 
 it('the configuration takes the other parts that the README shows', async () => {
