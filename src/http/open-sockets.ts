@@ -37,6 +37,14 @@ export interface SocketLimits {
   scarce(whose: Scarcity, what: 'refused' | 'closed_idle'): void;
 }
 
+/** What is held of a head that is not complete. */
+export interface UnfinishedHead {
+  readonly held: HeldAmount;
+  /** For whom it is held. */
+  client: HeldClient;
+  bytes: number;
+}
+
 /** One connection of a client. */
 export interface Connection {
   /** The socket on which requests arrive. */
@@ -61,8 +69,8 @@ export interface Connection {
   isInChunks: boolean;
   /** Parts of a body in the last read. */
   parts: number;
-  /** A head that has not come whole, and what it takes. */
-  head: { readonly held: HeldAmount; bytes: number } | undefined;
+  /** Of a head that is not complete; undefined until the first one. */
+  head: UnfinishedHead | undefined;
   /** Whether a head has come whole with what was read last. */
   hasReadHead: boolean;
   /** Whether what was read last ended within a body. */

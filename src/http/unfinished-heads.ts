@@ -1,9 +1,9 @@
-// Heads of requests that have not come whole yet. Node keeps what it has read of them, without a limit
-// on all connections together: a stranger with a few thousand connections could use up the heap. So they count as held
-// bytes of their client, and a connection for whose head there is no room is closed.
+// Heads of requests that are not complete yet. Node keeps what it has read of them, without a limit for all
+// connections together, so a client without a key could use up the heap. Here they count as held bytes of
+// their client. A connection whose head has no room is closed.
 import { HeldAmount, type HeldBytes } from '../base/held-bytes.ts';
 import { type HttpParser, type HttpSocket, ON_EXECUTE } from './http-socket.ts';
-import type { Connection } from './open-sockets.ts';
+import type { Connection, UnfinishedHead } from './open-sockets.ts';
 
 /**
  * What a byte of a head takes in memory at most: a header of seven bytes becomes two strings and their places in
@@ -29,16 +29,16 @@ export class UnfinishedHeads {
     };
   }
 
-  /** A head has come whole. */
+  /** A head is complete. */
   finish(connection: Connection): void {
     connection.hasReadHead = true;
     const { head } = connection;
-    if (head === undefined) return;
-    connection.head = undefined;
+    if (head === undefined || head.bytes === 0) return;
+    head.bytes = 0;
     head.held.release();
   }
 
-  /** So many bytes were read of a connection. */
+  /** So many bytes were read from a connection. */
   read(connection: Connection, bytes: number): void {
     const { hasReadHead, isInBody, isDetached, isUpgraded } = connection;
     const socket: HttpSocket = connection.socket;
@@ -49,8 +49,10 @@ export class UnfinishedHeads {
     if (isDetached || isUpgraded || socket.destroyed) return;
     connection.head ??= this.#begin(connection);
     const { head } = connection;
+    // The client of the connection may change before this head is complete.
+    if (head.bytes === 0) head.client = connection.client;
     const more = BYTES_PER_BYTE * bytes;
-    if (!this.#held.client(connection.client).hasRoom(more)) {
+    if (!this.#held.client(head.client).hasRoom(more)) {
       socket.destroy();
       return;
     }
@@ -58,14 +60,19 @@ export class UnfinishedHeads {
     head.held.set(head.bytes);
   }
 
-  #begin(connection: Connection): NonNullable<Connection['head']> {
-    const { client, socket } = connection;
-    const held = new HeldAmount(
-      () => this.#held.client(client),
-      'body',
-      () => socket.destroy(),
-    );
+  /** Once for each connection, since a client may send many heads in several parts. */
+  #begin(connection: Connection): UnfinishedHead {
+    const { socket } = connection;
+    const head: UnfinishedHead = {
+      client: connection.client,
+      bytes: 0,
+      held: new HeldAmount(
+        () => this.#held.client(head.client),
+        'body',
+        () => socket.destroy(),
+      ),
+    };
     socket.once('close', () => this.finish(connection));
-    return { held, bytes: 0 };
+    return head;
   }
 }

@@ -452,6 +452,23 @@ it.each<Scheme>(['http', 'https'])(
   },
 );
 
+it('a connection whose heads come in parts has one listener more, however many they are', async () => {
+  const held = new HeldBytes({ limitBytes: 64 * 1024 * 1024, shareBytes: 16 * 1024 * 1024 });
+  const harness = new Harness(echo, 'http', held);
+  await harness.listen();
+  const client = harness.connect();
+  const listeners: number[] = [];
+  for (let at = 1; at <= 5; at++) {
+    client.socket.write('GET /x HTTP/1.1\r\n');
+    await until(() => held.byKind.body > 0);
+    client.socket.write('Host: h\r\n\r\n');
+    await until(() => client.answers.length === at);
+    expect(held.byKind.body).toBe(0);
+    listeners.push(harness.accepted[0]?.listenerCount('close') ?? 0);
+  }
+  expect(listeners.at(-1)).toBe(listeners[0]);
+});
+
 /** A head of 990 headers, which is not whole. */
 const unfinishedHead = `GET /x HTTP/1.1\r\nHost: h\r\n${'ab:bc\r\n'.repeat(990)}`;
 
